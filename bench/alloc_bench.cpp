@@ -113,7 +113,7 @@ void measure_mixes(std::span<const Entry> contenders, bool smoke, Report& report
   add("multi_stream_allocations", multi_stream_allocations());
   const Result<Trace> log = read_trace(TESSERA_RMM_LOG);
   if (log.status().code() == Code::kNotSupported) {
-    fmt::print(stderr, "alloc_bench: this build cannot unpack {}: no replay of it\n", TESSERA_RMM_LOG);
+    fmt::print(stderr, "alloc_bench: this build cannot unpack {}: not replayed\n", TESSERA_RMM_LOG);
   } else {
     must(log.status());
     add("replay of an RMM log", replay_of(log.value()));
@@ -221,7 +221,7 @@ std::optional<Results> run(bool smoke) {
 
 int main(int argc, char** argv) {
   return tessera::bench::run_program(argc, argv,
-                                     {"What allocations cost, beside other allocators",
-                                      "a few operations: shows that it runs", TESSERA_BENCH_BUILD_DIR, ""},
+                                     {"Cost of allocations, compared with other allocators",
+                                      "a few operations only: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
                                      tessera::bench::run);
 }

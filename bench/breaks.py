@@ -112,7 +112,7 @@ def tell(what, all_models, rows_of):
     names, wanted = [name for name, _ in all_models], chosen.models.split(",")
     for name in wanted:
         if name not in names:
-            parser.error(f"no such model: {name}; there are {', '.join(names)}")
+            parser.error(f"unknown model: {name}; available: {', '.join(names)}")
     rows = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         models = [each for each in all_models if each[0] in wanted]

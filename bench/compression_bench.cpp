@@ -182,7 +182,7 @@ Row measure(const Kind& kind, const Codec& codec, const Rates& disk, Bytes total
       bool whole = false;
       in += seconds([&] { whole = codec.expand(packed.data(), bytes, back.data()); });
       must(whole && std::equal(back.begin(), back.end(), data.data() + at),
-           "other bytes came back");
+           "the bytes read back differ");
       left += bytes;
     }
     compressing.push_back(out);
@@ -241,7 +241,7 @@ std::optional<Results> run(bool smoke) {
 int main(int argc, char** argv) {
   return tessera::bench::run_program(
       argc, argv,
-      {"Compressing what goes to the spill file, beside the disk", "one page: shows that it runs",
+      {"Compression of spilled pages, compared with the disk", "one page only: a smoke test",
        TESSERA_BENCH_BUILD_DIR, "/var/tmp"},
       tessera::bench::run);
 }

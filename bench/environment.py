@@ -29,5 +29,5 @@ def environment_of(build, smoke):
     facts = json.loads(told.stdout)["environment"]
     why = objection({"environment": facts})
     if why and not smoke:
-        raise SystemExit(f"{build}: nothing is measured: {why}")
+        raise SystemExit(f"{build}: not measured: {why}")
     return facts

@@ -143,7 +143,7 @@ std::optional<Results> run(bool smoke) {
 int main(int argc, char** argv) {
   return tessera::bench::run_program(
       argc, argv,
-      {"How much memory blocks of mixed sizes need", "a few operations: shows that it runs",
+      {"Memory overhead of blocks of mixed sizes", "a few operations only: a smoke test",
        TESSERA_BENCH_BUILD_DIR, ""},
       tessera::bench::run);
 }

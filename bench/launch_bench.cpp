@@ -59,7 +59,7 @@ Cost measure(int blocks, int rounds, Way way) {
   const int read = std::fscanf(pipe, "refused %lf numbers %*f queued %lf", &cost.refused, &cost.queued);
   const int status = ::pclose(pipe);
   if (read != 2 || status != 0) {
-    std::cerr << "launch_bench: the program that is measured failed\n";
+    std::cerr << "launch_bench: the measured program failed\n";
     std::exit(EXIT_FAILURE);
   }
   return cost;
@@ -118,7 +118,7 @@ std::optional<Results> run(bool smoke) {
 
 int main(int argc, char** argv) {
   return tessera::bench::run_program(argc, argv,
-                                     {"What the preload library adds to a launch",
-                                      "one short round: shows that it runs", TESSERA_BENCH_BUILD_DIR, ""},
+                                     {"Overhead of the preload library per launch",
+                                      "one short round: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
                                      tessera::bench::run);
 }

@@ -322,7 +322,7 @@ std::optional<Results> run(bool smoke) {
 
 int main(int argc, char** argv) {
   return tessera::bench::run_program(argc, argv,
-                                     {"What page classes cost a move",
-                                      "small devices: shows that it runs", TESSERA_BENCH_BUILD_DIR, ""},
+                                     {"Cost of page classes for moves",
+                                      "small devices: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
                                      tessera::bench::run);
 }

@@ -104,7 +104,7 @@ class Bench {
 
   static bool well(const TrainingResult& result, const TrainingResult& first) {
     if (result.well() && result.live_peak > 0 && result.losses == first.losses) return true;
-    fmt::print(stderr, "the program failed, or gave other losses:\n{}\n", result.process.output);
+    fmt::print(stderr, "the program failed, or computed different losses:\n{}\n", result.process.output);
     return false;
   }
 
@@ -125,7 +125,7 @@ std::optional<Results> run(bool smoke) {
 
 int main(int argc, char** argv) {
   return tessera::bench::run_program(argc, argv,
-                                     {"A whole program under tessera run, beside the program alone",
-                                      "one step: shows that it runs", TESSERA_BENCH_BUILD_DIR, "/var/tmp"},
+                                     {"A whole program under tessera run, compared with the program alone",
+                                      "one step: a smoke test", TESSERA_BENCH_BUILD_DIR, "/var/tmp"},
                                      tessera::bench::run);
 }

@@ -106,7 +106,7 @@ std::optional<Results> run(bool smoke) {
 int main(int argc, char** argv) {
   return tessera::bench::run_program(
       argc, argv,
-      {"How soon a learned iteration has a plan",
-       "iterations of a few launches: shows that it runs", TESSERA_BENCH_BUILD_DIR, ""},
+      {"Time until a learned iteration has a plan",
+       "iterations of a few launches: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
       tessera::bench::run);
 }

@@ -66,7 +66,7 @@ def main():
     chosen = words.only.split(",") if words.only else list(steps)
     for name in chosen:
         if name not in steps:
-            parser.error(f"no such benchmark: {name}; there are {', '.join(steps)}")
+            parser.error(f"unknown benchmark: {name}; available: {', '.join(steps)}")
     for name in chosen:
         start = time.monotonic()
         print(f"== {name}", flush=True)

@@ -151,6 +151,6 @@ std::optional<Results> run(bool smoke) {
 int main(int argc, char** argv) {
   return tessera::bench::run_program(
       argc, argv,
-      {"What a launch takes that is short of memory", "few runs: shows that it runs", TESSERA_BENCH_BUILD_DIR, ""},
+      {"Time of a launch that is short of memory", "few runs: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
       tessera::bench::run);
 }

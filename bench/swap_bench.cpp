@@ -218,8 +218,8 @@ std::vector<Comparison> measure(PageClass page_class, Bytes block, Bytes set, in
       // Otherwise the engine did not move what the line claims.
       const ResidencyStats now = engine.stats();
       const auto moved = static_cast<std::uint64_t>(round + 1) * 4;
-      must(now.bytes_out - before.bytes_out >= set * moved, "less went out than should have");
-      must(now.bytes_in - before.bytes_in >= set * moved, "less came in than should have");
+      must(now.bytes_out - before.bytes_out >= set * moved, "fewer bytes were evicted than expected");
+      must(now.bytes_in - before.bytes_in >= set * moved, "fewer bytes were fetched than expected");
     }
     for (const Line& line : lines) {
       results.push_back(line.result(fmt::format("blocks of {} MiB", block / 1_MiB)));
@@ -250,7 +250,7 @@ std::optional<Results> run(bool smoke) {
 int main(int argc, char** argv) {
   return tessera::bench::run_program(
       argc, argv,
-      {"The engine beside plain copies of the same link", "small sets: shows that it runs",
+      {"The engine compared with plain copies over the same link", "small sets: a smoke test",
        TESSERA_BENCH_BUILD_DIR, ""},
       tessera::bench::run);
 }

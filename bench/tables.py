@@ -47,7 +47,7 @@ def markdown(rows):
 def whence(name, body):
     why = objection(body)
     if why:
-        raise ValueError(f"{name}: {why}: not a result to be told")
+        raise ValueError(f"{name}: {why}: not a publishable result")
     environment = body["environment"]
     where = ", ".join(environment[key] for key in ("cpu", "disk", "kernel", "compiler", "build") if key in environment)
     return f"Commit {environment['commit']}, {environment['date']}, {where}:"
@@ -62,7 +62,7 @@ def oversubscription(wanted, body):
     import report
     found = [program for program in body["programs"] if program["name"] == wanted]
     if not found:
-        raise ValueError(f"oversubscription: no program {wanted}")
+        raise ValueError(f"oversubscription: unknown program {wanted}")
     return whence("oversubscription", body) + "\n\n" + report.table(found[0])
 
 

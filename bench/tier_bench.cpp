@@ -283,7 +283,7 @@ void measure_file(const Options& options, std::vector<Comparison>& results) {
   const Buffer host = make_buffer(total);
   auto* const bytes = static_cast<std::byte*>(host.get());
   const bool has_fio = Fio::is_installed();
-  if (!has_fio) fmt::print(stderr, "tier_bench: fio is not installed, the file stands beside our own loop alone\n");
+  if (!has_fio) fmt::print(stderr, "tier_bench: fio is not installed; the file is compared with our own loop only\n");
   for (const PageClass page_class : kPageClasses) {
     InTurn<FileBench> files([&] {
       return std::make_unique<FileBench>(must(FileTier::open(options.directory, total)), page_class, total, bytes);
@@ -324,7 +324,7 @@ void measure_threads(const Options& options, std::vector<Comparison>& results) {
   const Buffer host = make_buffer(total);
   auto* const bytes = static_cast<std::byte*>(host.get());
   if (const Status refused = UringIo::open(options.directory, kBasePage).status(); !refused.is_ok()) {
-    fmt::print(stderr, "tier_bench: {}, the threads stand beside nothing\n", refused.message());
+    fmt::print(stderr, "tier_bench: {}; the threads are compared with nothing\n", refused.message());
     return;
   }
   for (const PageClass page_class : kPageClasses) {
@@ -360,7 +360,7 @@ int run(const Options& options) {
   }
   print(environment);
   print(results);
-  if (options.smoke) fmt::print("\nA smoke run: the numbers mean nothing.\n");
+  if (options.smoke) fmt::print("\nA smoke test: the numbers are meaningless.\n");
   return EXIT_SUCCESS;
 }
 
@@ -369,10 +369,10 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   tessera::bench::Options options;
-  CLI::App app("The tiers beside memcpy and the raw disk");
-  app.add_flag("--smoke", options.smoke, "one small round: shows that it runs");
+  CLI::App app("The tiers compared with memcpy and the raw disk");
+  app.add_flag("--smoke", options.smoke, "one small round: a smoke test");
   app.add_flag("--json", options.json, "print one JSON object");
-  app.add_option("--directory", options.directory, "where the files are made")
+  app.add_option("--directory", options.directory, "directory for the files")
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   return tessera::bench::run(options);

@@ -58,7 +58,7 @@ def rows_of(machine, folder, layers, batches, link):
             _, before = run(machine, words(batches), folder, case, fingerprints, link)
             outcome, after = run(machine, words(2 * batches), folder, case, fingerprints, link)
             if outcome.results != alone.results:
-                raise RuntimeError(f"{case.name}, fingerprints {fingerprints}: computed something else than alone")
+                raise RuntimeError(f"{case.name}, fingerprints {fingerprints}: computed a different result than alone")
             row = {"weights go to": case.name, "fingerprints": fingerprints}
             for name in ("bytes_in", "bytes_out", "bytes_file_written"):
                 row[f"{name.replace('bytes_', '').replace('_', ' ')}, MiB a batch"] = round(
@@ -70,7 +70,7 @@ def rows_of(machine, folder, layers, batches, link):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--smoke", action="store_true", help="small, to show that it runs")
+    parser.add_argument("--smoke", action="store_true", help="small: a smoke test")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
     layers, batches, link = (8, 3, SMOKE_LINK) if chosen.smoke else (24, 8, LINK)

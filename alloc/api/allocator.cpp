@@ -69,7 +69,7 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
   TESSERA_TRY(options.validate());
   set_log_level(options.level());
   for (const MisspeltVariable& variable : options.misspelt) {
-    log_line(LogLevel::kWarning, "the environment has {}, which is no option and is ignored; is {} meant?", variable.name, variable.nearest);
+    log_line(LogLevel::kWarning, "unknown environment variable {} is ignored; did you mean {}?", variable.name, variable.nearest);
   }
   const Clock& clock = foundations.clock;
   HostPages& pages = foundations.host_pages;
@@ -109,7 +109,7 @@ Allocator::~Allocator() = default;
 
 Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   if (device.value() >= kMaxDevices) {
-    return Status(Code::kInvalidArgument, fmt::format("there is no device {}", device.value()));
+    return Status(Code::kInvalidArgument, fmt::format("no such device: {}", device.value()));
   }
   auto& entry = heaps_[device.value()];
   if (DeviceHeap* known = entry.load(std::memory_order_acquire)) return known;
@@ -149,7 +149,7 @@ DeviceHeap* Allocator::heap_of(Address address) const {
 }
 
 Status Allocator::not_ours(Address address) {
-  return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
+  return Status(Code::kNotFound, fmt::format("{:#x} is not inside a live block", address.value()));
 }
 
 template <class Act>

@@ -17,15 +17,15 @@ Result<BackingTier*> Allocator::backing_for(DeviceId device) {
   const Bytes capacity = host_->usage().capacity;
   std::string reason;
   if (!properties.host_frames) {
-    reason = fmt::format("no host memory can stand behind addresses of {}{}{}", properties.name,
+    reason = fmt::format("host memory cannot be mapped at device addresses of {}{}{}", properties.name,
                          properties.host_frames_problem.empty() ? "" : ": ",
                          properties.host_frames_problem);
   } else if (file_->usage().capacity != Bytes()) {
-    reason = "the spill file cannot stand behind an address";
+    reason = "a spill file cannot be mapped at a device address";
   } else if (peer_ != nullptr) {
-    reason = "what peers lend is not mapped behind addresses";
+    reason = "it cannot be combined with peer-memory";
   } else if (capacity < 2 * kBasePage) {
-    reason = "there is no host memory to stand behind addresses";
+    reason = "there is no host memory to map";
   }
   if (!reason.empty() && options_.unhinted_access == "host-backed") {
     return Status(Code::kNotSupported, fmt::format("unhinted-access host-backed: {}", reason));
@@ -63,7 +63,7 @@ PeerTier* Allocator::peer_for(DeviceId device) const {
   if (peer_ == nullptr || peer_->lends(device)) return nullptr;
   const Status admitted = peer_->try_admit(device);
   if (admitted.is_ok()) return peer_.get();
-  log_line(LogLevel::kWarning, "device {} borrows nothing: {}", device.value(), admitted.to_string());
+  log_line(LogLevel::kWarning, "device {} does not use peer memory: {}", device.value(), admitted.to_string());
   return nullptr;
 }
 

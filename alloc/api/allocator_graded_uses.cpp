@@ -61,7 +61,7 @@ Result<Allocator::Chosen> Allocator::choose_fitting(const GradedAddresses& words
     RoomForUse* const room = room_of(address);
     const auto block = room == nullptr ? std::nullopt : room->block_of(address);
     if (!block && refuses_strays && room != nullptr && i < words.certain) {
-      return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
+      return Status(Code::kNotFound, fmt::format("{:#x} is not inside a live block", address.value()));
     }
     if (!block) continue;
     const bool begins = i < words.certain + words.likely && block->address == address;
@@ -80,7 +80,7 @@ Result<Allocator::Chosen> Allocator::choose_fitting(const GradedAddresses& words
     if (room->take(*block->run, false)) {
       chosen.addresses.push_back(address);
     } else {
-      log_line(LogLevel::kDebug, "the block at {:#x} does not fit beside what a launch needs for sure: left out",
+      log_line(LogLevel::kDebug, "the block at {:#x} does not fit in addition to those that the launch is known to use: skipped",
                block->address.value());
     }
   }

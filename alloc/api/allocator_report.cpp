@@ -219,7 +219,7 @@ std::string Allocator::figures_to_show() const {
 void Allocator::show() {
   if (board_ && board_->wanted()) board_->publish(figures_to_show());
   const Status kept = outputs_.keep_stats([this] { return figures_to_show(); });
-  if (!kept.is_ok()) log_line(LogLevel::kWarning, "no last known statistics: {}", kept.message());
+  if (!kept.is_ok()) log_line(LogLevel::kWarning, "statistics for killed processes disabled: {}", kept.message());
 }
 
 // Extends an out-of-memory status by the message that adds up; returns any other unchanged. A caller that gets it from
@@ -267,7 +267,7 @@ Status Allocator::write_history(const std::string& path) const {
 
 Result<std::string> Allocator::history_text() const {
   auto picture = log_.history();
-  if (!picture) return Status(Code::kInvalidArgument, "no history was kept");
+  if (!picture) return Status(Code::kInvalidArgument, "no history was recorded");
   StatsSnapshot now = stats();
   // A move that ends in between is in only one of the two: retry, with a bound.
   for (int tries = 0; tries < kHistoryTries; ++tries) {

@@ -39,7 +39,7 @@ class FoundRuns {
 };
 
 Status stray(Address address) {
-  return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
+  return Status(Code::kNotFound, fmt::format("{:#x} is not inside a live block", address.value()));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ void keep_below_limit(std::vector<FileBudget>& budgets, bool asked) {
   for (FileBudget& budget : budgets) {
     if (budget.bytes <= limit) continue;
     log_line(asked ? LogLevel::kWarning : LogLevel::kInfo,
-             "spill directory {}: {} of {} will be used: the limit on the size of files (ulimit -f)", budget.directory,
+             "spill directory {}: only {} of {} is used because of the file size limit (ulimit -f)", budget.directory,
              rounded_size(limit), rounded_size(budget.bytes));
     budget.bytes = limit;
   }
@@ -77,12 +77,12 @@ Result<std::vector<Loan>> peer_loans(const Options& options) {
     const bool again = std::ranges::any_of(loans, [&](const Loan& loan) { return loan.lender == DeviceId(lender); });
     if (!numbered || !bytes.is_ok() || whole_pages(bytes.value()) == Bytes() || again) {
       return Status(Code::kInvalidArgument,
-                    fmt::format("peer-memory: '{}' is no device and size; write 1:16GiB, each device once", word));
+                    fmt::format("peer-memory: '{}' is not DEVICE:SIZE, as in 1:16GiB, or repeats a device", word));
     }
     loans.push_back({DeviceId(lender), whole_pages(bytes.value())});
     all += loans.back().bytes;
     if (all < loans.back().bytes) {
-      return Status(Code::kInvalidArgument, "peer-memory: more is lent than bytes can be counted");
+      return Status(Code::kInvalidArgument, "peer-memory: the sum of the sizes overflows 64 bits");
     }
   }
   return loans;
@@ -92,12 +92,12 @@ std::vector<Loan> loans_between(std::vector<Loan> loans, int devices) {
   const auto known = static_cast<std::uint64_t>(std::max(devices, 0));
   std::erase_if(loans, [known](const Loan& loan) {
     if (loan.lender.value() < known) return false;
-    log_line(LogLevel::kWarning, "peer-memory: there is no device {} to lend {}", loan.lender.value(),
+    log_line(LogLevel::kWarning, "peer-memory: no such device: {} (to lend {})", loan.lender.value(),
              rounded_size(loan.bytes));
     return true;
   });
   if (loans.size() < known || loans.empty()) return loans;
-  log_line(LogLevel::kWarning, "peer-memory: each of the {} devices here lends, and there is none to borrow it: off", known);
+  log_line(LogLevel::kWarning, "peer-memory disabled: all {} devices lend, so none can borrow", known);
   return {};
 }
 
@@ -123,7 +123,7 @@ Result<std::vector<FileBudget>> file_budgets(const Options& options) {
   if (!last.is_ok()) log_text(LogLevel::kWarning, last.message());
   const Bytes asked = options.file_memory.value_or(std::min(space / 2, kLargestAutoFile));
   if (asked > space) {
-    log_line(LogLevel::kWarning, "file-memory {} is more than is free in {}: {} will be used",
+    log_line(LogLevel::kWarning, "file-memory {} exceeds the free space in {}: using {}",
              rounded_size(asked), fmt::join(spill_directories(options), ", "), rounded_size(space));
   }
   const double part = space ? static_cast<double>(asked.value()) / static_cast<double>(space.value()) : 0;

@@ -148,7 +148,7 @@ tessera_result tessera_allocator_create(const tessera_options* options,
     } else {
       TESSERA_TRY_ASSIGN(chosen, Options::from_environment());
     }
-    if (chosen.off) return Status(Code::kNotSupported, "Tessera is switched off (option off)");
+    if (chosen.off) return Status(Code::kNotSupported, "Tessera is disabled (option off)");
     if (!resolver) {
       TESSERA_TRY_ASSIGN(resolver, open_cuda_library());
     }
@@ -167,7 +167,7 @@ tessera_result tessera_malloc(tessera_allocator* allocator, int device, size_t b
                               tessera_stream stream, tessera_address* address) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || address == nullptr) return null_argument("allocator and address");
-    if (device < 0) return Status(Code::kInvalidArgument, "a device is a number from 0");
+    if (device < 0) return Status(Code::kInvalidArgument, "a device number must be 0 or greater");
     Address block;
     TESSERA_TRY_ASSIGN(block, allocator->allocator->allocate(
                                   DeviceId(static_cast<std::uint64_t>(device)), Bytes(bytes),

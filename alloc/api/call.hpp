@@ -30,11 +30,11 @@ tessera_result api_call(Body&& body) noexcept {
     const Status status = body();
     return status.is_ok() ? TESSERA_OK : report(status);
   } catch (const std::bad_alloc&) {
-    return report_nothrow(TESSERA_OUT_OF_MEMORY, "no host memory is left for bookkeeping");
+    return report_nothrow(TESSERA_OUT_OF_MEMORY, "out of host memory for bookkeeping");
   } catch (const std::exception& e) {
     return report_nothrow(TESSERA_INTERNAL, e.what());
   } catch (...) {
-    return report_nothrow(TESSERA_INTERNAL, "an exception of no known type");
+    return report_nothrow(TESSERA_INTERNAL, "an exception of unknown type");
   }
 }
 

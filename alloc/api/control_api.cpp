@@ -57,7 +57,7 @@ std::uint64_t innermost_pid_of(std::string_view status) {
 Status identify(std::int64_t pid, tessera_process_identity& identity) {
   const std::string folder = pid == 0 ? "/proc/self" : fmt::format("/proc/{}", pid);
   const std::string stat = proc_text(folder + "/stat");
-  if (stat.empty()) return Status(Code::kNotFound, fmt::format("there is no process {} here", pid));
+  if (stat.empty()) return Status(Code::kNotFound, fmt::format("no such process: {}", pid));
   const std::uint64_t innermost = innermost_pid_of(proc_text(folder + "/status"));
   identity.pid = static_cast<std::int64_t>(innermost != 0 ? innermost : number_at(stat));
   identity.start_ticks = start_of(stat);

@@ -28,7 +28,7 @@ void begin_unnamed_if_none(Allocator& heap, StreamId stream, const char* name, A
 }
 
 Result<DeviceId> device_id(int device) {
-  if (device < 0) return Status(Code::kInvalidArgument, "a device is a number from 0");
+  if (device < 0) return Status(Code::kInvalidArgument, "a device number must be 0 or greater");
   return DeviceId(static_cast<std::uint64_t>(device));
 }
 
@@ -202,7 +202,7 @@ void tessera_use_end_over(tessera_allocator* allocator, tessera_use* use) {
 tessera_result tessera_synchronize(tessera_allocator* allocator, int device) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    if (device < 0) return Status(Code::kInvalidArgument, "a device is a number from 0");
+    if (device < 0) return Status(Code::kInvalidArgument, "a device number must be 0 or greater");
     return allocator->allocator->synchronize(DeviceId(static_cast<std::uint64_t>(device)));
   });
 }
@@ -224,7 +224,7 @@ tessera_result tessera_options_device_budget(const tessera_options* options, int
     TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
     TESSERA_TRY(options->options.validate());
     if (options->options.off) return Status(Code::kNotSupported, "off");
-    if (options->options.report_memory == "virtual") return Status(Code::kNotSupported, "the whole heap is told");
+    if (options->options.report_memory == "virtual") return Status(Code::kNotSupported, "report-memory is virtual");
     TESSERA_TRY_ASSIGN(const std::vector<Loan> loans, peer_loans(options->options));
     Bytes free(free_bytes);
     for (const Loan& loan : loans) {

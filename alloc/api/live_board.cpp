@@ -48,7 +48,7 @@ Result<std::unique_ptr<LiveBoard>> LiveBoard::open() {
                                            MAP_SHARED, file, 0)
                                   : MAP_FAILED;
   if (page == MAP_FAILED) {
-    const Status status = failed("the page for tessera top");
+    const Status status = failed("mapping the page for tessera top");
     ::close(file);
     return status;
   }
@@ -61,7 +61,7 @@ Result<std::unique_ptr<LiveBoard>> LiveBoard::open() {
 std::unique_ptr<LiveBoard> LiveBoard::open_if_possible() {
   auto board = open();
   if (board.is_ok()) return board.take();
-  log_line(LogLevel::kWarning, "not to be seen by tessera top: {}", board.status().to_string());
+  log_line(LogLevel::kWarning, "not visible to tessera top: {}", board.status().to_string());
   return nullptr;
 }
 

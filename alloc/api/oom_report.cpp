@@ -24,24 +24,24 @@ std::string tier_line(const char* name, const OomFigures::Tier& tier, Bytes ende
 
 std::string first_line(const OomFigures& figures) {
   if (figures.cause == OomFigures::Cause::kWorkingSet) {
-    return fmt::format("out of memory: one launch on device {} uses {}, more than device memory "
-                       "can hold at once\n",
+    return fmt::format("out of memory: one launch on device {} uses {} at once, more than "
+                       "device memory can hold\n",
                        figures.device.value(), rounded_size(figures.asked));
   }
   if (figures.cause == OomFigures::Cause::kBlock) {
-    return fmt::format("out of memory: a block of {} asked for on device {}, more than device memory can hold\n",
+    return fmt::format("out of memory: a block of {} was requested on device {}, more than device memory can hold\n",
                        rounded_size(figures.asked), figures.device.value());
   }
-  return fmt::format("out of memory: {} asked for on device {}, and no tier has room\n",
+  return fmt::format("out of memory: {} was requested on device {}, and no tier has room\n",
                      rounded_size(figures.asked), figures.device.value());
 }
 
 // Advice for memory that is pinned or exposed, where that is most of the device.
 std::string advice_for_held(const OomFigures& figures) {
-  if (figures.exposed < figures.pinned) return "unpin blocks: what is pinned may not leave the device";
-  return fmt::format("keep blocks from being exposed{}{}: what other processes, devices or graphs may use on their own stays "
+  if (figures.exposed < figures.pinned) return "unpin blocks: pinned blocks cannot be evicted";
+  return fmt::format("avoid exposing blocks{}{}: a block that another process, a device or a graph can use directly stays "
                      "on the device until it is freed",
-                     figures.exposed_by.empty() ? "" : ", most by ", figures.exposed_by);
+                     figures.exposed_by.empty() ? "" : ", mostly by ", figures.exposed_by);
 }
 
 // A budget beyond what is left would not be had; one below it is no help either where that is less than what was asked.
@@ -102,14 +102,14 @@ std::string advice_for_tiers(const OomFigures& figures) {
 
 std::string advice(const OomFigures& figures) {
   if (figures.cause == OomFigures::Cause::kWorkingSet && figures.elsewhere) {
-    return "free what the program has taken from the driver itself, or end other programs on the device";
+    return "free memory that the program took from the driver directly, or stop other programs on the device";
   }
   if (figures.cause == OomFigures::Cause::kWorkingSet) {
-    return "raise --device-memory (TESSERA_DEVICE_MEMORY), or let a launch use less at a time";
+    return "raise --device-memory (TESSERA_DEVICE_MEMORY), or make launches use less memory at once";
   }
   if (figures.cause == OomFigures::Cause::kBlock) return "raise --device-memory (TESSERA_DEVICE_MEMORY)";
   if (!figures.automatic) {
-    return "evict or free blocks, or switch automatic eviction on: it is off, so none leaves the device by itself";
+    return "evict or free blocks, or enable automatic eviction, which is off";
   }
   if (figures.pinned + figures.exposed > figures.device_tier.used / 2) return advice_for_held(figures);
   return advice_for_tiers(figures);
@@ -121,7 +121,7 @@ std::string oom_message(const OomFigures& figures) {
   std::string text = first_line(figures);
   text += tier_line("device", figures.device_tier);
   if (figures.elsewhere) {
-    text += fmt::format("  {} of the budget are not to be had: the driver has given them to others\n",
+    text += fmt::format("  {} of the budget is not available: the driver has allocated it elsewhere\n",
                         rounded_size(figures.elsewhere));
   }
   if (figures.peer_tier.capacity) text += tier_line("peer", figures.peer_tier);

@@ -28,78 +28,81 @@ constexpr OptionEntry kTable[] = {
      "More means fewer moves. Where the driver is out of memory for contexts, code or the program's own calls, the heap "
      "gives way. Leave room for other programs."},
     {"peer-memory", kBehaviour, &Options::peer_memory, "", "",
-     "Memory that devices lend to all others, as 1:16GiB, several with ',' between; empty is none.",
-     "What leaves a device goes there first, over the devices' own links. The lender's heap is smaller by it, and "
-     "it borrows nothing itself. For devices that would be idle, or have less to do."},
+     "Memory that devices lend to all others, as 1:16GiB, several separated by ','; empty is none.",
+     "Evicted pages go there first, over the links between the devices. The lender's own heap is smaller by that "
+     "amount, and a lender borrows nothing itself. Meant for devices that would be idle, or have less to do."},
     {"host-memory", kBehaviour, &Options::host_memory, "auto", "",
      "Pinned host memory for what does not fit on the device, as a size or in percent of the RAM that is available; auto is "
      "a quarter of that.",
      "More keeps moves off the disk. Pinned memory is taken from everyone on the machine. 0 leaves "
      "only a staging reserve for each device."},
     {"file-memory", kBehaviour, &Options::file_memory, "auto", "",
-     "Size of the spill file for what fits in neither; auto is 0, or with file-dir half of the free "
-     "space, at most 256 GiB.",
+     "Size of the spill file for what fits in neither; auto is 0, or with file-dir half of the free space, at most "
+     "256 GiB.",
      "More makes the heap larger; bytes that reach the file move at the speed of the disk."},
     {"file-dir", kBehaviour, &Options::file_dir, "", "",
-     "Directory for the spill file, which has no name and vanishes with the process; empty is "
-     "/var/tmp. Several with ':' between: a file in each, all used at once. A ':' of a name is written '\\:'.",
-     "Choose a fast local disk, or several; on tmpfs the file would be memory again."},
+     "Directory for the spill file, which has no name and is removed when the process ends; empty is /var/tmp. For "
+     "several directories, separated by ':', there is one file in each; all are used at once. A ':' in a name is "
+     "written '\\:'.",
+     "Choose one or several fast local disks; on tmpfs the file would use memory again."},
     {"file-write-budget", kBehaviour, &Options::file_write_budget, "auto", "",
-     "Bytes that may be written to the spill files in all; auto is no limit.",
-     "For disks that wear out. When it is used, one line says so and nothing more is spilled: host "
-     "memory must do, or memory runs out."},
+     "Total bytes that may be written to the spill files; auto is no limit.",
+     "For disks with limited write endurance. When the budget is used up, one line reports it and nothing more is "
+     "spilled: host memory must suffice, or memory runs out."},
     {"heap-size", kBehaviour, &Options::heap_size, "auto", "",
      "Addresses reserved per device; auto is ample for all tiers together.",
      "Costs addresses, not memory. Only for drivers that refuse the reservation."},
     {"report-memory", kBehaviour, &Options::report_memory, "device", "device|virtual",
-     "What a program is told of total and free memory: device is the truth, virtual the whole heap, as "
-     "if host memory and file were part of it.",
-     "virtual is for frameworks that size themselves by it and would else leave the heap unused."},
+     "The total and free memory that a program sees: device is the real device, virtual the whole heap, as if host "
+     "memory and file were part of it.",
+     "virtual is for frameworks that size themselves by it and would otherwise leave the heap unused."},
     {"unhinted-access", kBehaviour, &Options::unhinted_access, "off", "off|auto|host-backed",
-     "What a kernel finds that uses a block which has left and whose address nobody could see: off is "
-     "a fault, host-backed the block, in host memory at the same address.",
-     "host-backed is slower: nothing of the program runs while blocks change places, and there is no "
-     "file. auto takes it where the machine has it and no file is asked for."},
+     "What happens when a kernel uses an evicted block through an address that Tessera could not see: with off it "
+     "faults, with host-backed it reads and writes the block in host memory at the same address.",
+     "host-backed is slower: the program's work stops while blocks change places, and there is no file. auto selects "
+     "it where the machine supports it (see `tessera doctor`), no file is requested, and no device lends "
+     "(`peer-memory`)."},
     {"control-dir", kBehaviour, &Options::control_dir, "", "",
-     "Private folder of the socket by which `tessera sleep` and `tessera wake` of the same user reach "
-     "the program; empty is none, and `tessera top` does not see it either.",
-     "`tessera run` sets it. Without somebody looking it costs a thread that sleeps."},
+     "Private folder of the socket through which `tessera sleep` and `tessera wake` of the same user reach the "
+     "program; empty is none, and then `tessera top` does not see the program either.",
+     "While unused it costs one sleeping thread."},
     {"off", kBehaviour, &Options::off, "false", "",
      "Leaves the program alone: every call goes to the CUDA driver.",
      "For finding out whether Tessera is the cause of something."},
     {"policy", kPerformance, &Options::policy, "auto", "",
-     "Who leaves device memory, and when: auto learns the iteration and follows what does best in its "
-     "rehearsal; recency weighs cost and guards against thrashing.",
-     "auto takes seconds of one processor once a program repeats itself. The others of tessera replay "
-     "--list-policies are there to compare with."},
+     "Which blocks are evicted from device memory, and when. auto learns what a program repeats, simulates it under "
+     "some thirty strategies in virtual time, on a thread beside the program (seconds of one processor for a thousand "
+     "launches), and follows the fastest.",
+     "Until then, and where nothing repeats, it decides as recency does, which weighs cost and guards against "
+     "thrashing; use recency on a machine without a processor to spare. The others of `tessera replay "
+     "--list-policies` are for comparison."},
     {"fingerprints", kPerformance, &Options::fingerprints, "on", "on|off",
-     "Whether pages are asked, on the device, if they have changed since their last copy, so that those "
-     "that have not leave for nothing.",
-     "on costs what reading the page takes, where that is likely to be less than the copy that it may save. "
-     "off is for comparing, and for devices whose memory bandwidth has nothing to spare."},
+     "Whether the device checks if pages have changed since their last copy, so that unchanged pages are evicted "
+     "without a copy.",
+     "on costs the time to read the page, where that is likely to be less than the copy that it may save. off is for "
+     "comparing, and for devices with no memory bandwidth to spare."},
     {"grace", kPerformance, &Options::grace, "2", "",
-     "Launches on the same stream for which a block stays in device memory after its last use, while other blocks can "
-     "leave; at most 16.",
-     "A kernel can write a block's address into memory for the kernels right behind it, where no launch shows it. More is "
-     "safer for such programs and delays every eviction. 0 is for programs that announce every use."},
+     "Number of launches on the same stream for which a block stays in device memory after its last use, while other "
+     "blocks can be evicted; at most 16.",
+     "A kernel can write a block's address into memory for the kernels right behind it, where no launch shows it. "
+     "More is safer for such programs and delays every eviction. 0 is for programs that announce every use."},
     {"patience", kPerformance, &Options::patience, "2000", "",
-     "Milliseconds for which the program is kept waiting for queued work of which nothing ends, before blocks leave beside "
-     "it: kernels may wait for the program itself, as collectives do. At most 600000.",
-     "Less lets a program with such kernels go on sooner. More is for programs whose single kernels run longer, and use "
-     "blocks that no launch shows: such a kernel faults where its block has left. After thirty times as long with nothing "
-     "that could leave, it is out of memory."},
+     "Milliseconds for which the program waits for queued work that makes no progress, before blocks are evicted "
+     "while that work is still queued: kernels may wait for the program itself, as collectives do. At most 600000.",
+     "Less lets a program with such kernels continue sooner. More is for programs with single kernels that run longer "
+     "and use blocks that no launch shows: such a kernel faults if its block was evicted. After thirty times this "
+     "long with nothing evictable, the call is out of memory."},
     {"low-watermark", kPerformance, &Options::low_watermark, "0", "",
-     "Percent of device memory, and of host memory; when less than this is free, cold blocks start to leave "
-     "ahead of need. 0: none does before the program's iteration is learned, but for a few where uses are read from "
+     "Percent of device memory, and of host memory; when less than this is free, cold blocks are evicted ahead of "
+     "need. 0: no block is, before the program's iteration is learned, except for a few where uses are read from "
      "launches.",
-     "Higher hides more of the way out behind computation, leaves less memory to use, and sends away "
-     "what would have stayed."},
+     "Higher hides more of the eviction behind computation, leaves less memory to use, and evicts blocks that would "
+     "have stayed."},
     {"high-watermark", kPerformance, &Options::high_watermark, "12", "",
-     "Percent of device memory, and of host memory; leaving ahead of need stops when this much is free.",
+     "Percent of device memory, and of host memory; eviction ahead of need stops when this much is free.",
      "Higher moves more at a time. Must be above low-watermark."},
     {"stats", kDebugging, &Options::stats, "", "",
-     "File for the statistics at the end of the program: JSON if it ends in .json, else a table; - "
-     "is standard error.",
+     "File for the statistics at the end of the program: JSON if it ends in .json, else a table; - is standard error.",
      "Written once, costs nothing before."},
     {"trace", kDebugging, &Options::trace, "", "",
      "File for a trace of allocations, launches and marks (JSON Lines), for replay.",
@@ -108,13 +111,13 @@ constexpr OptionEntry kTable[] = {
      "File for a timeline of moves and stalls that ui.perfetto.dev opens.",
      "Written at the end from a bounded log of the last events."},
     {"history", kDebugging, &Options::history, "", "",
-     "File for what happened over the whole run, which tessera report draws.",
-     "Sums over at most 512 slots of time, of any length of run; a lock per move."},
+     "File for the history of the whole run, which tessera report draws.",
+     "Sums over at most 512 slots of time, for a run of any length; costs a lock per move."},
     {"explain", kDebugging, &Options::explain, "false", "",
-     "Remembers for each reason that keeps blocks in device memory where its first call came from.",
+     "Records, for each reason that keeps blocks in device memory, where its first call came from.",
      "For finding the line of a program that exposes memory; some 100 microseconds per reason."},
     {"log-level", kDebugging, &Options::log_level, "warning", "quiet|error|warning|info|debug",
-     "Which messages go to standard error.", "debug tells every move."},
+     "Which messages go to standard error.", "debug logs every move."},
 };
 
 const OptionEntry* find(std::string_view name) {
@@ -125,7 +128,7 @@ const OptionEntry* find(std::string_view name) {
 }
 
 Status no_such_option(std::string_view name) {
-  return Status(Code::kNotFound, fmt::format("no option '{}'; docs/tuning.md lists them", name));
+  return Status(Code::kNotFound, fmt::format("unknown option '{}'; see docs/tuning.md", name));
 }
 
 Status store(std::optional<Bytes>& field, std::string_view value, std::string_view) {
@@ -161,7 +164,7 @@ Status store(bool& field, std::string_view value, std::string_view) {
   const bool yes = value == "1" || value == "true" || value == "yes" || value == "on";
   const bool no = value == "0" || value == "false" || value == "no" || value == "off";
   if (!yes && !no) {
-    return Status(Code::kInvalidArgument, fmt::format("'{}' is neither true nor false", value));
+    return Status(Code::kInvalidArgument, fmt::format("'{}' is not a boolean (true or false)", value));
   }
   field = yes;
   return Status::ok();
@@ -175,7 +178,7 @@ Status store(std::string& field, std::string_view value, std::string_view choice
     rest.remove_prefix(std::min(length + 1, rest.size()));
   }
   if (!taken) {
-    return Status(Code::kInvalidArgument, fmt::format("'{}' is none of {}", value, choices));
+    return Status(Code::kInvalidArgument, fmt::format("'{}' is not one of {}", value, choices));
   }
   field = value;
   return Status::ok();
@@ -229,7 +232,7 @@ Result<Options> Options::from_environment() {
 Status Options::validate() const {
   if (low_watermark >= high_watermark || high_watermark > 50) {
     return Status(Code::kInvalidArgument,
-                  fmt::format("low-watermark ({}) must be below high-watermark ({}), and that at "
+                  fmt::format("low-watermark ({}) must be below high-watermark ({}), which must be at "
                               "most 50 percent",
                               low_watermark, high_watermark));
   }
@@ -242,8 +245,8 @@ Status Options::validate() const {
   const bool file = !file_dir.empty() || file_memory.value_or(Bytes()) != Bytes();
   if (unhinted_access == "host-backed" && file) {
     return Status(Code::kInvalidArgument,
-                  "unhinted-access host-backed keeps all bytes in memory: file-memory must be 0, and "
-                  "file-dir empty");
+                  "unhinted-access host-backed keeps all bytes in memory: file-memory must be 0 and "
+                  "file-dir must be empty");
   }
   if (unhinted_access == "host-backed" && !peer_memory.empty()) {
     return Status(Code::kInvalidArgument,

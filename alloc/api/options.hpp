@@ -82,8 +82,9 @@ struct OptionEntry {
   OptionField field;
   const char* default_text;
   const char* choices;  // "a|b|c" where only these are accepted, else ""
-  const char* help;     // one sentence
-  const char* raising;  // effect of a greater (or different) value, and who should not change it
+  // Their sentences are also in docs/tuning.md, which a test compares.
+  const char* help;
+  const char* raising;  // effect of a greater (or different) value, and when not to change it
 };
 
 std::span<const OptionEntry> option_table();

@@ -18,7 +18,7 @@ Pump::Pump(std::function<bool()> work, std::function<void()> look)
     : work_(std::move(work)), look_(std::move(look)) {
   const Status started = start_thread(thread_, [this] { run(); });
   if (!started.is_ok()) {
-    log_line(LogLevel::kWarning, "moves go on only while the program calls: no thread, {}", started.message());
+    log_line(LogLevel::kWarning, "copies advance only during calls of the program: no background thread: {}", started.message());
   }
 }
 

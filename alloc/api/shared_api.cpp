@@ -56,7 +56,7 @@ tessera_result tessera_shared(tessera_allocator** allocator) {
       if (shared.load() == nullptr) TESSERA_TRY(make_own());
     }
     *allocator = shared.load(std::memory_order_acquire);
-    return *allocator != nullptr ? Status() : Status(Code::kNotReady, "the allocator is ending");
+    return *allocator != nullptr ? Status() : Status(Code::kNotReady, "the allocator is being destroyed");
   });
 }
 

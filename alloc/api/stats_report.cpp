@@ -189,7 +189,7 @@ std::vector<std::string> exposure_lines(const StatsSnapshot& stats) {
   std::vector<std::string> lines;
   for (const auto& [reason, bytes] : sums) {
     if (lines.size() == kMostLines) {
-      lines.push_back(fmt::format("{} more reasons are in the statistics", sums.size() - kMostLines));
+      lines.push_back(fmt::format("{} more reasons are listed in the statistics", sums.size() - kMostLines));
       break;
     }
     const auto call = calls.find(reason);

@@ -8,7 +8,7 @@ StreamJoin::~StreamJoin() {
   const MutexLock lock(mutex_);
   if (!started_) return;
   for (const Status& status : {driver_.destroy_event(event_), driver_.destroy_stream(stream_)}) {
-    if (!status.is_ok()) log_line(LogLevel::kDebug, "a join was left: {}", status.to_string());
+    if (!status.is_ok()) log_line(LogLevel::kDebug, "a stream join was abandoned: {}", status.to_string());
   }
 }
 

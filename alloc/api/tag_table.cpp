@@ -25,7 +25,7 @@ Result<TagId> TagTable::intern(std::string_view name) {
   const auto known = std::find(names_.begin(), names_.end(), name);
   if (known != names_.end()) return TagId(static_cast<std::uint64_t>(known - names_.begin()));
   if (names_.size() == kMaxTags) {
-    return Status(Code::kInvalidArgument, fmt::format("there are {} tags already", kMaxTags));
+    return Status(Code::kInvalidArgument, fmt::format("the limit of {} tags is reached", kMaxTags));
   }
   names_.emplace_back(name);
   return TagId(names_.size() - 1);
@@ -52,7 +52,7 @@ TagId TagStack::current() { return stack.depth == 0 ? TagId() : stack.tags[stack
 
 Status TagStack::push(TagId tag) {
   if (stack.depth == kMaxDepth) {
-    return Status(Code::kInvalidArgument, fmt::format("tags are {} deep already", kMaxDepth));
+    return Status(Code::kInvalidArgument, fmt::format("tags are already nested {} deep", kMaxDepth));
   }
   stack.tags[stack.depth++] = tag;
   return {};

@@ -84,7 +84,7 @@ Status ExtentMap::validate() const {
   for (const auto& [start, count] : by_start_) {
     if (count == 0) return Status(Code::kInternal, fmt::format("empty extent at {}", start));
     if (end && start <= *end) {
-      return Status(Code::kInternal, fmt::format("extent at {} touches the one before", start));
+      return Status(Code::kInternal, fmt::format("extent at {} touches the previous one", start));
     }
     if (!by_count_.contains({count, start})) {
       return Status(Code::kInternal, fmt::format("extent at {} is in one index only", start));
@@ -94,7 +94,7 @@ Status ExtentMap::validate() const {
   }
   if (by_count_.size() != by_start_.size() || total != free_count_) {
     return Status(Code::kInternal,
-                  fmt::format("{} and {} extents, {} units free where {} are counted",
+                  fmt::format("{} and {} extents, {} units free, {} counted",
                               by_start_.size(), by_count_.size(), total, free_count_));
   }
   return Status::ok();

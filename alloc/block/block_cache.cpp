@@ -29,7 +29,7 @@ BlockCache::~BlockCache() {
     const Status released = pages_.release(run);
     if (released.code() == Code::kBusy) residency_.disown(run);
     if (!released.is_ok()) {
-      log_line(LogLevel::kWarning, "a run was not given back: {}", released.to_string());
+      log_line(LogLevel::kWarning, "a run could not be freed: {}", released.to_string());
     }
   };
   for (const auto& block : runs_.remove_all()) release(block->run);
@@ -55,10 +55,10 @@ BlockCache::~BlockCache() {
 }
 
 Result<Address> BlockCache::allocate(Bytes bytes, StreamId stream, TagId tag) {
-  if (!bytes) return Status(Code::kInvalidArgument, "a block of no bytes");
+  if (!bytes) return Status(Code::kInvalidArgument, "a block of 0 bytes");
   const auto size_class = size_class_for(bytes);
   if (!size_class) {
-    return Status(Code::kOutOfMemory, fmt::format("no memory holds {} bytes", bytes.value()));
+    return Status(Code::kOutOfMemory, fmt::format("{} bytes exceed the address space", bytes.value()));
   }
   const Request request{bytes, stream, {*size_class, stream_key(stream), tag}};
   if (!size_class->is_slot() && placed_.listens(residency_)) [[unlikely]] return allocate_noted(request);
@@ -151,18 +151,18 @@ Result<BlockInfo> BlockCache::find(Address address) const {
 Status BlockCache::not_ours(Address address) const {
   const auto refuse = [](std::string message) { return Status(Code::kNotFound, std::move(message)); };
   if (address < pages_.low() || address >= pages_.high()) {
-    return refuse(fmt::format("{:#x} is not an address of Tessera", address.value()));
+    return refuse(fmt::format("{:#x} is not an address from Tessera", address.value()));
   }
   const PageManager::Reader reader(pages_);
   const auto block = locate(pages_.find(address), address);
-  if (!block) return refuse(fmt::format("no block has the address {:#x}", address.value()));
+  if (!block) return refuse(fmt::format("no block begins at {:#x}", address.value()));
   const BlockState state = block->word->read();
   const Bytes inside = address - block->address;
   if (!state.live) {
     return refuse(fmt::format("the block at {:#x} is already free (generation {})",
                               block->address.value(), state.generation));
   }
-  return refuse(fmt::format("{:#x} lies {} bytes inside the capacity of the block of {} bytes at {:#x}",
+  return refuse(fmt::format("{:#x} is {} bytes into the block of {} bytes at {:#x}",
                             address.value(), inside.value(),
                             (block->capacity - state.slack).value(), block->address.value()));
 }

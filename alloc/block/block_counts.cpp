@@ -126,8 +126,8 @@ Status BlockCache::validate() const {
                         (block->owner->kind == OwnerKind::kSlab ||
                          (block->owner->kind == OwnerKind::kSingle && singles.insert(block->owner).second));
       if (!fine) {
-        result = Status(Code::kInternal, fmt::format("a thread's cache holds {:#x}, which is no free "
-                                                     "block, or held twice", address.value()));
+        result = Status(Code::kInternal, fmt::format("a thread's cache has {:#x}, which is not a free "
+                                                     "block, or is cached twice", address.value()));
       } else if (block->owner->kind == OwnerKind::kSlab) {
         ++in_slabs[block->owner];
       }
@@ -152,7 +152,7 @@ Status BlockCache::validate() const {
   }
   if (sum.live_blocks != now.live_blocks || sum.live_bytes != now.live_bytes) {
     return Status(Code::kInternal,
-                  fmt::format("{} bytes in {} live blocks, but {} in {} are counted",
+                  fmt::format("{} bytes in {} live blocks, but {} in {} counted",
                               sum.live_bytes.value(), sum.live_blocks, now.live_bytes.value(),
                               now.live_blocks));
   }

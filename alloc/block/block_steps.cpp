@@ -37,8 +37,8 @@ Result<Address> BlockCache::allocate_slow(Request request, ThreadCache* cache) {
   if (served.status().code() != Code::kOutOfMemory) return served;
   const BlockStats now = stats();
   return Status(Code::kOutOfMemory,
-                fmt::format("{} bytes do not fit beside {} bytes in {} live blocks, and nothing is "
-                            "left to give back: {}",
+                fmt::format("{} bytes do not fit in addition to {} bytes in {} live blocks, and nothing "
+                            "more can be freed: {}",
                             request.bytes.value(), now.live_bytes.value(), now.live_blocks,
                             served.status().message()));
 }
@@ -292,7 +292,7 @@ void BlockCache::shed() {
   MutexLock lock(give_back_mutex_);
   Status shed = residency_.poll_streams();
   if (shed.is_ok()) shed = give_back(cached - options_.warm_limit, true);
-  if (!shed.is_ok()) log_line(LogLevel::kDebug, "cached blocks stay: {}", shed.to_string());
+  if (!shed.is_ok()) log_line(LogLevel::kDebug, "cached blocks are kept: {}", shed.to_string());
 }
 
 Status BlockCache::retire(StreamId stream) {

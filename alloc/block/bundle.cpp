@@ -74,7 +74,7 @@ Status Bundle::validate() const {
   for (std::uint32_t place = 0; place < words().size(); ++place) {
     const bool live = word(place).read().live, free = is_free(place);
     const bool fine = place < places() ? capacity(place) > kSlotLimit && !(free && live) : !free && !live;
-    if (!fine) return Status(Code::kInternal, fmt::format("place {} of {} is none, or free and live", place, places()));
+    if (!fine) return Status(Code::kInternal, fmt::format("place {} of {} does not exist, or is free and live", place, places()));
   }
   return Status::ok();
 }

@@ -223,7 +223,7 @@ Status BundleCache::validate() const {
   std::size_t places = 0, gaps = 0;
   for (const auto& [known, bundle] : bundles_) {
     const auto home = homes_.find(key_of(*bundle));
-    if (home == homes_.end()) return Status(Code::kInternal, "a bundle's domain is not known");
+    if (home == homes_.end()) return Status(Code::kInternal, "a bundle has an unknown domain");
     TESSERA_TRY(validate_bundle(*bundle, home->second));
     bytes[key_of(*bundle)] += bundle->bytes();
     if (bundle->is_empty()) empty += bundle->bytes();
@@ -236,7 +236,7 @@ Status BundleCache::validate() const {
     if (home.bytes != bytes[key]) return Status(Code::kInternal, "the bundles of a domain do not add up");
   }
   if (empty != empty_bytes()) return Status(Code::kInternal, "empty bundles do not add up");
-  if (places != gaps) return Status(Code::kInternal, fmt::format("{} gaps are listed, of {}", gaps, places));
+  if (places != gaps) return Status(Code::kInternal, fmt::format("{} of {} gaps are listed", gaps, places));
   return Status::ok();
 }
 

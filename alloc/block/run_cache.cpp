@@ -181,7 +181,7 @@ Status RunCache::validate_shard(const Shard& shard,
     for (const Cached& entry : line) {
       bytes += entry.block->size_class.bytes();
       if (!cached.insert(entry.block).second || !shard.blocks.contains(entry.block)) {
-        return Status(Code::kInternal, "a block is cached twice, or not known");
+        return Status(Code::kInternal, "a block is cached twice, or unknown");
       }
     }
   }

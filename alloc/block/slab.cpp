@@ -70,12 +70,12 @@ Status Slab::validate() const {
     if (!is_free(slot)) continue;
     ++count;
     if (word(slot).read().live) {
-      return Status(Code::kInternal, fmt::format("slot {} is free and live", slot));
+      return Status(Code::kInternal, fmt::format("slot {} is both free and live", slot));
     }
   }
   if (count != free_slots_) {
     return Status(Code::kInternal,
-                  fmt::format("{} slots are free, {} are counted", count, free_slots_));
+                  fmt::format("{} slots are free, {} counted", count, free_slots_));
   }
   return Status::ok();
 }

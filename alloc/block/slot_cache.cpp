@@ -154,7 +154,7 @@ Status SlotCache::validate(const std::function<std::uint32_t(const Slab&)>& cach
   for (const Shard& shard : shards_) TESSERA_TRY(validate_shard(shard, cached, out));
   for (const auto& [run, slots] : out) {
     if (slots == run->live.load()) continue;
-    return Status(Code::kInternal, fmt::format("{} slots of a page are out, {} are counted", slots, run->live.load()));
+    return Status(Code::kInternal, fmt::format("{} slots of a page are in use, {} counted", slots, run->live.load()));
   }
   std::int64_t empty = 0;
   for_each([&](const Slab& slab) { empty += slab.page() == nullptr && slab.is_empty() ? 1 : 0; });
@@ -172,7 +172,7 @@ Status SlotCache::validate_shard(const Shard& shard,
     for (const LateSlot& slot : home.late) ++late[slot.slab];
     for (const Slab* const slab : home.with_free) {
       if (key_of(*slab) != key || slab->free_slots() == 0) {
-        return Status(Code::kInternal, "a slab is listed in a domain that is not its own, or full");
+        return Status(Code::kInternal, "a slab is listed in the wrong domain, or full");
       }
     }
   }

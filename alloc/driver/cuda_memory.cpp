@@ -163,7 +163,7 @@ Status CudaDriver::use_host_frame(DeviceId device, Address address, Bytes bytes,
     const Status destroyed = destroy_stream(stream);
     if (!status.is_ok()) return status;
     TESSERA_TRY(destroyed);
-    return back == sent ? Status::ok() : Status(Code::kNotSupported, "host frame lost its bytes");
+    return back == sent ? Status::ok() : Status(Code::kNotSupported, "a host frame did not keep its bytes");
   };
   const Status used = use();
   const Status unmapped = unmap(address, bytes);

@@ -111,10 +111,10 @@ Result<SimWork> SimDriver::copy_work(CopyWay way, const HostCopy& copy, DeviceId
 // If one is refused, none is queued.
 Status SimDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) {
   if (!options_.copies_at_once) {
-    return {Code::kNotSupported, "this machine makes no copies at once", native::kNotSupported};
+    return {Code::kNotSupported, "this machine has no batched copies", native::kNotSupported};
   }
-  if (copies.empty()) return violation("no copies at once");
-  if (stream.value() <= 1) return violation("copies at once on the legacy default stream");
+  if (copies.empty()) return violation("an empty batch of copies");
+  if (stream.value() <= 1) return violation("batched copies on the legacy default stream");
   engines_->wait_for_room(meant(stream));
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   MutexLock lock(mutex_);
@@ -123,11 +123,11 @@ Status SimDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, Stream
     TESSERA_TRY_ASSIGN(SimWork work, copy_work(way, one, on.device));
     const SimRange host = range_of(one.host, one.bytes);
     if (!pins_->holds(host)) {
-      return violation(fmt::format("copies at once, and {} is not registered", host.to_string()));
+      return violation(fmt::format("batched copies with {}, which is not registered", host.to_string()));
     }
     for (const SimWork& other : works) {
       const auto touched = other.touch(way == CopyWay::kIn ? range_of(one.device, one.bytes) : host);
-      if (touched) return violation(fmt::format("copies at once that overlap: {}", *touched));
+      if (touched) return violation(fmt::format("batched copies that overlap: {}", *touched));
     }
     works.push_back(std::move(work));
   }
@@ -158,7 +158,7 @@ Status SimDriver::fingerprint(DeviceId device, std::span<const DeviceRange> rang
                               StreamId stream) {
   TESSERA_TRY(check_device(device));
   if (options_.contents == SimContents::kNone || !options_.makes_fingerprints) {
-    return {Code::kNotSupported, "this machine makes no fingerprints", native::kNotSupported};
+    return {Code::kNotSupported, "this machine has no fingerprints", native::kNotSupported};
   }
   if (ranges.empty() || ranges.size() > kMostFingerprints) {
     return violation(fmt::format("fingerprints of {} ranges at once", ranges.size()));
@@ -182,7 +182,7 @@ Status SimDriver::fingerprint(DeviceId device, std::span<const DeviceRange> rang
   }
   touched.push_back(range_of(to, Bytes(all / kFingerprintPart * sizeof(Fingerprint))));
   if (!pins_->holds(touched.back())) {
-    return violation(fmt::format("a fingerprint into {}, which is not registered",
+    return violation(fmt::format("a fingerprint written to {}, which is not registered",
                                  touched.back().to_string()));
   }
   SimWork work = make_fingerprints(std::move(bytes), to);

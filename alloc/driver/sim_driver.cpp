@@ -202,7 +202,7 @@ Status SimDriver::check_host(const void* host, Bytes bytes) {
     return violation(fmt::format("{} is not host memory", range.to_string()));
   }
   if (memory_->overlaps_reserved(range)) {
-    return violation(fmt::format("{} is not host memory but in a reserved range of the device",
+    return violation(fmt::format("{} is not host memory: it is in a reserved range of the device",
                                  range.to_string()));
   }
   return {};

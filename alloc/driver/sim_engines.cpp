@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMaxUnfinished = 8192;
 
 Status unknown_handle(std::string_view kind, std::uint64_t handle) {
-  return {Code::kDriver, fmt::format("there is no {} {:#x}", kind, handle), native::kInvalidHandle};
+  return {Code::kDriver, fmt::format("no such {}: {:#x}", kind, handle), native::kInvalidHandle};
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ SimEngines::SimEngines(int devices, const Clock& clock, std::size_t queue_depth)
       schedule_(devices),
       device_count_(static_cast<std::size_t>(devices)),
       queue_depth_(queue_depth),
-      not_ready_(Code::kNotReady, "what was queued has not run yet", native::kNotReady),
+      not_ready_(Code::kNotReady, "queued work has not run yet", native::kNotReady),
       errors_(device_count_) {}
 
 // ---- streams and events ----------------------------------------------------------------------

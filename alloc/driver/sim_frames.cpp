@@ -95,7 +95,7 @@ Result<int> SimFrames::share(FrameId frame) const {
   const Frame* const known = find(frame);
   if (known == nullptr) return unknown_frame("share", frame);
   if (!known->shareable && known->file < 0) {
-    return Status(Code::kDriver, "share of a frame that was not made for it", native::kInvalidValue);
+    return Status(Code::kDriver, "share of a frame that was not created as shareable", native::kInvalidValue);
   }
   const std::uint64_t units = known->bytes.value() / kUnit;
   const bool fits = known->bytes.value() % kUnit == 0 && units < kMostUnits && known->offset.value() % kUnit == 0 &&
@@ -187,7 +187,7 @@ Status SimFrames::validate() const {
   for (const auto& [id, frame] : frames_) {
     if (frame.file < 0) sums[&store(frame.device, frame.location)] += frame.bytes;
     if (frame.owners == 0 && frame.mappings == 0) {
-      return {Code::kInternal, fmt::format("frame {:#x} is kept by nobody", id.value())};
+      return {Code::kInternal, fmt::format("frame {:#x} has no owner", id.value())};
     }
   }
   const auto matches = [&](const SimPool& memory) {

@@ -79,7 +79,7 @@ bool is_empty(const Dim3& size) { return size.x == 0 || size.y == 0 || size.z ==
 Result<SimWork> make_launch(const Launch& launch) {
   const auto* const kernel = static_cast<const sim_kernel*>(launch.kernel);
   if (kernel == nullptr || kernel->abi_version != SIM_KERNEL_ABI_VERSION) {
-    return Status(Code::kDriver, "launch of something that is not a kernel of this device",
+    return Status(Code::kDriver, "launch of a handle that is not a kernel of this device",
                   native::kInvalidHandle);
   }
   const Dim3& block = launch.block;
@@ -95,7 +95,7 @@ Result<SimWork> make_launch(const Launch& launch) {
   }
   if (launch.parameters.size() < kernel->parameter_bytes) {
     return Status(Code::kDriver,
-                  fmt::format("launch of {}: {} bytes of parameters, it takes {}", kernel->name,
+                  fmt::format("launch of {}: {} bytes of parameters, expected {}", kernel->name,
                               launch.parameters.size(), kernel->parameter_bytes),
                   native::kInvalidValue);
   }

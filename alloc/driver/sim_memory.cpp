@@ -32,7 +32,7 @@ Status SimMemory::check_shape(std::string_view action, const SimRange& range) co
   const std::uint64_t unit = options_.granularity.value();
   if (range.bytes == 0 || range.start % unit != 0 || range.bytes % unit != 0 ||
       range.end() < range.start) {
-    return violation(fmt::format("{} {}: not whole multiples of the granularity, {:#x}", action,
+    return violation(fmt::format("{} {}: not multiples of the granularity, {:#x}", action,
                                  range.to_string(), unit));
   }
   return {};
@@ -69,7 +69,7 @@ Status SimMemory::release(Address address, Bytes bytes) {
   const SimRange range = range_of(address, bytes);
   const auto found = ranges_.find(range.start);
   if (found == ranges_.end() || found->second != range.bytes) {
-    return violation(fmt::format("release {}, which reserve never gave", range.to_string()));
+    return violation(fmt::format("release {}, which was not reserved", range.to_string()));
   }
   const auto mapping = mappings_.lower_bound(range.start);
   if (mapping != mappings_.end() && mapping->first < range.end()) {
@@ -100,7 +100,7 @@ Status SimMemory::map(Address address, Bytes bytes, FrameId frame) {
   TESSERA_TRY(check_shape("map", range));
   SimFrames::Frame* const record = frames_.find(frame);
   if (record == nullptr || record->owners == 0) {
-    return {Code::kDriver, fmt::format("map of frame {:#x}, which is not there", frame.value()),
+    return {Code::kDriver, fmt::format("map of frame {:#x}, which does not exist", frame.value()),
             native::kInvalidHandle};
   }
   if (record->bytes != bytes) {
@@ -136,7 +136,7 @@ Result<SimMemory::Mappings::iterator> SimMemory::covering(std::string_view actio
   if (reached == range.end()) return first;
   const auto mapping = mapping_at(Address(reached > range.end() ? range.end() : reached));
   if (mapping) {
-    return violation(fmt::format("{} {} takes a part of the mapping {}", action, range.to_string(),
+    return violation(fmt::format("{} {} covers only part of the mapping {}", action, range.to_string(),
                                  range_of(mapping->address, mapping->bytes).to_string()));
   }
   return violation(
@@ -282,7 +282,7 @@ Status SimMemory::validate() const {
                         start + mapping.bytes <= std::prev(after)->first + std::prev(after)->second;
     if (start < end_before || !inside || frame == nullptr ||
         frame->bytes.value() != mapping.bytes) {
-      return {Code::kInternal, fmt::format("the mapping at {:#x} is not whole", start)};
+      return {Code::kInternal, fmt::format("the mapping at {:#x} is incomplete", start)};
     }
     end_before = start + mapping.bytes;
     ++counts[mapping.frame->id];

@@ -10,7 +10,7 @@ namespace tessera {
 
 Status SimPins::add(const SimRange& range) {
   if (range.bytes == 0) {
-    return {Code::kDriver, "register_host of no bytes", native::kInvalidValue};
+    return {Code::kDriver, "register_host of 0 bytes", native::kInvalidValue};
   }
   const auto next = ranges_.lower_bound(range.end());
   if (next != ranges_.begin()) {
@@ -18,7 +18,7 @@ Status SimPins::add(const SimRange& range) {
     if (other.overlaps(range)) {
       return {
           Code::kDriver,
-          fmt::format("register_host {}: {} is registered", range.to_string(), other.to_string()),
+          fmt::format("register_host {}: {} is already registered", range.to_string(), other.to_string()),
           native::kHostMemoryAlreadyRegistered};
     }
   }

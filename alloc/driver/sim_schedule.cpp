@@ -226,17 +226,17 @@ Status SimSchedule::validate() const {
   Status status;
   for (const auto& [id, stream] : streams_) {
     if (stream.unfinished == of_streams[id]) continue;
-    status = {Code::kInternal, fmt::format("stream {} counts {} operations, and has {}", id.value(),
+    status = {Code::kInternal, fmt::format("stream {} counts {} operations, but has {}", id.value(),
                                            stream.unfinished, of_streams[id])};
   }
   ops_.for_each([&](SimOp id, const Op& op) {
     if (waits[id] != op.waits_for) {
-      status = {Code::kInternal, fmt::format("operation {} waits for {}, but {} lead to it",
+      status = {Code::kInternal, fmt::format("operation {} waits for {} operations, but has {} predecessors",
                                              id.value(), op.waits_for, waits[id])};
     }
     const bool ready = op.waits_for == 0 && !op.started;
     if (queued[id] != (ready ? 1U : 0U) || (ready && op.engine == SimEngine::kMarker)) {
-      status = {Code::kInternal, fmt::format("operation {} is ready: {}, but queued {} times",
+      status = {Code::kInternal, fmt::format("operation {}: ready {}, but queued {} times",
                                              id.value(), ready, queued[id])};
     }
   });

@@ -96,7 +96,7 @@ Result<Bytes> SimStore::place(Bytes bytes) {
   const auto start = free_.take(bytes / granularity_);
   if (!start) {
     return Status(Code::kOutOfMemory,
-                  fmt::format("a frame of {} bytes on {}: the longest free piece has {}",
+                  fmt::format("a frame of {} bytes on {}: the longest free extent has {}",
                               bytes.value(), name(), (granularity_ * free_.largest()).value()),
                   native::kOutOfMemory);
   }

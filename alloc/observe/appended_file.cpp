@@ -14,7 +14,7 @@ Result<std::unique_ptr<AppendedFile>> AppendedFile::open(const std::string& path
 
 AppendedFile::~AppendedFile() {
   const Status status = push();
-  if (!status.is_ok()) log_line(LogLevel::kWarning, "{}: the end may be lost", status.message());
+  if (!status.is_ok()) log_line(LogLevel::kWarning, "{}: the end of the file may be lost", status.message());
 }
 
 Status AppendedFile::append(std::string_view text) {

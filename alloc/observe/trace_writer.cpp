@@ -100,7 +100,7 @@ void TraceWriter::append(const std::string& line, bool push_now) {
   const MutexLock lock(mutex_);
   if (!failure_.is_ok()) return;
   if (file_->size() + Bytes(line.size()) > limit_) {
-    return fail(Status(Code::kIo, fmt::format("{}: at {}, the limit of a trace", path_, rounded_size(limit_))));
+    return fail(Status(Code::kIo, fmt::format("{}: the trace reached its size limit, {}", path_, rounded_size(limit_))));
   }
   const Nanoseconds now = clock_.now();
   Status status = file_->append(line);

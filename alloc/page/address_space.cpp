@@ -28,21 +28,23 @@ constexpr std::uint64_t kWindowsOfEdges = (std::uint64_t{1} << 32) / kLargePage.
 
 Result<std::unique_ptr<AddressSpace>> AddressSpace::reserve(Driver& driver, Bytes wanted, Bytes least) {
   least = std::max(round_up(least, kLargePage), kLargePage);
-  Status refused(Code::kOutOfMemory, "no addresses were asked for");
+  Status refused(Code::kOutOfMemory, "no addresses were requested");
   for (Bytes size = std::max(wanted, least); size >= least; size = size / 2) {
     const std::uint64_t windows = size / kLargePage;
     auto reserved = reserve_high(driver, kLargePage * windows);
     if (reserved.is_ok()) {
       if (size < wanted) {
-        log_line(LogLevel::kWarning, "{} of addresses are reserved instead of {} (ulimit -v, or the driver): a heap of many sizes may run "
-                 "out of them", rounded_size(size), rounded_size(wanted));
+        log_line(LogLevel::kWarning,
+                 "only {} of addresses instead of {} could be reserved (ulimit -v, or the driver): a heap with many block "
+                 "sizes may run out of addresses",
+                 rounded_size(size), rounded_size(wanted));
       }
       return std::unique_ptr<AddressSpace>(new AddressSpace(driver, reserved.value(), windows));
     }
     refused = reserved.status();
   }
   return Status(Code::kOutOfMemory,
-                fmt::format("the driver reserves no {} bytes of addresses: {}", least.value(), refused.to_string()),
+                fmt::format("the driver cannot reserve {} bytes of addresses: {}", least.value(), refused.to_string()),
                 refused.native_code());
 }
 
@@ -80,7 +82,7 @@ AddressSpace::AddressSpace(Driver& driver, Reservation reserved, std::uint64_t w
 AddressSpace::~AddressSpace() {
   const Status released = driver_.release(reserved_.start, reserved_.bytes);
   if (!released.is_ok()) {
-    log_line(LogLevel::kWarning, "addresses not given back: {}", released.to_string());
+    log_line(LogLevel::kWarning, "addresses could not be released: {}", released.to_string());
   }
 }
 
@@ -125,7 +127,7 @@ Status AddressSpace::validate() const {
   TESSERA_TRY(clear_.validate());
   if (free_.free_count() > windows_ || free_.extent_at(windows_)) {
     return Status(Code::kInternal,
-                  fmt::format("{} windows free of {}, or one beyond the end", free_.free_count(), windows_));
+                  fmt::format("{} of {} windows free, or one beyond the end", free_.free_count(), windows_));
   }
   std::uint64_t clear = 0;
   Status apart;
@@ -139,7 +141,7 @@ Status AddressSpace::validate() const {
   }
   if (apart.is_ok() && clear != clear_.free_count()) {
     return Status(Code::kInternal,
-                  fmt::format("{} windows are clear, {} of the free ones are", clear_.free_count(), clear));
+                  fmt::format("{} windows are clear, but {} of the free ones", clear_.free_count(), clear));
   }
   return apart;
 }

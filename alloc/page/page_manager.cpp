@@ -30,15 +30,15 @@ PageManager::~PageManager() {
     if (!placed.run) continue;
     const Status removed = residency_.remove(placed.run);
     if (!removed.is_ok()) {
-      log_line(LogLevel::kWarning, "a run was not removed: {}", removed.to_string());
+      log_line(LogLevel::kWarning, "a run could not be removed: {}", removed.to_string());
     }
   }
 }
 
 Result<Run*> PageManager::acquire(Bytes bytes, Domain domain, RunOwner owner) {
-  if (!bytes) return Status(Code::kInvalidArgument, "a run of no bytes");
+  if (!bytes) return Status(Code::kInvalidArgument, "a run of 0 bytes");
   if (bytes > space_->bytes()) {
-    return Status(Code::kOutOfMemory, fmt::format("{} bytes are more than the {} bytes of addresses",
+    return Status(Code::kOutOfMemory, fmt::format("{} bytes exceed the {} bytes of addresses",
                                                   bytes.value(), space_->bytes().value()));
   }
   const RunShape shape = shape_for(bytes);
@@ -46,7 +46,7 @@ Result<Run*> PageManager::acquire(Bytes bytes, Domain domain, RunOwner owner) {
   const auto position = place(shape, domain);
   if (!position) {
     return Status(Code::kOutOfMemory,
-                  fmt::format("no stretch of {} bytes is left in {} bytes of addresses",
+                  fmt::format("no free range of {} bytes in {} bytes of addresses",
                               shape.bytes().value(), space_->bytes().value()));
   }
   auto added = residency_.add(address_of(*position), shape, domain.tag, owner);

@@ -19,7 +19,7 @@ Status PageManager::validate() const {
     bytes += placed.shape.bytes();
   }
   if (bytes != stats_.in_runs + stats_.lost) {
-    return broken(fmt::format("{} bytes in runs, but {} and {} lost are counted", bytes.value(),
+    return broken(fmt::format("{} bytes in runs, but {} and {} lost counted", bytes.value(),
                               stats_.in_runs.value(), stats_.lost.value()));
   }
   for (const auto& [domain, home] : homes_) TESSERA_TRY(validate_free(domain, home));
@@ -31,7 +31,7 @@ Status PageManager::validate_run(std::uint64_t position, const Placed& placed) c
   const std::uint64_t large = placed.shape.large * kBasePerLarge;
   for (std::uint64_t i = 0; i < large + placed.shape.base; ++i) {
     if (map_->find(address_of(position + i)) != placed.run) {
-      return broken(fmt::format("base page {} of the run at {:#x} is not its own in the map", i,
+      return broken(fmt::format("base page {} of the run at {:#x} belongs to another run in the map", i,
                                 address_of(position).value()));
     }
     if (i < large) continue;
@@ -59,7 +59,7 @@ Status PageManager::validate_free(const Domain& domain, const Home& home) const 
     for (std::uint64_t page = window * kBasePerLarge; page < (window + 1) * kBasePerLarge; ++page) {
       const bool is_free = home.free.extent_at(page).has_value();
       if (is_free && map_->find(address_of(page))) {
-        return broken(fmt::format("base page {} is free and in a run", page));
+        return broken(fmt::format("base page {} is both free and in a run", page));
       }
       free_here += is_free ? 1 : 0;
     }
@@ -67,7 +67,7 @@ Status PageManager::validate_free(const Domain& domain, const Home& home) const 
     free += free_here;
   }
   if (free != home.free.free_count() || windows != home.windows) {
-    return broken(fmt::format("{} free pages in {} windows of a domain, but {} in {} are counted",
+    return broken(fmt::format("{} free pages in {} windows of a domain, but {} in {} counted",
                               free, windows, home.free.free_count(), home.windows));
   }
   return Status::ok();
@@ -83,7 +83,7 @@ Status PageManager::validate_windows() const {
     for (std::uint64_t i = 0; i < placed.shape.large; ++i) {
       const std::uint64_t window = position / kBasePerLarge + i;
       if (space_->is_free(window) || base_windows_.contains(window)) {
-        return broken(fmt::format("window {} is a large page and something else", window));
+        return broken(fmt::format("window {} is a large page and also something else", window));
       }
     }
   }

@@ -18,7 +18,7 @@ Result<std::unique_ptr<PageMap>> PageMap::create(Address low, Bytes bytes) {
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (array == MAP_FAILED) {
     return Status(Code::kOutOfMemory,
-                  fmt::format("no room for a page map of {} bytes: {}", size, std::strerror(errno)));
+                  fmt::format("no memory for a page map of {} bytes: {}", size, std::strerror(errno)));
   }
   return std::unique_ptr<PageMap>(new PageMap(low, bytes, static_cast<Run**>(array)));
 }

@@ -43,7 +43,7 @@ Result<Ideals> Ideals::of(const std::vector<std::vector<std::size_t>>& before) {
       if (is_new) {
         if (found.size() == kMost) {
           return Status(Code::kNotSupported,
-                        fmt::format("the graph has more than {} ways to be cut in two", kMost));
+                        fmt::format("the graph has more than {} two-way cuts", kMost));
         }
         found.push_back(entry->first);
         ideals.down_.emplace_back();

@@ -85,11 +85,11 @@ Status check(const PlacementGraph& graph) {
   for (std::size_t i = 0; i < graph.edges.size(); ++i) {
     const PlacementEdge& edge = graph.edges[i];
     if (edge.from >= graph.nodes.size() || edge.to >= graph.nodes.size()) {
-      return Status(Code::kInvalidArgument, fmt::format("edge {} has an end that is no node", i));
+      return Status(Code::kInvalidArgument, fmt::format("edge {} has an endpoint that is not a node", i));
     }
     if (graph.nodes[edge.from].backward && !graph.nodes[edge.to].backward) {
       return Status(Code::kInvalidArgument,
-                    fmt::format("edge {} leads from the backward to the forward pass", i));
+                    fmt::format("edge {} goes from the backward to the forward pass", i));
     }
   }
   return {};

@@ -167,7 +167,7 @@ Status check(const PlacementGraph& graph, const SplitLimits& limits) {
   const std::size_t devices = limits.accelerators + limits.cpus;
   if (devices == 0 || limits.accelerators > kMostDevices || limits.cpus > kMostDevices) {
     return Status(Code::kInvalidArgument,
-                  fmt::format("a split is over 1 to {} devices of a kind", kMostDevices));
+                  fmt::format("the number of devices of a kind must be 1 to {}", kMostDevices));
   }
   Bytes sum;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -175,7 +175,7 @@ Status check(const PlacementGraph& graph, const SplitLimits& limits) {
     if (!sensible(node.accelerator_time) || !sensible(node.cpu_time) ||
         !sensible(node.output_time) || node.bytes.value() > ~sum.value()) {
       return Status(Code::kInvalidArgument,
-                    fmt::format("node {} has a time or size that cannot be meant", n));
+                    fmt::format("node {} has an invalid time or size", n));
     }
     sum += node.bytes;
   }
@@ -209,7 +209,7 @@ Result<Split> search_from(double ceiling, const PlacementGraph& graph, const Ord
     if (search.load() <= ceiling || (last && search.load() != kImpossible)) {
       return search.take(graph);
     }
-    if (last) return Status(Code::kOutOfMemory, "no split fits into the devices");
+    if (last) return Status(Code::kOutOfMemory, "no split fits the devices");
   }
 }
 

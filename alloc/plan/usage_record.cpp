@@ -21,11 +21,11 @@ Status check_records(std::span<const UsageRecord> records) {
     if (record.last > kLatestStep) {
       return Status(
           Code::kInvalidArgument,
-          fmt::format("record {} ends at {}, the latest step is {}", i, record.last, kLatestStep));
+          fmt::format("record {} ends at {}, after the latest step {}", i, record.last, kLatestStep));
     }
     if (record.bytes >= kLargestSum - sum) {
       return Status(Code::kInvalidArgument,
-                    fmt::format("records 0 to {} have 2^63 bytes or more together", i));
+                    fmt::format("records 0 to {} have 2^63 bytes or more in total", i));
     }
     sum += record.bytes;
   }

@@ -11,7 +11,7 @@ Players::Players(std::size_t count) {
   while (count > 1 && threads_.size() < count) {
     std::thread player;
     if (const Status started = start_thread(player, [this] { run(); }); !started.is_ok()) {
-      log_line(LogLevel::kDebug, "{} of {} rehearse: no thread, {}", threads_.size(), count,
+      log_line(LogLevel::kDebug, "only {} of {} simulation threads started: {}", threads_.size(), count,
                started.message());
       return;
     }

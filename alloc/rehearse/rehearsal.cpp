@@ -41,7 +41,7 @@ void Rehearsal::ask(const Iteration& iteration, const Machine& machine) {
   if (thread_.joinable()) return;
   const Status started = start_thread(thread_, [this] { run(); });
   if (started.is_ok()) return;
-  log_line(LogLevel::kWarning, "an iteration is not rehearsed: no thread, {}", started.message());
+  log_line(LogLevel::kWarning, "an iteration is not simulated: no thread: {}", started.message());
   MutexLock lock(mutex_);
   question_.reset();
 }

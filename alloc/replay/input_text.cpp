@@ -26,7 +26,7 @@ Result<std::string> all_of(int file) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   for (;;) {
     const std::size_t had = data.size();
-    if (had > kMaxUnpacked.value()) return Status(Code::kInvalidArgument, "more text than a trace may have");
+    if (had > kMaxUnpacked.value()) return Status(Code::kInvalidArgument, "larger than the limit of a trace");
     data.resize(had + kPiece);
     const ssize_t got = ::read(file, data.data() + had, kPiece);
     data.resize(had + (got > 0 ? static_cast<std::size_t>(got) : 0));
@@ -50,9 +50,9 @@ Result<InputText> text_of(std::string data) {
   if (const Packing packing = packing_of(data); packing != Packing::kNone) {
     UnpackedText plain;
     TESSERA_TRY_ASSIGN(plain, unpack(data, packing));
-    if (plain.cut) input.notes.push_back("the end of the compressed file is missing; what is there is read");
+    if (plain.cut) input.notes.push_back("the compressed file is truncated; using the part that is there");
     data = std::move(plain.text);
-    if (data.empty()) return Status(Code::kInvalidArgument, "the compressed file holds nothing");
+    if (data.empty()) return Status(Code::kInvalidArgument, "the compressed file is empty");
   }
   const std::string other = name_of_other_kind(data);
   if (!other.empty()) return Status(Code::kInvalidArgument, fmt::format("this is {}", other));

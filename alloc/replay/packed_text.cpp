@@ -20,7 +20,7 @@ namespace {
 Status damaged(std::string_view reason) {
   return Status(Code::kInvalidArgument, fmt::format("the compressed file is damaged: {}", reason));
 }
-Status too_long() { return Status(Code::kInvalidArgument, "more text than a trace may have"); }
+Status too_long() { return Status(Code::kInvalidArgument, "larger than the limit of a trace"); }
 
 #if TESSERA_ZSTD
 
@@ -29,7 +29,7 @@ Result<UnpackedText> unpack_zstd(std::string_view data) {
     void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
   };
   const std::unique_ptr<ZSTD_DStream, End> stream(ZSTD_createDStream());
-  if (!stream) return Status(Code::kOutOfMemory, "no memory to unpack into");
+  if (!stream) return Status(Code::kOutOfMemory, "out of memory while unpacking");
   UnpackedText plain;
   std::vector<char> piece(ZSTD_DStreamOutSize());
   ZSTD_inBuffer from{data.data(), data.size(), 0};
@@ -49,7 +49,7 @@ Result<UnpackedText> unpack_zstd(std::string_view data) {
 #else
 
 Result<UnpackedText> unpack_zstd(std::string_view) {
-  return Status(Code::kNotSupported, "this build reads no zstd; unpack it first: zstd -d");
+  return Status(Code::kNotSupported, "this build does not support zstd; unpack it first: zstd -d");
 }
 
 #endif
@@ -59,7 +59,7 @@ Result<UnpackedText> unpack_zstd(std::string_view) {
 Result<UnpackedText> unpack_gzip(std::string_view data) {
   constexpr int kGzip = 16 + MAX_WBITS;
   z_stream stream{};
-  if (::inflateInit2(&stream, kGzip) != Z_OK) return Status(Code::kOutOfMemory, "no memory to unpack into");
+  if (::inflateInit2(&stream, kGzip) != Z_OK) return Status(Code::kOutOfMemory, "out of memory while unpacking");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&stream, ::inflateEnd);
   UnpackedText plain;
   std::vector<char> piece(std::size_t{1} << 18);
@@ -92,7 +92,7 @@ Result<UnpackedText> unpack_gzip(std::string_view data) {
 #else
 
 Result<UnpackedText> unpack_gzip(std::string_view) {
-  return Status(Code::kNotSupported, "this build reads no gzip; unpack it first: gunzip");
+  return Status(Code::kNotSupported, "this build does not support gzip; unpack it first: gunzip");
 }
 
 #endif

@@ -87,7 +87,7 @@ Status ReplayOptions::set(std::string_view name, std::string_view value) {
     timeline = value;
     return {};
   }
-  return {Code::kNotFound, fmt::format("no option '{}'; docs/replay.md lists them", name)};
+  return {Code::kNotFound, fmt::format("unknown option '{}'; see docs/replay.md", name)};
 }
 
 }  // namespace tessera

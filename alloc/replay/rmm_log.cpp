@@ -159,15 +159,15 @@ Result<Trace> read_rmm_log(std::string_view first, std::istream& lines, const st
     const Status taken = importer.take(*row);
     if (!taken.is_ok()) return wrong(fmt::format("{}:{}: {}", name, count, taken.message()));
   } while (++count, std::getline(lines, line));
-  if (rows == 0) return wrong(fmt::format("{}: a log of RMM without a row in its {} lines", name, count - 1));
+  if (rows == 0) return wrong(fmt::format("{}: an RMM log without any row in its {} lines", name, count - 1));
   Trace trace = importer.finish();
   if (others > 0) {
     trace.notes.push_back(
-        fmt::format("{}: {} of {} lines are no rows of RMM's log and were left out; the first is line {}", name, others,
+        fmt::format("{}: {} of {} lines are not rows of an RMM log and were skipped; the first is line {}", name, others,
                     rows + others, first_other));
   }
   if (importer.lost_frees() > 0) {
-    trace.notes.push_back(fmt::format("{}: {} frees are missing, of blocks whose address was allocated again", name,
+    trace.notes.push_back(fmt::format("{}: {} frees are missing: addresses were allocated again without a free", name,
                                       importer.lost_frees()));
   }
   return trace;

@@ -61,12 +61,12 @@ std::string name_of_other_kind(std::string_view data) {
       {"\x04\x22\x4d\x18"sv, "compressed with lz4; unpack it first: lz4 -d"},
       {"PK\x03\x04"sv, "a zip archive; unpack it first"},
       {"SQLite format 3\0"sv,
-       "a database of SQLite, as Nsight Systems exports; it does not say which memory kernels use"},
+       "an SQLite database, as exported by Nsight Systems, which does not record the memory that kernels use"},
       {"\x7f"
        "ELF"sv,
        "a program or library"},
-      {"<!DOCTYPE"sv, "a page of HTML"},
-      {"<html"sv, "a page of HTML"},
+      {"<!DOCTYPE"sv, "an HTML page"},
+      {"<html"sv, "an HTML page"},
   };
   for (const Kind& kind : kKinds) {
     if (data.starts_with(kind.start)) return kind.name;

@@ -32,9 +32,9 @@ void TraceBuilder::header(std::string name, std::string source, Bytes device_mem
 }
 
 Status TraceBuilder::check_room(std::uint64_t device) const {
-  if (trace_.events.size() >= kMaxEvents) return wrong("more events than a trace may have");
+  if (trace_.events.size() >= kMaxEvents) return wrong("more events than the limit of a trace");
   if (device >= kMaxDevices)
-    return wrong(fmt::format("device {} of at most {}", device, kMaxDevices));
+    return wrong(fmt::format("device {}: at most {} devices are supported", device, kMaxDevices));
   return {};
 }
 
@@ -119,7 +119,7 @@ Status TraceBuilder::mark(std::string_view kind, std::uint64_t number) {
 Status TraceBuilder::remake(std::uint64_t id, Nanoseconds time) {
   TESSERA_TRY(check_room(0));
   const auto found = live_.find(id);
-  if (found == live_.end()) return wrong(fmt::format("remaking of block {}, which is not allocated", id));
+  if (found == live_.end()) return wrong(fmt::format("recomputation of block {}, which is not allocated", id));
   add(TraceEvent::Kind::kRemake, trace_.remakes.size());
   trace_.remakes.push_back({found->second, time});
   trace_.blocks[found->second].remakable |= static_cast<bool>(time);

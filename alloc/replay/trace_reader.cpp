@@ -48,7 +48,7 @@ Result<std::vector<std::uint64_t>> ids(const json& line, const char* key) {
   if (list == line.end()) return found;
   if (!list->is_array()) return wrong(fmt::format("\"{}\" is not a list", key));
   for (const json& id : *list) {
-    if (!id.is_number_unsigned()) return wrong(fmt::format("\"{}\" holds what is no id", key));
+    if (!id.is_number_unsigned()) return wrong(fmt::format("\"{}\" contains an element that is not an id", key));
     found.push_back(id.get<std::uint64_t>());
   }
   return found;
@@ -61,7 +61,7 @@ Status read_header(const json& line, TraceBuilder& trace) {
   std::string_view name, source;
   TESSERA_TRY_ASSIGN(name, text(line, "name"));
   TESSERA_TRY_ASSIGN(source, text(line, "source"));
-  if (version != 1) return wrong(fmt::format("version {} of the format is not known", version));
+  if (version != 1) return wrong(fmt::format("unknown format version {}", version));
   trace.header(std::string(name), std::string(source), Bytes(memory));
   return {};
 }
@@ -149,7 +149,7 @@ Status read_event(const json& line, TraceBuilder& trace) {
   if (kind == "mark") return read_mark(line, trace);
   if (kind == "regen") return read_remake(line, trace);
   if (kind == "header") return read_header(line, trace);
-  return wrong(fmt::format("\"t\" is \"{}\", none of header, alloc, op, time, mark, free, regen", kind));
+  return wrong(fmt::format("\"t\" is \"{}\", not one of header, alloc, op, time, mark, free, regen", kind));
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ Result<Trace> read_trace(std::istream& lines, const std::string& name) {
   for (std::size_t number = 1; std::getline(lines, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     if (line.find('\0') != std::string::npos) {  // the recorder was killed (observe/appended_file.hpp)
-      note = fmt::format("{}: the recording ends in line {}, as its program was killed", name, number);
+      note = fmt::format("{}: the recording ends in line {}, because the program was killed", name, number);
       break;
     }
     if (!began && is_rmm_log(line)) return read_rmm_log(line, lines, name);
@@ -169,15 +169,16 @@ Result<Trace> read_trace(std::istream& lines, const std::string& name) {
     const json parsed = json::parse(line, nullptr, false);
     if (!parsed.is_object()) {
       if (last && began) {
-        note = fmt::format("{}: line {} is cut off and was left out", name, number);
+        note = fmt::format("{}: line {} is truncated and was skipped", name, number);
         break;
       }
-      const char* const what = began ? "not a JSON object" : "neither a trace (docs/traces.md) nor a log of RMM";
+      const char* const what = began ? "not a JSON object" : "neither a trace (docs/traces.md) nor an RMM log";
       return wrong(fmt::format("{}:{}: {}", name, number, what));
     }
     const bool header = is_header(parsed);
     if (header && headed) {
-      return wrong(fmt::format("{}:{}: another trace begins here, as of another rank; replay each by itself", name, number));
+      return wrong(fmt::format("{}:{}: another trace begins here, for example of another rank; replay each separately", name,
+                               number));
     }
     headed = headed || header;
     began = true;

@@ -25,7 +25,7 @@ constexpr Bytes kPart = 64_MiB;
 constexpr int kMountRounds = 16;
 
 Status data_loss(PageRef page) {
-  return Status(Code::kDataLoss, fmt::format("the page at {:#x} came back corrupt from the spill file",
+  return Status(Code::kDataLoss, fmt::format("the page at {:#x} was read back corrupt from the spill file",
                                              page.address().value()));
 }
 
@@ -52,8 +52,8 @@ Status Arrivals::check_fits(Runs runs) const {
   capacity = engine_.tiers.device.usage().capacity;
   if (wanted + pinned <= capacity) return {};
   return Status(Code::kOutOfMemory,
-                fmt::format("one step of work uses {} MiB at once, device memory has {} MiB of "
-                            "which {} MiB are pinned: give it more, or make the step smaller",
+                fmt::format("one step of work uses {} MiB at once, but device memory has {} MiB, of "
+                            "which {} MiB are pinned: raise device-memory or make the step smaller",
                             wanted / 1_MiB, capacity / 1_MiB, pinned / 1_MiB));
 }
 
@@ -130,7 +130,7 @@ Status Arrivals::check_backing(std::span<const PageRef> pages) const {
   const Bytes room = engine_.tiers.device.usage().capacity + lent + engine_.tiers.host.usage().capacity + file;
   if (backed + wanted <= room) return {};
   return Status(Code::kOutOfMemory,
-                fmt::format("the spill file takes no more: {} MiB are needed, {} of {} MiB are in use",
+                fmt::format("the spill file accepts no more writes: {} MiB are needed, {} of {} MiB are in use",
                             wanted / 1_MiB, backed / 1_MiB, room / 1_MiB));
 }
 
@@ -220,7 +220,7 @@ Status Arrivals::prefetch(Runs runs) {
     }
   }
   const Status mounted = transfers_.mount(ready);
-  if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was cut short: {}", mounted.to_string());
+  if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was incomplete: {}", mounted.to_string());
   return {};
 }
 

@@ -61,7 +61,7 @@ void Transfers::copy_changed(std::vector<PageRef> pages) {
       continue;
     }
     if (!begun.is_ok()) {
-      log_line(LogLevel::kDebug, "a changed page stays: {}", begun.status().to_string());
+      log_line(LogLevel::kDebug, "a changed page was not evicted: {}", begun.status().to_string());
       return keep(rest);
     }
     rest = rest.subspan(begun.value());

@@ -98,7 +98,7 @@ struct Engine {
 
 // A planned move that cannot be made is not an error: it is made on demand.
 inline void note_given_up(const Status& status) {
-  if (!status.is_ok()) log_line(LogLevel::kDebug, "a planned move was given up: {}", status.to_string());
+  if (!status.is_ok()) log_line(LogLevel::kDebug, "a planned move was abandoned: {}", status.to_string());
 }
 
 }  // namespace tessera

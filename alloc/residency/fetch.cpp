@@ -35,7 +35,7 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
       follower_.follow();
       Run& latest = latest_of(runs);
       engine_.stall = &stall;
-      Status status = engine_.turn.keeps_waiting(runs) ? Status(Code::kBusy, "another call remakes blocks")
+      Status status = engine_.turn.keeps_waiting(runs) ? Status(Code::kBusy, "another call is recomputing blocks")
                                                        : arrivals_.fetch(runs, stream);
       engine_.stall = nullptr;
       const bool others = status.code() == Code::kBusy && engine_.turn.may_wait();
@@ -59,7 +59,7 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
     }
     const ProfilerRange waits(log_.profiler(), name_of(StallCause::kOtherCalls));
     if (held_uses_.await_end(seen, options_.patience * StreamTable::kWholePatience)) continue;
-    return Status(Code::kOutOfMemory, "calls under way use device memory, and none of them has returned for a long time");
+    return Status(Code::kOutOfMemory, "calls in progress use device memory, and none has returned for a long time");
   }
   if (held) held();
   Status status = remake(runs, stream);

@@ -16,7 +16,7 @@ FingerprintDesk::~FingerprintDesk() {
   const Status status = driver_.unregister_host(results_);
   // Memory that the device may still use is leaked.
   if (status.is_ok()) ::munmap(results_, kBatches * kBatchParts * sizeof(Fingerprint));
-  if (!status.is_ok()) log_line(LogLevel::kDebug, "fingerprints' memory is left: {}", status.to_string());
+  if (!status.is_ok()) log_line(LogLevel::kDebug, "memory of fingerprints was not released: {}", status.to_string());
 }
 
 bool FingerprintDesk::make_memory() {
@@ -29,7 +29,7 @@ bool FingerprintDesk::make_memory() {
     return true;
   }
   ::munmap(memory, kSize);
-  log_line(LogLevel::kInfo, "no fingerprints of pages: {}", status.to_string());
+  log_line(LogLevel::kInfo, "page fingerprints disabled: {}", status.to_string());
   return false;
 }
 
@@ -50,7 +50,7 @@ std::optional<FingerprintDesk::Place> FingerprintDesk::queue(std::span<const Dev
   meter_.after(stream, status.is_ok() ? bytes : Bytes());
   if (status.code() == Code::kNotSupported) {
     open_ = false;
-    log_line(LogLevel::kInfo, "no fingerprints of pages: {}", status.to_string());
+    log_line(LogLevel::kInfo, "page fingerprints disabled: {}", status.to_string());
   }
   if (!status.is_ok()) return std::nullopt;
   *free = static_cast<std::uint32_t>(ranges.size());

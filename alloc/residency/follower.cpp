@@ -19,7 +19,7 @@ constexpr double kCommonLink = 25e9, kCommonWrite = 1.5e9, kCommonRead = 3e9;
 
 void Follower::advance() {
   if (Status status = transfers_.finish(Transfers::Await::kNone); !status.is_ok()) {
-    log_line(LogLevel::kDebug, "a move did not finish: {}", status.to_string());
+    log_line(LogLevel::kDebug, "a move could not be completed: {}", status.to_string());
   }
   follow();
   work_ahead();
@@ -175,7 +175,7 @@ void Follower::work_ahead() {
   if (coming_free < low) {
     const Bytes want = high - coming_free;
     if (const auto left = room_.page_out(want, Room::Patience::kAhead); !left.is_ok()) {
-      log_line(LogLevel::kDebug, "paging out ahead: {}", left.status().to_string());
+      log_line(LogLevel::kDebug, "eviction ahead of need stopped: {}", left.status().to_string());
     }
   }
   const TierUsage host = engine_.tiers.host.usage();

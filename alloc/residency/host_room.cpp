@@ -22,7 +22,7 @@ Status HostRoom::make(Bytes bytes) {
   }
   if (transfers_.any()) return transfers_.finish(Transfers::Await::kOldest);
   if (sunk) return {};
-  return Status(Code::kOutOfMemory, "host memory is full and nothing can go to the file");
+  return Status(Code::kOutOfMemory, "host memory is full and nothing can be spilled");
 }
 
 Result<bool> HostRoom::yield_to(const Run& newcomer, Bytes bytes) {

@@ -210,7 +210,7 @@ Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t
       TESSERA_TRY_ASSIGN(awaited, host_room_.yield_to(*batch.front().run, batch.front().bytes()));
     }
     if (awaited) {
-      if (patience != Patience::kDemand) return Status(Code::kBusy, "others leave host memory first");
+      if (patience != Patience::kDemand) return Status(Code::kBusy, "other pages are spilled from host memory first");
       TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
       continue;
     }
@@ -218,7 +218,7 @@ Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t
     Result<std::size_t> begun = transfers_.copy_out(batch, Beside::kHost);
     if (begun.status().code() != Code::kOutOfMemory) return begun;
     if (passes && patience != Patience::kDemand && (mover_.going() || mover_.moving(PageState::kSinking))) {
-      return Status(Code::kBusy, "others go on to the file first");
+      return Status(Code::kBusy, "other pages are spilled first");
     }
     if (patience != Patience::kDemand) return begun;
     TESSERA_TRY(host_room_.make(batch.front().bytes()));
@@ -289,7 +289,7 @@ Status Room::evict(Run& run, std::optional<Away> to) {
     const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kArriving) +
                        run.bytes_in(PageState::kApart) + run.bytes_in(PageState::kRemaking);
     if (!left) return {};
-    if (left >= before) return Status(Code::kBusy, "the block was used while it left");
+    if (left >= before) return Status(Code::kBusy, "the block was used during its eviction");
     before = left;
   }
 }

@@ -58,7 +58,7 @@ void PageMover::return_host_frame(PageRef page) {
 
 Status PageMover::check_file_share() const {
   if (file_read_meter_.in_flight() + file_write_meter_.in_flight() < kMostInFile) return {};
-  return Status(Code::kBusy, "as many transfers are in flight as one device may have");
+  return Status(Code::kBusy, "the device's limit of file transfers in flight is reached");
 }
 
 Status PageMover::sink(PageRef page) {
@@ -80,7 +80,7 @@ Status PageMover::sink(PageRef page) {
 Status PageMover::rise(PageRef page) {
   TESSERA_TRY(check_file_share());
   if (Status status = take_host_frame(page); !status.is_ok()) {
-    return Status(Code::kBusy, "no host frame is free to read into");
+    return Status(Code::kBusy, "no host frame is free for the read");
   }
   const auto ticket = tiers_.file.read(*page->file, HostTier::bytes_of(*page->host));
   if (!ticket.is_ok()) {

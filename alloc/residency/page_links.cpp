@@ -138,7 +138,7 @@ void PageMover::await_queued(StreamId stream) {
   Status waited = driver_.synchronize(stream);
   if (!waited.is_ok()) waited = driver_.synchronize(device_);
   if (!waited.is_ok())
-    log_line(LogLevel::kError, "a copy is lost sight of: {}", waited.to_string());
+    log_line(LogLevel::kError, "the end of a copy cannot be observed: {}", waited.to_string());
 }
 
 // ---- both directions ---------------------------------------------------------------------------

@@ -41,7 +41,7 @@ PageMover::~PageMover() {
 Status PageMover::step(PageRef page, PageEvent event) {
   const auto to = next(page->state, event);
   if (!to) {
-    return Status(Code::kInternal, fmt::format("page {:#x}: {} is no step from {}",
+    return Status(Code::kInternal, fmt::format("page {:#x}: {} is not a valid transition from {}",
                                                page.address().value(), name_of(event),
                                                name_of(page->state)));
   }

@@ -25,8 +25,8 @@ bool PageMover::open_aliases(std::span<const PageRef> pages) {
     if (opened.is_ok()) continue;
     if (alias_refusals_++ == 0) {
       log_line(LogLevel::kWarning,
-               "device memory cannot be mapped twice, so a kernel whose launch does not show a block "
-               "may write to it in vain while it leaves: {}",
+               "device memory cannot be mapped twice, so writes to a block by a kernel whose launch does "
+               "not show that block may be lost during its eviction: {}",
                opened.to_string());
     }
     return false;
@@ -141,7 +141,7 @@ Status PageMover::map_again(PageRef page) {
     if (!status.is_ok()) {
       Status undone = mapped ? driver_.unmap(page.address(), mapped) : Status();
       for (int i = 1; i < kUndoTries && !undone.is_ok(); ++i) undone = driver_.unmap(page.address(), mapped);
-      if (!undone.is_ok()) log_line(LogLevel::kError, "a page is mapped in part: {}", undone.to_string());
+      if (!undone.is_ok()) log_line(LogLevel::kError, "a page is partially mapped: {}", undone.to_string());
       return status;
     }
     mapped += each;

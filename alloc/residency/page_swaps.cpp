@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 void say_unbacked(PageRef page, const Status& reason) {
-  log_line(LogLevel::kError, "the page at {:#x} has no memory at its address until it is used: {}",
+  log_line(LogLevel::kError, "the page at {:#x} has no memory mapped at its address until it is used: {}",
            page.address().value(), reason.to_string());
 }
 

@@ -201,7 +201,7 @@ void Transfers::move_on(PageRef page) {
 void Transfers::go_on(PageRef page) {
   if (!page->is_near() || engine_.tiers.device.usage().room() < page.bytes()) return;
   const Status mounted = mount({&page, 1});
-  if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was given up: {}", mounted.to_string());
+  if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was abandoned: {}", mounted.to_string());
 }
 
 // Vacates staging frames: pages move into the host budget if it has room by now, else to the file. A page that a plan

@@ -22,7 +22,7 @@ struct InsideCallback {
 };
 
 Status refused(const Run& run, const Status& reason) {
-  return Status(reason.code(), fmt::format("the block at {:#x} could not be remade: {}",
+  return Status(reason.code(), fmt::format("the block at {:#x} could not be recomputed: {}",
                                            run.address.value(), reason.message()),
                 reason.native_code());
 }
@@ -56,7 +56,7 @@ Status Residency::set_remake(Run* run, Remake remake) {
   if (run->owner.words.size() > 1) return {};  // shared by small blocks, which are evicted together
   if (!remake.work) {
     if (run->awaits_remake() && !run->is_dead()) {
-      return Status(Code::kBusy, "its bytes are nowhere until its callback remakes them: use it first");
+      return Status(Code::kBusy, "no copy of its bytes exists until its callback recomputes them: use it first");
     }
     run->remake.reset();
     run->remade_in.store(0);
@@ -135,7 +135,7 @@ void Residency::undo_mounts(std::span<Run* const> runs) {
     Status status = await_unfinished(*run);
     if (status.is_ok()) status = mover_.undo_mount(*run);
     if (!status.is_ok()) {
-      log_line(LogLevel::kDebug, "a frame stays without its bytes: {}", status.to_string());
+      log_line(LogLevel::kDebug, "a frame without recomputed bytes could not be freed: {}", status.to_string());
     }
   }
 }

@@ -53,7 +53,7 @@ Residency::~Residency() {
     if (run == nullptr) break;
     const Status status = remove(run);
     if (status.is_ok()) continue;
-    log_line(LogLevel::kDebug, "a run was given up at the end: {}", status.to_string());
+    log_line(LogLevel::kDebug, "a run could not be released at shutdown: {}", status.to_string());
     if (status.code() == Code::kBusy) break;  // a call has not ended; what it holds is leaked
   }
 }
@@ -70,7 +70,7 @@ Result<Run*> Residency::add(Address address, RunShape shape, TagId tag, RunOwner
   }
   if (engine_.stats.run_bytes + shape.bytes() > heap) {
     return Status(Code::kOutOfMemory,
-                  fmt::format("{} MiB more would not fit: all tiers hold {} MiB, {} MiB are taken",
+                  fmt::format("{} MiB more do not fit: all tiers hold {} MiB, of which {} MiB are taken",
                               shape.bytes() / 1_MiB, heap / 1_MiB, engine_.stats.run_bytes / 1_MiB));
   }
   engine_.stats.run_bytes += shape.bytes();
@@ -88,7 +88,7 @@ void Residency::disown(Run* run) {
 
 Status Residency::remove(Run* run) {
   MutexLock lock(mutex_);
-  if (run->holds.load() != 0) return Status(Code::kBusy, "a call under way uses the block");
+  if (run->holds.load() != 0) return Status(Code::kBusy, "a call in progress uses the block");
   // A caller that found the run before it was removed from the page map has noted its launch by now.
   const Status fenced = engine_.fence_all();
   Status result = await_uses(*run, fenced);
@@ -164,8 +164,8 @@ Status Residency::check_room_beside_pins(const Run& run) const {
   const Bytes launches = std::min(conductor_.largest_launch().bytes, Bytes(device.value() / 2));
   if (run.pins.load() != 0 || engine_.pinned_bytes + run.shape.bytes() + launches <= device) return {};
   return Status(Code::kOutOfMemory,
-                fmt::format("of {} MiB of device memory {} MiB are pinned and launches need {} MiB: another {} MiB cannot "
-                            "stay there",
+                fmt::format("of {} MiB of device memory, {} MiB are pinned and launches need {} MiB: another {} MiB cannot "
+                            "be pinned",
                             device / 1_MiB, engine_.pinned_bytes / 1_MiB, launches / 1_MiB, run.shape.bytes() / 1_MiB));
 }
 
@@ -342,7 +342,7 @@ Status Residency::validate() const {
   if (pinned_bytes != engine_.pinned_bytes) return Status(Code::kInternal, "pinned bytes do not add up");
   const TierUsage device = tiers_.device.usage();
   if (device_bytes + device.lost != device.used) {
-    return Status(Code::kInternal, "a device frame is out that no page has");
+    return Status(Code::kInternal, "a device frame in use belongs to no page");
   }
   TESSERA_TRY(tiers_.device.validate());
   if (tiers_.peer != nullptr) TESSERA_TRY(tiers_.peer->validate());

@@ -30,11 +30,11 @@ Bytes base_pages_of(const Run& run) {
 Status Room::no_room(Bytes bytes) const {
   const std::uint32_t own = engine_.turn.is_mine() ? engine_.turn.depth() : 0;
   if (engine_.held_uses.count() > own || engine_.held_uses.ends() != ends_seen_) {
-    return Status(Code::kBusy, "calls under way use device memory");
+    return Status(Code::kBusy, "calls in progress use device memory");
   }
   if (stuck_ != 0) {
-    return Status(Code::kNotReady, fmt::format("{} MiB of device memory are needed, and all that could leave is, or may be, "
-                                               "in use by work that does not end: a kernel may wait for the program",
+    return Status(Code::kNotReady, fmt::format("{} MiB of device memory are needed, and everything evictable is, or may be, "
+                                               "in use by work that makes no progress: a kernel may be waiting for the program",
                                                bytes / 1_MiB));
   }
   const TierUsage host = engine_.tiers.host_usage();
@@ -42,8 +42,8 @@ Status Room::no_room(Bytes bytes) const {
   const std::string lent = peer.capacity ? fmt::format("peer {} of {} MiB used, ", peer.used / 1_MiB, peer.capacity / 1_MiB)
                                          : std::string();
   return Status(Code::kOutOfMemory,
-                fmt::format("{} MiB of device memory are needed, {} MiB are free, and nothing else "
-                            "can leave: {}host {} of {} MiB used, file {} of {} MiB used",
+                fmt::format("{} MiB of device memory are needed, {} MiB are free, and nothing "
+                            "else can be evicted: {}host {} of {} MiB used, file {} of {} MiB used",
                             bytes / 1_MiB, engine_.tiers.device.usage().room() / 1_MiB, lent, host.used / 1_MiB,
                             host.capacity / 1_MiB, engine_.tiers.file.usage().used / 1_MiB,
                             engine_.tiers.file.usage().capacity / 1_MiB));

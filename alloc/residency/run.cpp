@@ -20,54 +20,54 @@ Status validate_run(const Run& run) {
     if (!is_present(page.state)) ++missing;
     bytes[static_cast<std::size_t>(page.state)] += page_bytes(run.shape.page_class(i));
     if ((is_mapped(page.state) || is_apart(page.state)) != page.device.has_value()) {
-      return broken(run, i, "a device frame exactly while it is mapped or apart");
+      return broken(run, i, "the device frame does not match its state");
     }
     if (page.device && page.device->page_class != run.shape.page_class(i)) {
-      return broken(run, i, "a frame of another page class");
+      return broken(run, i, "a device frame of another page class");
     }
     if (page.backed && (page.state != PageState::kCold || !page.host)) {
-      return broken(run, i, "backed by a frame that it does not have");
+      return broken(run, i, "backed, but without a host frame or not cold");
     }
     const bool may_be_candidate = is_present(page.state) || is_apart(page.state);
     if (page.candidate && (!page.host || !page.fingerprint || !may_be_candidate)) {
-      return broken(run, i, "a candidate without its copy");
+      return broken(run, i, "a candidate without a copy to compare with");
     }
     if ((page.fingerprint_at != FingerprintDesk::kNowhere) && !is_going(page.state)) {
-      return broken(run, i, "a fingerprint that nobody will read");
+      return broken(run, i, "a fingerprint in progress outside an eviction");
     }
     if (page.recalled && page.state != PageState::kLeaving && page.state != PageState::kChecking) {
-      return broken(run, i, "recalled from nowhere");
+      return broken(run, i, "recalled outside an eviction");
     }
-    if (page.peer && (page.host || page.file)) return broken(run, i, "a peer's copy beside others");
-    if (page.peer && page.fingerprint) return broken(run, i, "a fingerprint of a peer's copy");
+    if (page.peer && (page.host || page.file)) return broken(run, i, "a peer copy in addition to others");
+    if (page.peer && page.fingerprint) return broken(run, i, "a fingerprint of a peer copy");
     switch (page.state) {
       case PageState::kCold:
-        if (!page.has_copy()) return broken(run, i, "its bytes are nowhere");
+        if (!page.has_copy()) return broken(run, i, "no copy of its bytes exists");
         break;
       case PageState::kSinking:
       case PageState::kRising:
-        if (!page.host || !page.file) return broken(run, i, "a transfer without both its ends");
+        if (!page.host || !page.file) return broken(run, i, "a file transfer without a host or file frame");
         break;
       case PageState::kLeaving:
       case PageState::kApartLeaving:
       case PageState::kArriving:
-        if (!page.is_near()) return broken(run, i, "a copy without its other end");
+        if (!page.is_near()) return broken(run, i, "a copy without a source or target");
         break;
       case PageState::kParting:
-        if (!page.has_copy()) return broken(run, i, "it parts with no place to go to");
+        if (!page.has_copy()) return broken(run, i, "parting without a copy");
         break;
       case PageState::kChecking:
       case PageState::kApartChecking:
-        if (!page.host && !page.file) return broken(run, i, "a check of a copy that is not there");
-        if (!page.fingerprint) return broken(run, i, "a check with nothing to compare");
+        if (!page.host && !page.file) return broken(run, i, "a check without a copy");
+        if (!page.fingerprint) return broken(run, i, "a check without a fingerprint");
         break;
       case PageState::kGone:
-        if (!run.is_dead() && !run.can_remake()) return broken(run, i, "its bytes are nowhere");
+        if (!run.is_dead() && !run.can_remake()) return broken(run, i, "no copy of its bytes exists");
         [[fallthrough]];
       case PageState::kBlank:
       case PageState::kRemaking:
       case PageState::kEmpty:
-        if (page.has_copy()) return broken(run, i, "copies of bytes that do not matter");
+        if (page.has_copy()) return broken(run, i, "copies of bytes that are not needed");
         break;
       case PageState::kResident:
       case PageState::kApart:

@@ -76,7 +76,7 @@ Status RunsByTrait::validate(const Runs& runs) const {
     if (pages_with != run->pages_with) return Status(Code::kInternal, "pages by trait do not add up");
     for (std::size_t trait = 0; trait < kPageTraits; ++trait) {
       if (has(run->index, trait) != (pages_with[trait] != 0)) {
-        return Status(Code::kInternal, "a run is not found by what its pages are, or by what they are not");
+        return Status(Code::kInternal, "a run is missing from a trait's list, or listed wrongly");
       }
       runs_with[trait] += pages_with[trait] != 0 ? 1 : 0;
     }
@@ -84,7 +84,7 @@ Status RunsByTrait::validate(const Runs& runs) const {
   for (std::size_t trait = 0; trait < kPageTraits; ++trait) {
     std::size_t found = 0;
     for (std::size_t i = next(0, trait); i != kNone; i = next(i + 1, trait)) ++found;
-    if (found != runs_with[trait]) return Status(Code::kInternal, "a run is found that is gone");
+    if (found != runs_with[trait]) return Status(Code::kInternal, "a removed run is listed");
   }
   return {};
 }

@@ -182,7 +182,7 @@ Result<Residency::Waking> Residency::hold_away(std::optional<TagId> tag) {
         if (waking.remakes) engine_.turn.take();
         return waking;
       }
-      if (!engine_.turn.may_wait()) return Status(Code::kBusy, "another call remakes blocks");
+      if (!engine_.turn.may_wait()) return Status(Code::kBusy, "another call is recomputing blocks");
     }
     held_uses_.await_end(seen);
   }

@@ -11,7 +11,7 @@ Stopwatches::~Stopwatches() {
   for (const Events& events : events_) {
     for (const EventId event : {events.start, events.stop}) {
       if (Status status = driver_.destroy_event(event); !status.is_ok()) {
-        log_line(LogLevel::kDebug, "a stopwatch was left behind: {}", status.to_string());
+        log_line(LogLevel::kDebug, "a stopwatch was not released: {}", status.to_string());
       }
     }
   }
@@ -58,9 +58,9 @@ Result<Nanoseconds> Stopwatches::read(Watch watch) {
   const Events& events = events_[watch];
   if (events.failed) {
     spare_.push_back(watch);
-    return Status(Code::kDriver, "the watch was not stopped");
+    return Status(Code::kDriver, "the stopwatch was not stopped");
   }
-  if (!events.stopped) return Status(Code::kNotReady, "the watch runs");
+  if (!events.stopped) return Status(Code::kNotReady, "the stopwatch is running");
   const Status over = driver_.query(events.stop);
   if (over.code() == Code::kNotReady) return over;
   spare_.push_back(watch);

@@ -23,7 +23,7 @@ constexpr Nanoseconds kMoment{2'000'000};
 Status does_not_end(StreamId stream, Nanoseconds waited) {
   return Status(
       Code::kNotReady,
-      fmt::format("work on stream {:#x} has not ended for {} ms: a kernel may wait there for the program or for "
+      fmt::format("work on stream {:#x} made no progress for {} ms: a kernel may be waiting for the program or for "
                   "another kernel",
                   stream.value(), waited.value() / 1'000'000));
 }

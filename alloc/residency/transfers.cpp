@@ -71,13 +71,13 @@ Status Transfers::rise(PageRef page) {
 
 void Transfers::try_rise(PageRef page) {
   const Status status = rise(page);
-  if (!status.is_ok()) log_line(LogLevel::kDebug, "a prefetch was given up: {}", status.to_string());
+  if (!status.is_ok()) log_line(LogLevel::kDebug, "a prefetch was abandoned: {}", status.to_string());
 }
 
 Status Transfers::sink(PageRef page) {
-  if (engine_.tiers.is_backed()) return Status(Code::kOutOfMemory, "no address can have the file behind it");
+  if (engine_.tiers.is_backed()) return Status(Code::kOutOfMemory, "host-backed pages cannot be spilled");
   if (!engine_.tiers.file.takes_writes()) {
-    return Status(Code::kOutOfMemory, "the spill files are not written any more");
+    return Status(Code::kOutOfMemory, "the spill files are no longer written");
   }
   Status status = mover_.sink(page);
   while (status.code() == Code::kOutOfMemory && drop_file_copies(page.bytes())) {
@@ -130,7 +130,7 @@ Status Transfers::discard(Run& run) {
     if (page->device || page->state == PageState::kEmpty) continue;  // pages that are apart are mapped again
     // The outcome of the transfer does not matter.
     if (Status status = settle(page); !status.is_ok()) {
-      log_line(LogLevel::kDebug, "bytes nobody needs: {}", status.to_string());
+      log_line(LogLevel::kDebug, "a transfer of discarded bytes failed: {}", status.to_string());
     }
     TESSERA_TRY(mover_.discard(page));
   }
@@ -189,24 +189,24 @@ Status Transfers::validate() const {
     }
   }
   if (idle_with_peer != mover_.idle_peer_bytes()) {
-    return Status(Code::kInternal, "the copies that stayed behind with a peer do not add up");
+    return Status(Code::kInternal, "the idle copies on a peer do not add up");
   }
   for (const auto* list : {&moving_, &parting_}) {
     for (const PageRef& page : *list) {
       const bool parts = page->state == PageState::kParting;
       if (!is_moving(page->state) || parts != (list == &parting_)) {
-        return Status(Code::kInternal, "a page is listed that does not move, or does not part");
+        return Status(Code::kInternal, "a listed page is not moving, or not parting");
       }
       listed_bytes += page.bytes();
       listed[static_cast<std::size_t>(page->state)] += page.bytes();
     }
   }
   if (moving_bytes != listed_bytes) {
-    return Status(Code::kInternal, "a page moves that is not listed, or one is listed twice");
+    return Status(Code::kInternal, "a moving page is not listed, or listed twice");
   }
   for (std::size_t i = 0; i < kPageStates; ++i) {
     if (listed[i] == mover_.moving(static_cast<PageState>(i))) continue;
-    return Status(Code::kInternal, "the bytes that move do not add up");
+    return Status(Code::kInternal, "the moving bytes do not add up");
   }
   return {};
 }

@@ -112,7 +112,7 @@ void Residency::note_kernel(const void* work, StreamId stream, std::uint64_t epo
   if (!known->is_suspect) return streams_.note_waiter(slot, epoch, known->allowance);
   if (!gate_.saw_all_out(gate_slot)) return;
   if (const Status marked = streams_.mark(slot, epoch - 1); !marked.is_ok()) {
-    log_line(LogLevel::kDebug, "no fence before a kernel: {}", marked.to_string());
+    log_line(LogLevel::kDebug, "a kernel was launched without a fence: {}", marked.to_string());
   }
 }
 

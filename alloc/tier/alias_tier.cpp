@@ -11,7 +11,7 @@ namespace {
 // A failed step of making an alias undoes the steps before it; a step that cannot be undone is logged.
 void undo(Status undone, TierKind kind, const char* what) {
   if (undone.is_ok()) return;
-  log_line(LogLevel::kWarning, "a {} frame's alias was left behind, {}: {}", name_of(kind), what,
+  log_line(LogLevel::kWarning, "the alias of a {} frame was not released, {}: {}", name_of(kind), what,
            undone.to_string());
 }
 

@@ -7,7 +7,7 @@ namespace tessera {
 AliasWindow::~AliasWindow() {
   for (const Address slab : slabs_) {
     if (const Status released = driver_.release(slab, kSlab); !released.is_ok()) {
-      log_line(LogLevel::kDebug, "addresses of second mappings were left behind: {}", released.to_string());
+      log_line(LogLevel::kDebug, "addresses of second mappings were not released: {}", released.to_string());
     }
   }
 }

@@ -25,7 +25,7 @@ void BackingTier::grow_in_background() {
 Result<Frame> BackingTier::take(PageClass page_class) {
   if (grower_ == nullptr) return HandleTier::take(page_class);
   taken_[index_of(page_class)].store(true, std::memory_order_relaxed);
-  Result<Frame> taken = Status(Code::kBusy, "the tier ends");
+  Result<Frame> taken = Status(Code::kBusy, "the tier is being destroyed");
   if (const auto spare = take_spare(page_class)) {
     taken = *spare;
   } else {

@@ -8,7 +8,7 @@ namespace {
 
 // Memory that stays mapped is leaked with its addresses, which are not handed out again.
 void say_left_behind(const Status& status) {
-  log_line(LogLevel::kWarning, "a device frame's second mapping was left behind: {}", status.to_string());
+  log_line(LogLevel::kWarning, "the second mapping of a device frame was not released: {}", status.to_string());
 }
 
 }  // namespace

@@ -12,9 +12,9 @@ namespace tessera {
 namespace {
 
 std::string instead(const ThreadIo& io) {
-  if (io.refusal().is_ok()) return "threads move its pages";
-  if (io.threads() > 0) return fmt::format("{} threads move its pages, more could not be had", io.threads());
-  return fmt::format("nor can threads be had ({}): calls that wait for pages move them", io.refusal().message());
+  if (io.refusal().is_ok()) return "using threads for file I/O";
+  if (io.threads() > 0) return fmt::format("using {} threads for file I/O, more could not be started", io.threads());
+  return fmt::format("threads cannot be started either ({}): calls that wait for pages do the file I/O", io.refusal().message());
 }
 
 }  // namespace

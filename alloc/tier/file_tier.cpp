@@ -80,7 +80,7 @@ Result<Frame> FileTier::take(PageClass page_class) {
   const auto place = take_place(bytes);
   if (!place) {
     return Status(Code::kOutOfMemory,
-                  fmt::format("file tier: {} bytes asked, {} of {} are in frames that are out",
+                  fmt::format("file tier: {} bytes requested, {} of {} are in use",
                               bytes.value(), used_.value(), capacity_.value()));
   }
   used_ += bytes;
@@ -179,8 +179,8 @@ std::string FileTier::io_names() const {
 bool FileTier::allow_write(Bytes bytes) {
   if (!spent_ && bytes + written_ <= write_budget_) return true;
   if (!spent_) {
-    log_line(LogLevel::kWarning, "the spill files are not written any more: {} of the write budget "
-             "of {} are used", rounded_size(written_), rounded_size(write_budget_));
+    log_line(LogLevel::kWarning, "the spill files are no longer written: {} of the write budget "
+             "of {} is used", rounded_size(written_), rounded_size(write_budget_));
   }
   spent_ = true;
   return false;
@@ -193,7 +193,7 @@ Result<IoTicket> FileTier::write(const Frame& frame, const void* host) {
   {
     const MutexLock lock(mutex_);
     if (!allow_write(moving.bytes)) {
-      return Status(Code::kOutOfMemory, "file tier: the write budget is used");
+      return Status(Code::kOutOfMemory, "file tier: the write budget is used up");
     }
     moving.file = &file_of(moving.place);
     contents_.insert_or_assign(frame.value, std::nullopt);
@@ -212,7 +212,7 @@ Result<IoTicket> FileTier::read(const Frame& frame, void* host) {
     const auto found = contents_.find(frame.value);
     if (found == contents_.end() || !found->second) {
       return Status(Code::kInvalidArgument,
-                    fmt::format("file tier: nothing is written at {}", frame.value));
+                    fmt::format("file tier: nothing has been written at {}", frame.value));
     }
     moving.checksum = *found->second;
     moving.file = &file_of(moving.place);
@@ -263,7 +263,7 @@ Status FileTier::finish(IoTicket ticket, const Moving& moving, Status outcome) {
       contents_.insert_or_assign(moving.place.value(), moving.checksum);
     }
     if (moving.writing && !outcome.is_ok() && !moving.file->failed()) {
-      log_line(LogLevel::kError, "a spill file is not written any more: {}", outcome.to_string());
+      log_line(LogLevel::kError, "a spill file is no longer written: {}", outcome.to_string());
       moving.file->fail();
       trouble_ = outcome.message();
     }
@@ -272,7 +272,7 @@ Status FileTier::finish(IoTicket ticket, const Moving& moving, Status outcome) {
   const std::uint64_t found = checksum_(moving.host, moving.bytes);
   if (found == moving.checksum) return outcome;
   return Status(Code::kDataLoss,
-                fmt::format("file tier: {} bytes at {} have checksum {:016x} and were written with "
+                fmt::format("file tier: {} bytes at {} have checksum {:016x}, but were written with "
                             "{:016x}",
                             moving.bytes.value(), moving.place.value(), found, moving.checksum));
 }

@@ -28,7 +28,7 @@ void HandleTier::lower_capacity(Bytes by) {
 }
 
 Result<Bytes> HandleTier::machine_free() const {
-  return Status(Code::kNotSupported, "the budget is all that limits this tier");
+  return Status(Code::kNotSupported, "only the budget limits this tier");
 }
 
 // ---- the budget ---------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ void HandleTier::destroy_until(Bytes keep) {
 Status HandleTier::validate() const {
   const MutexLock lock(mutex_);
   if (capacity_ > limit_) {
-    return Status(Code::kInternal, fmt::format("{} tier: a budget of {} is above its limit of {}", name_of(kind_),
+    return Status(Code::kInternal, fmt::format("{} tier: a budget of {} exceeds its limit of {}", name_of(kind_),
                                                capacity_.value(), limit_.value()));
   }
   if (held() > capacity_) {
@@ -268,7 +268,7 @@ void HandleTier::destroy_spare(PageClass page_class, Bytes keep) {
 
 Status HandleTier::no_room(Bytes bytes) const {
   return Status(Code::kOutOfMemory,
-                fmt::format("{} tier: {} bytes asked, {} of {} are in frames that are out",
+                fmt::format("{} tier: {} bytes requested, {} of {} are in use",
                             name_of(kind_), bytes.value(), used_.value(), capacity_.value()));
 }
 

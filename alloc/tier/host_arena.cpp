@@ -66,7 +66,7 @@ HostArena::HostArena(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pag
   const int error = je_mallctl("experimental.arenas_create_ext", &index, &length, &config,
                                sizeof(config));
   if (error != 0) {
-    log_line(LogLevel::kWarning, "no host tier: its arena cannot be made: {}",
+    log_line(LogLevel::kWarning, "no host tier: its arena cannot be created: {}",
              std::strerror(error));
     return;
   }

@@ -11,7 +11,7 @@ HostGrower::HostGrower(std::function<bool()> ahead) : ahead_(std::move(ahead)) {
   const Status started = start_thread(thread_, [this] { run(); });
   started_ = started.is_ok();
   if (!started_) {
-    log_line(LogLevel::kWarning, "host memory is pinned when it is needed, not ahead: no thread, {}",
+    log_line(LogLevel::kWarning, "host memory is pinned on demand, not ahead of need: no background thread: {}",
              started.message());
   }
 }

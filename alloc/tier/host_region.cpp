@@ -138,7 +138,7 @@ bool HostRegion::back(Chunk& chunk, Bytes bytes) {
   if (!pages_.open(chunk.start, bytes)) {
     // Every eviction asks again; one line reports all refusals in a row.
     if (!refused_) {
-      log_line(LogLevel::kWarning, "the machine refuses {} bytes of host memory: {}", bytes.value(),
+      log_line(LogLevel::kWarning, "the machine refused {} bytes of host memory: {}", bytes.value(),
                std::strerror(errno));
     }
     refused_ = true;
@@ -150,7 +150,7 @@ bool HostRegion::back(Chunk& chunk, Bytes bytes) {
     chunk.registered = registered.is_ok();
     if (!registered.is_ok()) {
       pinned_.store(false, std::memory_order_relaxed);
-      log_line(LogLevel::kWarning, "host memory cannot be pinned, copies will be slower: {}",
+      log_line(LogLevel::kWarning, "host memory cannot be pinned, so copies will be slower: {}",
                registered.to_string());
     }
   }
@@ -174,7 +174,7 @@ void HostRegion::unback(Chunk& chunk) {
   if (chunk.registered) {
     const Status unregistered = driver_.unregister_host(chunk.start);
     if (!unregistered.is_ok()) {
-      log_line(LogLevel::kWarning, "host memory stays pinned: {}", unregistered.to_string());
+      log_line(LogLevel::kWarning, "host memory could not be unpinned: {}", unregistered.to_string());
     }
     chunk.registered = false;
   }

@@ -69,7 +69,7 @@ Result<Frame> HostTier::take(PageClass page_class) {
   const Bytes bytes = page_bytes(page_class);
   {
     const MutexLock lock(mutex_);
-    if (used_ + bytes > capacity_) return no_room(bytes, "the budget is in use");
+    if (used_ + bytes > capacity_) return no_room(bytes, "the budget is used up");
     used_ += bytes;
   }
   void* const found = allocate(arena_, bytes);
@@ -77,7 +77,7 @@ Result<Frame> HostTier::take(PageClass page_class) {
     const MutexLock lock(mutex_);
     if (found == nullptr) {
       used_ -= bytes;
-      return no_room(bytes, "no piece is large enough, or the machine has no more memory");
+      return no_room(bytes, "no free extent is large enough, or the machine has no more memory");
     }
     note_peaks();
   }
@@ -241,7 +241,7 @@ Result<Frame> HostTier::take_staging(PageClass page_class, DeviceId device) {
     if (reserve->used + reserve->adopted + bytes > staging_capacity_) {
       return Status(
           Code::kBusy,
-          fmt::format("staging reserve: {} bytes asked, {} of {} are out", bytes.value(),
+          fmt::format("staging reserve: {} bytes requested, {} of {} are in use", bytes.value(),
                       (reserve->used + reserve->adopted).value(), staging_capacity_.value()));
     }
     alone = !reserve->used;
@@ -255,8 +255,8 @@ Result<Frame> HostTier::take_staging(PageClass page_class, DeviceId device) {
     return frame_at(page_class, found);
   }
   reserve->used -= bytes;
-  if (alone) return no_room(bytes, "the machine refuses the staging reserve");
-  return Status(Code::kBusy, "staging reserve: no piece is large enough until others come back");
+  if (alone) return no_room(bytes, "the machine refused the staging reserve");
+  return Status(Code::kBusy, "staging reserve: no free extent is large enough until other frames are returned");
 }
 
 void HostTier::give_back_staging(Frame frame) {
@@ -279,8 +279,8 @@ Status HostTier::adopt(const Frame& staging) {
   Reserve* const reserve = reserve_with(staging);
   DCHECK(reserve != nullptr);
   const Bytes end = reserve->arena.offset_of(bytes_of(staging)) + bytes;
-  if (used_ + bytes > capacity_) return no_room(bytes, "the budget is in use");
-  if (end > adoptable_) return no_room(bytes, "its place is kept for staging");
+  if (used_ + bytes > capacity_) return no_room(bytes, "the budget is used up");
+  if (end > adoptable_) return no_room(bytes, "its place is reserved for staging");
   DCHECK_GE(reserve->used, bytes);
   reserve->used -= bytes;
   reserve->adopted += bytes;
@@ -292,7 +292,7 @@ Status HostTier::adopt(const Frame& staging) {
 
 Status HostTier::no_room(Bytes bytes, const char* reason) const {
   return Status(Code::kOutOfMemory,
-                fmt::format("host tier: {} bytes asked, {} of {} are in frames that are out: {}",
+                fmt::format("host tier: {} bytes requested, {} of {} are in use: {}",
                             bytes.value(), used_.value(), capacity_.value(), reason));
 }
 

@@ -42,7 +42,8 @@ class TriedFrame {
     return status.is_ok();
   }
   static void note(const Status& status) {
-    if (!status.is_ok()) log_line(LogLevel::kWarning, "what tried a peer was left behind: {}", status.to_string());
+    if (status.is_ok()) return;
+    log_line(LogLevel::kWarning, "resources of a peer access test were not released: {}", status.to_string());
   }
 
   Driver& driver_;
@@ -63,7 +64,7 @@ Status there_and_back(Driver& driver, Address own, Address lent, StreamId stream
   TESSERA_TRY(driver.copy(own, lent, size, stream));
   TESSERA_TRY(driver.copy_out(back.data(), own, size, stream));
   TESSERA_TRY(driver.synchronize(stream));
-  return back == sent ? Status() : Status(Code::kNotSupported, "copies there and back lost their bytes");
+  return back == sent ? Status() : Status(Code::kNotSupported, "copies to the peer and back corrupted their bytes");
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ Status try_peer_link(Driver& driver, DeviceId borrower, DeviceId lender) {
   // Copies queued before a failure may still run, and the memory is freed afterwards.
   const Status over = status.is_ok() ? Status() : driver.synchronize(stream);
   const Status destroyed = driver.destroy_stream(stream);
-  if (!over.is_ok()) log_line(LogLevel::kDebug, "a peer that was tried: {}", over.to_string());
+  if (!over.is_ok()) log_line(LogLevel::kDebug, "peer access test: {}", over.to_string());
   return status.is_ok() ? destroyed : status;
 }
 

@@ -45,7 +45,7 @@ void PeerTier::settle(DeviceId device) {
     lender->settled = true;
     const Bytes most = lender->taken + memory.value().free / kBasePage * kBasePage;
     if (lender->loan.bytes <= most) return;
-    log_line(LogLevel::kWarning, "peer-memory {}:{} is more than that device has free: it lends all of that, {}",
+    log_line(LogLevel::kWarning, "peer-memory {}:{} exceeds the device's free memory: it lends {}",
              device.value(), rounded_size(lender->loan.bytes), rounded_size(most));
     less = lender->loan.bytes - most;
     lender->loan.bytes = most;
@@ -61,14 +61,14 @@ Status PeerTier::try_admit(DeviceId device) {
     TESSERA_TRY(try_lender(lender, device));
     any = true;
   }
-  return any ? admit(device) : Status(Code::kOutOfMemory, "who lends has nothing to lend");
+  return any ? admit(device) : Status(Code::kOutOfMemory, "the lending devices have no memory to lend");
 }
 
 // If there is no memory left for the test, access to the existing frames is sufficient.
 Status PeerTier::try_lender(const Lender& lender, DeviceId borrower) {
   const Status tried = try_peer_link(driver_, borrower, lender.loan.lender);
   if (tried.is_ok() || (tried.code() == Code::kOutOfMemory && lender.taken)) return {};
-  return Status(tried.code(), fmt::format("it does not reach what device {} lends: {}", lender.loan.lender.value(),
+  return Status(tried.code(), fmt::format("it cannot access memory of device {}: {}", lender.loan.lender.value(),
                                           tried.message()), tried.native_code());
 }
 
@@ -103,7 +103,7 @@ Result<AliasTier::Made> PeerTier::create_frame(Bytes bytes) {
   std::vector<std::pair<Bytes, std::size_t>> by_left;
   for (std::size_t i = 0; i < lenders_.size(); ++i) by_left.emplace_back(lenders_[i].left(), i);
   std::ranges::stable_sort(by_left, std::greater<>(), &std::pair<Bytes, std::size_t>::first);
-  Status refusal(Code::kOutOfMemory, "no device lends so much at once");
+  Status refusal(Code::kOutOfMemory, "no device lends that much at once");
   for (const auto& [left, i] : by_left) {
     if (left < bytes) break;
     Lender& from = lenders_[i];
@@ -123,7 +123,7 @@ Result<AliasTier::Made> PeerTier::create_frame(Bytes bytes) {
 void PeerTier::note_refused(Lender& lender, Bytes bytes) {
   lender.refused = bytes;
   if (std::exchange(lender.said, true)) return;
-  log_line(LogLevel::kWarning, "device {} has no memory to lend any more: it was to lend {}, of which {} are lent",
+  log_line(LogLevel::kWarning, "device {} has no more memory to lend: {} was requested, {} is lent",
            lender.loan.lender.value(), rounded_size(lender.loan.bytes), rounded_size(lender.taken));
 }
 

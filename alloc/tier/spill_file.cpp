@@ -35,10 +35,10 @@ void warn_where_slow(const SpillFile& file, const std::string& directory) {
   struct statfs system {};
   const bool known = ::fstatfs(file.descriptor(), &system) == 0;
   if (known && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC)) {
-    log_line(LogLevel::kWarning, "spill directory {} lies in main memory: spilling frees none",
+    log_line(LogLevel::kWarning, "spill directory {} is in main memory: spilling frees no memory",
              directory);
   } else if (!file.direct()) {
-    log_line(LogLevel::kWarning, "spill directory {}: no direct access, pages pass the page cache",
+    log_line(LogLevel::kWarning, "spill directory {}: no direct I/O, pages go through the page cache",
              directory);
   }
 }
@@ -55,7 +55,7 @@ bool SpillFile::direct() const {
 }
 
 Result<SpillFile> make_spill_file(const std::string& directory, Bytes size) {
-  if (size > file_size_limit()) return refused(directory, "the limit on the size of files (ulimit -f)", EFBIG);
+  if (size > file_size_limit()) return refused(directory, "the file size limit (ulimit -f) is lower", EFBIG);
   auto file = make_nameless(directory);
   // Systems report missing support for nameless files in many ways; any other problem also makes this call fail.
   if (!file.is_ok()) file = make_unlinked(directory);
@@ -63,7 +63,7 @@ Result<SpillFile> make_spill_file(const std::string& directory, Bytes size) {
   const int descriptor = file.value().descriptor();
   // Full length from the start: a write that extends the file takes the file system's slow path.
   if (::ftruncate(descriptor, static_cast<off_t>(size.value())) != 0) {
-    return refused(directory, "cannot make a file of that size", errno);
+    return refused(directory, "cannot create a file of that size", errno);
   }
   try_direct(descriptor);
   warn_where_slow(file.value(), directory);
@@ -73,21 +73,21 @@ Result<SpillFile> make_spill_file(const std::string& directory, Bytes size) {
 Result<SpillFile> make_nameless(const std::string& directory) {
   const int descriptor =
       away_from_standard(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600));
-  if (descriptor < 0) return refused(directory, "cannot make a file", errno);
+  if (descriptor < 0) return refused(directory, "cannot create a file", errno);
   return SpillFile(descriptor);
 }
 
 Result<SpillFile> make_unlinked(const std::string& directory) {
   std::string path = directory + "/.tessera-spill-XXXXXX";
   const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
-  if (descriptor < 0) return refused(directory, "cannot make a file", errno);
+  if (descriptor < 0) return refused(directory, "cannot create a file", errno);
   if (::unlink(path.c_str()) != 0) {
     const int error = errno;
     ::close(descriptor);
     return refused(directory, "cannot unlink the file", error);
   }
   const int kept = away_from_standard(descriptor);
-  if (kept < 0) return refused(directory, "cannot make a file", errno);
+  if (kept < 0) return refused(directory, "cannot create a file", errno);
   return SpillFile(kept);
 }
 

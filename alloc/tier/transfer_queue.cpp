@@ -35,7 +35,7 @@ TransferQueue::TransferQueue(std::string directory, const Clock& clock, const Qu
 
 Result<IoTicket> TransferQueue::start(bool writing, void* host, Bytes bytes, Bytes offset) {
   if (!is_aligned(host, bytes, offset)) {
-    return Status(Code::kInvalidArgument, fmt::format("transfer of {} bytes at {} is not in whole blocks of {}",
+    return Status(Code::kInvalidArgument, fmt::format("transfer of {} bytes at {} is not a multiple of blocks of {}",
                                                       bytes.value(), offset.value(), kBlock.value()));
   }
   if (transfers_.size() >= FileIo::kMaxTransfers) {
@@ -93,7 +93,7 @@ void TransferQueue::look_at_speed(Queue& queue, bool writing) const {
   const std::uint64_t speed = queue.depth.speed();
   log_line(speed < kSlow ? LogLevel::kWarning : LogLevel::kInfo,
            "spill directory {}: {} at {} MB/s with {} requests in flight{}", directory_, writing ? "writes" : "reads",
-           speed / 1'000'000, queue.depth.depth(), speed < kSlow ? ": a slow disk holds up what waits for it" : "");
+           speed / 1'000'000, queue.depth.depth(), speed < kSlow ? ": evictions and fetches will wait for this slow disk" : "");
 }
 
 Status TransferQueue::failure(const Chunk& chunk, int error) const {
@@ -108,7 +108,7 @@ Status TransferQueue::take_outcome(IoTicket ticket) {
   if (found == transfers_.end()) {
     return Status(Code::kInvalidArgument, fmt::format("no transfer {}", ticket.value()));
   }
-  if (!found->second.is_over()) return Status(Code::kNotReady, "the transfer runs");
+  if (!found->second.is_over()) return Status(Code::kNotReady, "the transfer is in flight");
   Status outcome = std::move(found->second.outcome);
   std::erase(queue_of(found->second.writing).waiting, ticket);
   transfers_.erase(found);

@@ -43,7 +43,7 @@ Status no_ring(const char* call, int error) {
 Status no_worker(int error) {
   return Status(
       Code::kNotSupported,
-      fmt::format("io_uring cannot be used: it made no worker: {} (a limit on processes?)", std::strerror(error)));
+      fmt::format("io_uring cannot be used: no worker thread was created: {} (a limit on processes?)", std::strerror(error)));
 }
 
 // Waits up to `milliseconds` for a completion. Returns 0 or an error number.
@@ -162,7 +162,8 @@ void UringIo::attach(void* start, Bytes bytes) {
   const int taken = ::io_uring_register_buffers_update_tag(&ring_, index, &piece, &no_tag, 1);
   if (taken != 1) {
     // Usually the limit of locked memory, which will not be higher for the next piece.
-    log_line(LogLevel::kInfo, "spill directory {}: memory is not registered: {}", directory_, std::strerror(-taken));
+    log_line(LogLevel::kInfo, "spill directory {}: host memory cannot be registered with io_uring: {}", directory_,
+             std::strerror(-taken));
     free_indices_.clear();
     return;
   }
@@ -180,7 +181,8 @@ void UringIo::detach(void* start) {
   if (taken == 1) {
     free_indices_.push_back(found->second.index);
   } else {
-    log_line(LogLevel::kWarning, "spill directory {}: memory stays registered: {}", directory_, std::strerror(-taken));
+    log_line(LogLevel::kWarning, "spill directory {}: host memory could not be unregistered from io_uring: {}", directory_,
+             std::strerror(-taken));
   }
   attached_.erase(found);
 }
@@ -315,8 +317,9 @@ int UringIo::do_without_ring(unsigned slot, int reason) {
 void UringIo::say_once(int reason) {
   if (said_) return;
   said_ = true;
-  log_line(LogLevel::kWarning, "spill directory {}: io_uring left a request undone ({}); such are done by plain calls",
-           directory_, std::strerror(reason));
+  log_line(LogLevel::kWarning,
+           "spill directory {}: io_uring did not complete a request ({}); such requests use plain system calls", directory_,
+           std::strerror(reason));
 }
 
 // Returns when completions may have been taken, by this thread or another.

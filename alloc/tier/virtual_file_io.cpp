@@ -39,7 +39,7 @@ Status VirtualFileIo::poll(IoTicket ticket) {
   if (found == over_at_.end()) {
     return Status(Code::kInvalidArgument, fmt::format("no transfer {}", ticket.value()));
   }
-  if (found->second > clock_.now()) return Status(Code::kNotReady, "the transfer runs");
+  if (found->second > clock_.now()) return Status(Code::kNotReady, "the transfer is in flight");
   over_at_.erase(found);
   return {};
 }

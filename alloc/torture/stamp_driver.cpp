@@ -76,7 +76,7 @@ void StampDriver::check_uses(const std::vector<StampUse>& uses) {
       const std::optional<Stamp> found = memory_.stamp_of(piece.place, piece.bytes);
       if (found == use.expected) continue;
       note_violation(
-          fmt::format("wrong data in the block at {:#x}: it should hold {:#x} and holds {}",
+          fmt::format("wrong data in the block at {:#x}: expected {:#x}, found {}",
                       use.address.value(), use.expected, text_of(found)));
     }
   }

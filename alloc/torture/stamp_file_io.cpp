@@ -10,7 +10,7 @@ constexpr Nanoseconds kLateness{1'000'000'000};
 }  // namespace
 
 const char* name_of(DiskTrouble trouble) {
-  constexpr const char* kNames[] = {"nothing",     "a refused start", "a busy disk", "a failure half way",
+  constexpr const char* kNames[] = {"nothing",     "a refused start", "a busy disk", "a failure halfway",
                                     "a short write", "a flipped bit",  "a late end",  "a full disk"};
   return kNames[static_cast<std::size_t>(trouble)];
 }
@@ -69,7 +69,7 @@ Result<IoTicket> StampFileIo::write(const void* host, Bytes bytes, Bytes offset)
 Status StampFileIo::poll(IoTicket ticket) {
   const auto found = transfers_.find(ticket);
   if (found != transfers_.end() && clock_.now() < found->second.not_before) {
-    return Status(Code::kNotReady, "the transfer runs");
+    return Status(Code::kNotReady, "the transfer is in flight");
   }
   return finish(ticket, disk_.poll(ticket));
 }
@@ -84,7 +84,7 @@ Status StampFileIo::finish(IoTicket ticket, Status outcome) {
   if (outcome.code() == Code::kNotReady) return outcome;
   const auto found = transfers_.find(ticket);
   if (found == transfers_.end()) {
-    if (!violation_) violation_ = "somebody asks for a transfer that is over";
+    if (!violation_) violation_ = "a poll or wait for a transfer that has ended";
     return outcome;
   }
   const Transfer transfer = std::move(found->second);

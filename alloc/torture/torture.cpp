@@ -43,7 +43,7 @@ Result<std::vector<std::uint32_t>> parse_kept(std::string_view text, std::uint32
     const auto last = dash == part.npos ? first : number_in(part.substr(dash + 1));
     if (!first || !last || *first > *last || *last >= count || (!kept.empty() && kept.back() >= *first)) {
       return Status(Code::kInvalidArgument,
-                    fmt::format("'{}' is no list of operations below {}, in order", part, count));
+                    fmt::format("'{}' is not an ascending list of operations below {}", part, count));
     }
     for (std::uint32_t i = *first; i <= *last; ++i) kept.push_back(i);
   }

@@ -36,7 +36,7 @@ TorturePlayer::TorturePlayer(const TortureSetup& setup, TortureMachine& machine)
 TorturePlayer::~TorturePlayer() {
   give_all_to_driver();
   for (const StreamId stream : streams_) {
-    if (!machine_.sim().destroy_stream(stream).is_ok()) machine_.driver().note_violation("a stream was gone");
+    if (!machine_.sim().destroy_stream(stream).is_ok()) machine_.driver().note_violation("a stream could not be destroyed");
   }
 }
 
@@ -121,7 +121,7 @@ void TorturePlayer::look() {
   machine_.allocator().advance();
   if (const auto violation = machine_.violation()) fail(*violation);
   const Status valid = machine_.allocator().validate();
-  if (!valid.is_ok()) fail(fmt::format("the books are wrong: {}", valid.to_string()));
+  if (!valid.is_ok()) fail(fmt::format("validation failed: {}", valid.to_string()));
   digest_ = (digest_ ^ machine_.clock().now().value()) * 0x100000001b3;
 }
 
@@ -362,7 +362,7 @@ void TorturePlayer::settle() {
     const bool busy = machine_.allocator().advance();
     if (!machine_.clock().step() && !busy) return;
   }
-  if (!failure_) fail("moves that never end");
+  if (!failure_) fail("moves that do not end");
 }
 
 void TorturePlayer::finish() {

@@ -280,10 +280,10 @@ std::string describe_call(const TortureOp& op) {
     case Kind::kLoop:
       return fmt::format("{} times use {} blocks from {} in turn on stream {} for {} ns each{}", op.rounds,
                          op.around, slot, op.stream, op.time.value(),
-                         op.policy.empty() ? "" : fmt::format(", policy {} from the middle on", op.policy));
+                         op.policy.empty() ? "" : fmt::format(", policy {} from halfway on", op.policy));
     case Kind::kRefrain:
       return fmt::format("{} times allocate, use and free the same blocks, tag '{}', on stream {} for {} ns each{}", op.rounds,
-                         tag_name(op.tag), op.stream, op.time.value(), op.variant % 2 == 0 ? "" : ", once fewer of them");
+                         tag_name(op.tag), op.stream, op.time.value(), op.variant % 2 == 0 ? "" : ", once with fewer of them");
     case Kind::kSetPolicy: return fmt::format("policy {}", op.policy);
     case Kind::kPrefetch: return fmt::format("prefetch {}", blocks);
     case Kind::kEvict: return fmt::format("evict {}", slot);
@@ -291,12 +291,12 @@ std::string describe_call(const TortureOp& op) {
     case Kind::kUnpin: return fmt::format("unpin {}", slot);
     case Kind::kExpose: return fmt::format("expose {}", slot);
     case Kind::kSetRemake:
-      return fmt::format("block {} can be remade from {}, {}{}", slot, op.slots[1],
-                         op.variant < 4 ? "cheap" : "dear", op.variant % 4 == 0 ? ", but not at once" : "");
+      return fmt::format("block {} can be recomputed from {}, {}{}", slot, op.slots[1],
+                         op.variant < 4 ? "cheap" : "expensive", op.variant % 4 == 0 ? ", but not immediately" : "");
     case Kind::kSleep: return fmt::format("sleep '{}'", op.variant == 0 ? "all" : tag_name(op.tag));
     case Kind::kWake: return fmt::format("wake '{}'", op.variant == 0 ? "all" : tag_name(op.tag));
     case Kind::kTrim: return "trim";
-    case Kind::kRest: return fmt::format("rest for {} ns", op.time.value());
+    case Kind::kRest: return fmt::format("idle for {} ns", op.time.value());
     case Kind::kEndStream:
       return fmt::format("end stream {}{}", op.stream, op.variant % 2 == 0 ? "" : ", unannounced");
     case Kind::kEndContext: return fmt::format("all streams of the device of block {} end", slot);
@@ -307,14 +307,14 @@ std::string describe_call(const TortureOp& op) {
     case Kind::kAutomatic: return op.variant % 4 == 0 ? "automatic off" : "automatic on";
     case Kind::kWrong: return fmt::format("call with a wrong address, way {}", op.variant);
     case Kind::kDriverTrouble:
-      return fmt::format("trouble: {} number {} fails{}", name_of(op.call), op.nth,
+      return fmt::format("fault: {} number {} fails{}", name_of(op.call), op.nth,
                          op.variant == 0 ? ", and all after it" : "");
     case Kind::kDiskTrouble:
-      return fmt::format("trouble: transfer {} of the disk meets {}", op.nth, name_of(op.trouble));
-    case Kind::kHostTrouble: return "trouble: the machine refuses more host memory";
+      return fmt::format("fault: transfer {} of the disk: {}", op.nth, name_of(op.trouble));
+    case Kind::kHostTrouble: return "fault: the machine refuses more host memory";
     case Kind::kLateCopies:
-      return fmt::format("trouble: {} copies come {} ns late", op.nth, op.time.value());
-    case Kind::kPeace: return "peace";
+      return fmt::format("fault: {} copies are {} ns late", op.nth, op.time.value());
+    case Kind::kPeace: return "no more faults";
   }
   return "";
 }

@@ -47,7 +47,7 @@ void TorturePlayer::set_remake(const TortureOp& op) {
 Status TorturePlayer::remake(const Recipe& recipe, Stamp leaves, StreamId on) {
   const TortureBlock& block = blocks_[recipe.slot];
   if (block.stamp != recipe.stamp) {
-    fail(fmt::format("a callback was called for bytes of block {} that are no more", recipe.slot));
+    fail(fmt::format("a callback was called for a previous generation of block {}", recipe.slot));
   }
   std::vector<StampUse> uses{{block.address, block.bytes, 0, leaves}};
   TortureBlock& from = blocks_[recipe.from];

@@ -9,7 +9,7 @@ TortureThreads::TortureThreads(std::uint32_t count) {
   for (std::uint32_t i = 1; i < count; ++i) {
     Thread& other = others_.emplace_back();
     const Status started = start_thread(other.thread, [&other] { serve(other); });
-    if (!started.is_ok()) log_line(LogLevel::kDebug, "a torture program has a thread less: {}", started.message());
+    if (!started.is_ok()) log_line(LogLevel::kDebug, "a torture program runs with fewer threads: {}", started.message());
   }
 }
 

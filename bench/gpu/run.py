@@ -30,22 +30,22 @@ def names(text):
     chosen = text.split(",")
     for name in chosen:
         if name not in SECTIONS:
-            raise argparse.ArgumentTypeError(f"no such section: {name}; there are {', '.join(SECTIONS)}")
+            raise argparse.ArgumentTypeError(f"unknown section: {name}; available: {', '.join(SECTIONS)}")
     return chosen
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="run.sh", description="Measures what only a GPU can tell.")
     parser.add_argument("--only", type=names, default=list(SECTIONS), metavar="SECTION,...",
-                        help="these sections alone: " + ", ".join(SECTIONS))
+                        help="only these sections: " + ", ".join(SECTIONS))
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR",
                         help="folder for the JSON files (default: one for this GPU and day)")
     parser.add_argument("--root", type=pathlib.Path, metavar="DIR",
-                        help="the build folder or bundle (default: the one that this lies in)")
+                        help="the build folder or bundle (default: the one that contains this script)")
     parser.add_argument("--minutes", type=float, metavar="M",
                         help="stretch or shrink the time of these sections to M minutes in all")
     parser.add_argument("--software", action="store_true",
-                        help="on the software device, a few rounds: shows that it runs")
+                        help="on the software device, a few rounds: a smoke test")
     return parser.parse_args(arguments)
 
 
@@ -55,7 +55,7 @@ def find_root(scripts):
     for root in (tree, tree / "build" / "gpu", tree / "build" / "release"):
         if (root / "bin" / "tessera").is_file():
             return root
-    sys.exit("run.sh: no build here: `make gpu-bundle`, or --root")
+    sys.exit("run.sh: no build found: use `make gpu-bundle`, or --root")
 
 
 def default_folder(facts):
@@ -92,7 +92,7 @@ class Run:
         if not file.exists():
             record.Record(file, name, self.facts, self.command, seconds)
         ended = {"stderr": program.err.text()[-4000:], "stuck": stuck,
-                 "failure": "" if code == 0 else "not ended in its time" if code is None else f"exit code {code}"}
+                 "failure": "" if code == 0 else "timed out" if code is None else f"exit code {code}"}
         return record.closed(file, {key: value for key, value in ended.items() if value})
 
 

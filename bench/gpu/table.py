@@ -58,7 +58,7 @@ def row(result):
 def table(body):
     absent = [key for key in NEEDED if not body.get(key)]
     if absent:
-        raise ValueError(f"no {', '.join(absent)}: not a result that can be told to anyone")
+        raise ValueError(f"no {', '.join(absent)}: not a publishable result")
     state = "" if body.get("complete") else ", not complete"
     yield f"`{body['command']}`, {body['gpu']}, driver {body['driver']}, commit {body['commit']}, {body['date']}{state}:"
     yield ""

@@ -48,7 +48,7 @@ def main(path, folder):
     body = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     why = objection(body)
     if why:
-        sys.exit(f"{path}: {why}: not a result to be told")
+        sys.exit(f"{path}: {why}: not a publishable result")
     for program in body["programs"]:
         draw(program, folder)
 

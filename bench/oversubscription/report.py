@@ -68,6 +68,6 @@ def plot(build, path, folder):
     try:
         python = environment_with(pathlib.Path(build).resolve(), "matplotlib", MATPLOTLIB)
     except Unavailable as why:
-        print(f"The plots in {folder} are old ones, matplotlib cannot be had: {why}", file=sys.stderr)
+        print(f"The plots in {folder} are out of date, because matplotlib is not available: {why}", file=sys.stderr)
         return
     subprocess.run([python, HERE / "plot.py", path, folder], check=True)

@@ -33,7 +33,7 @@ RESULTS = pathlib.Path(__file__).resolve().parents[1] / "results" / "oversubscri
 
 def same(outcome, alone, what):
     if outcome.results != alone.results:
-        raise RuntimeError(f"{what} computed something else than the program alone")
+        raise RuntimeError(f"{what} computed a different result than the program alone")
     return outcome
 
 
@@ -88,14 +88,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, default=RESULTS)
-    parser.add_argument("--smoke", action="store_true", help="small programs: shows that it runs")
+    parser.add_argument("--smoke", action="store_true", help="small programs: a smoke test")
     parser.add_argument("--only", default="", help="names, with commas")
     words = parser.parse_args()
     names = [w.name for w in WORKLOADS]
     wanted = words.only.split(",") if words.only else names
     for name in wanted:
         if name not in names:
-            parser.error(f"no such program: {name}; there are {', '.join(names)}")
+            parser.error(f"unknown program: {name}; available: {', '.join(names)}")
     chosen = [w for w in WORKLOADS if w.name in wanted]
     with tempfile.TemporaryDirectory() as scratch:
         machine = Machine(words.build, scratch, words.smoke)
@@ -109,7 +109,7 @@ def main():
     path.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     (words.out / "oversubscription.md").write_text(report.page(body), encoding="utf-8")
     if words.smoke:
-        print("A smoke run: the numbers mean nothing.")
+        print("A smoke test: the numbers are meaningless.")
     else:
         report.plot(words.build, path, words.out)
     return 0

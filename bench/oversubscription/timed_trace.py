@@ -83,7 +83,7 @@ def timed(lines, steps):
     sizes = {line["id"]: line["bytes"] for line in rest if line["t"] == "alloc"}
     kernels = [at for at, line in enumerate(rest) if line["t"] == "op" and is_kernel(line["name"])]
     if not kernels or len(kernels) % steps:
-        raise ValueError(f"{len(kernels)} kernels are not those of {steps} equal steps")
+        raise ValueError(f"{len(kernels)} kernels cannot be divided into {steps} equal steps")
     begins = set(kernels[::len(kernels) // steps])
     trace = Trace(header | {"source": f"recorded, times of {GPU.name}"})
     busy = Counter()

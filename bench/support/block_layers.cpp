@@ -86,9 +86,9 @@ BlockLayers::Trimmed BlockLayers::trim(std::span<const LiveBlock> live) {
   driver_.clear();
   must(blocks_->trim());
   const Bytes after = pages_->stats().in_runs;
-  must(after == occupation(live).held, "pages without live blocks are left");
+  must(after == occupation(live).held, "pages without live blocks remain");
   residency_->trim();
-  must(!device_.usage().spare, "frames without pages are left");
+  must(!device_.usage().spare, "frames without pages remain");
   must(driver_.dropped() == 0, "calls were not counted");
   Trimmed trimmed{before - after, spare, 0};
   for (const DriverRecord& record : driver_.records()) {

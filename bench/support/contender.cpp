@@ -9,7 +9,7 @@ namespace tessera::bench {
 std::vector<Entry> make_contenders(Bytes capacity) {
   std::vector<Entry> entries;
   const auto add = [&entries](std::string name, std::unique_ptr<Contender> contender) {
-    if (!contender) return fmt::print(stderr, "{} is left out: its library is not installed\n", name);
+    if (!contender) return fmt::print(stderr, "{} is skipped: its library is not installed\n", name);
     entries.push_back({std::move(name), std::move(contender)});
   };
   add("tessera", make_tessera(capacity));

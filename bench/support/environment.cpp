@@ -122,8 +122,8 @@ nlohmann::ordered_json to_json(const Environment& environment) {
 
 bool may_measure(bool has_assertions) {
   if (!has_assertions) return true;
-  fmt::print(stderr, "This build has assertions, so its times mean nothing. Use the release preset,"
-                     " or --smoke to see that the benchmark runs.\n");
+  fmt::print(stderr, "This build has assertions, so its times are meaningless. Use the release preset,"
+                     " or --smoke for a smoke test.\n");
   return false;
 }
 

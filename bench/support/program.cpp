@@ -29,7 +29,7 @@ int run_program(int argc, char** argv, const Program& program,
   }
   print(environment);
   results->print();
-  if (smoke) fmt::print("\nA smoke run: the numbers mean nothing.\n");
+  if (smoke) fmt::print("\nA smoke test: the numbers are meaningless.\n");
   return EXIT_SUCCESS;
 }
 

@@ -63,14 +63,14 @@ def generate(name: str, batch: int = 8, gpu: str = "A100-80G", precision: str | 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", nargs="?", choices=NAMES, metavar="MODEL")
-    parser.add_argument("--batch", type=int, default=8, help="images, sequences, or words to route")
+    parser.add_argument("--batch", type=int, default=8, help="images, sequences, or tokens to route")
     parser.add_argument("--gpu", choices=GPUS, default="A100-80G")
     parser.add_argument("--precision", choices=PRECISIONS, help="default: full for convolutions, else mixed")
     parser.add_argument("--iterations", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=1, help="of the routing to experts")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the routing to experts")
     parser.add_argument("--remakable", action="append", default=[], metavar="TAG",
-                        help="what has this tag (activation) can be made again in the time of the op that made it")
-    parser.add_argument("-o", "--output", default="-", help="file to write, default standard output")
+                        help="blocks with this tag (activation) can be recomputed in the time of their op")
+    parser.add_argument("-o", "--output", default="-", help="output file, default standard output")
     parser.add_argument("--list", action="store_true", help="print the names of the models")
     words = parser.parse_args()
     if words.list or words.model is None:

@@ -67,14 +67,14 @@ std::string end_of(int status, const ChildLimits& limits) {
     const int signal = WTERMSIG(status);
     // Exceeding the hard limit on processor time ends in SIGKILL; so does an out-of-memory kill.
     if (signal == SIGXCPU || signal == SIGKILL || signal == SIGALRM) {
-      return fmt::format("no end after {} s", limits.cpu_seconds);
+      return fmt::format("timed out after {} s", limits.cpu_seconds);
     }
     return fmt::format("it crashed: {}", strsignal(signal));
   }
   if (WEXITSTATUS(status) == kNoMemory) {
     return fmt::format("it needs more than {} MiB", limits.memory >> 20);
   }
-  return WEXITSTATUS(status) == 0 ? "" : fmt::format("it ended with code {}", WEXITSTATUS(status));
+  return WEXITSTATUS(status) == 0 ? "" : fmt::format("it exited with code {}", WEXITSTATUS(status));
 }
 
 class Pool {

@@ -69,13 +69,13 @@ std::string answer_of(int peer, const std::string& line) {
 }
 
 ControlReply read_reply(const std::string& reply) {
-  if (reply.empty()) return failed("no answer in time");
+  if (reply.empty()) return failed("timed out waiting for an answer");
   ControlReply done;
   if (std::sscanf(reply.c_str(), "ok %" SCNu64 " %" SCNu64, &done.moved_bytes,
                   &done.stayed_bytes) == 2) {
     return done;
   }
-  std::string why = reply.starts_with("error ") ? reply.substr(6) : "an answer that is none";
+  std::string why = reply.starts_with("error ") ? reply.substr(6) : "an invalid answer";
   return failed(why.substr(0, why.find('\n')));
 }
 
@@ -108,14 +108,14 @@ bool shares_root_with(int pid) {
 
 std::string why_unreachable(int pid) {
   struct stat facts {};
-  if (::stat(fmt::format("/proc/{}", pid).c_str(), &facts) != 0) return fmt::format("there is no process {} here", pid);
+  if (::stat(fmt::format("/proc/{}", pid).c_str(), &facts) != 0) return fmt::format("no such process: {}", pid);
   if (facts.st_uid != ::geteuid()) return fmt::format("process {} belongs to another user", pid);
   if (variable_of(pid, kControlFolder).empty()) return fmt::format("process {} was not started by `tessera run`", pid);
   if (!shares_root_with(pid)) {
-    return fmt::format("process {} has a /tmp of its own (a container, or PrivateTmp of systemd); ask inside of it: "
+    return fmt::format("process {} has a private /tmp (a container, or PrivateTmp of systemd); run the command inside: "
                        "nsenter -t {} -p -m tessera sleep PID", pid, pid);
   }
-  return fmt::format("process {} has not allocated yet, or its control socket could not be made", pid);
+  return fmt::format("process {} has not allocated yet, or its control socket could not be created", pid);
 }
 
 }  // namespace

@@ -69,9 +69,9 @@ std::string Demo::choose_device() {
                (software_ ? for_software : for_gpu).string(), options_.steps};
   for (const std::string& needed : {training_.program, training_.kernels,
                                     installation_.preload_library().string()}) {
-    if (!fs::exists(needed, error)) return needed + " is not there; build the whole of Tessera";
+    if (!fs::exists(needed, error)) return needed + " is missing; build all of Tessera";
   }
-  if (gpu && software_) say("There is a GPU, but no kernels for it in this build: make gpu-bundle");
+  if (gpu && software_) say("There is a GPU, but this build has no kernels for it: make gpu-bundle");
   report_.ample = kAmpleSoftware;
   report_.device = "software device (no GPU is used)";
   if (!software_) {
@@ -83,7 +83,7 @@ std::string Demo::choose_device() {
   const std::string problem = choose_spill_folders();
   if (!problem.empty()) return problem;
   folder_ = make_folder();  // last, since the folder is not removed on failure
-  return folder_.empty() ? "no folder for temporary files can be made" : "";
+  return folder_.empty() ? "cannot create a temporary directory" : "";
 }
 
 // "" or the reason why one of them is unusable.
@@ -133,7 +133,7 @@ void Demo::run_small_alone() {
 void Demo::run_small_tessera() {
   // Device and host memory together hold well under two thirds: the rest has to be spilled to the file.
   const std::uint64_t host = report_.alone.live_peak / 4 / (2 * kMiB) * (2 * kMiB);
-  say(fmt::format("(c) the same under Tessera, {} of pinned host memory, the rest in a file in {} ...",
+  say(fmt::format("(c) the same under Tessera, {} of pinned host memory, the rest in a spill file in {} ...",
                   rounded_bytes(host), file_dir_));
   RunOptions options;
   options.software = software_;
@@ -153,7 +153,7 @@ void Demo::run_small_tessera() {
   }
   const std::string losses = file("losses-c");
   report_.small_tessera = train(training_.command(losses), environment, losses);
-  if (!read_figures(file("stats.json"), report_.figures)) say("(c) left no statistics");
+  if (!read_figures(file("stats.json"), report_.figures)) say("(c) wrote no statistics");
   report_.timeline = file("timeline.json");
   report_.page = file("report.html");
   if (const std::string problem = write_report(file("history.json"), report_.page); !problem.empty()) {
@@ -207,8 +207,8 @@ int demo_command(const Installation& installation, const DemoOptions& options) {
     if (!report.small_tessera.well()) print_output_of("(c)", report.small_tessera);
     return 1;
   }
-  fmt::print("The {} losses of (a) and (c) are equal bit by bit.\n", report.alone.losses.size());
-  if (!report.page.empty()) fmt::print("What (c) did, to look at: {}\n", report.page);
+  fmt::print("The {} losses of (a) and (c) are bit-identical.\n", report.alone.losses.size());
+  if (!report.page.empty()) fmt::print("Report on (c): {}\n", report.page);
   fmt::print("Timeline of (c), for https://ui.perfetto.dev: {}\n", report.timeline);
   return 0;
 }

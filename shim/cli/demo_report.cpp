@@ -76,7 +76,7 @@ std::vector<std::string> DemoReport::faults() const {
          "(b) did not fail with CUDA_ERROR_OUT_OF_MEMORY");
   expect(small_tessera.well(), "(c) did not finish");
   expect(alone.losses == small_tessera.losses, "the losses of (a) and (c) differ");
-  expect(figures.device_peak <= small, "(c) used more device memory than it was given");
+  expect(figures.device_peak <= small, "(c) used more device memory than its budget");
   expect(figures.bytes_in > 0 && figures.bytes_out > 0, "(c) moved nothing between device and host");
   expect(figures.bytes_file_written > 0 && figures.bytes_file_read > 0, "(c) did not use the file");
   return found;
@@ -104,7 +104,7 @@ std::string DemoReport::table() const {
       {"file written", "-", "-", moved(figures.bytes_file_written)},
       {"stalls", "-", "-", fmt::format("{}", figures.stalls)},
       {"stall time", "-", "-", rounded_seconds(static_cast<double>(figures.stall_ns) / 1e9)},
-      {"time of a step", step(alone), "-", step(small_tessera)},
+      {"time per step", step(alone), "-", step(small_tessera)},
       {"time", seconds(alone), seconds(small_alone), seconds(small_tessera)},
       {"time over (a)", "1.00", "-", fmt::format("{:.2f}", slowdown())},
       {"last loss", last_loss(alone), "-", last_loss(small_tessera)},

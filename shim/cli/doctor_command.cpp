@@ -23,8 +23,8 @@ Finding judge_file(const char* name, const std::filesystem::path& path) {
   if (std::filesystem::exists(path, error)) {
     return {name, Finding::State::kGood, path.string(), ""};
   }
-  return {name, Finding::State::kMissing, path.string() + " is not there",
-          "build or install the whole of Tessera"};
+  return {name, Finding::State::kMissing, path.string() + " is missing",
+          "build or install all of Tessera"};
 }
 
 void print_text(const std::vector<Finding>& findings, const std::string& verdict) {

@@ -20,31 +20,31 @@ Finding judge_memory_of(const DeviceFacts& device, const std::string& name) {
 Finding judge_virtual_memory(const DeviceFacts& device, const std::string& name) {
   if (device.virtual_memory) return {name + " virtual memory", State::kGood, "yes", ""};
   return {name + " virtual memory", State::kMissing, "no",
-          "pages cannot be moved here, so Tessera passes every call through; a bare-metal driver "
-          "or a full (not fractional) virtual GPU has it"};
+          "pages cannot be moved here, so Tessera passes every call to the driver; a bare-metal driver "
+          "or a full (not fractional) virtual GPU supports it"};
 }
 
 // Never missing: without host-backed pages, eviction is decided by tracking alone, as it is by default.
 Finding judge_host_frames(const DeviceFacts& device, const std::string& name) {
   if (device.host_frames) {
     return {name + " host-backed pages", State::kGood,
-            "yes: --unhinted-access host-backed makes touches that nobody announced slow, not fatal", ""};
+            "yes: with --unhinted-access host-backed, access to an evicted block is slow instead of fatal", ""};
   }
   return {name + " host-backed pages", State::kGood,
-          fmt::format("no ({}): what leaves is decided by tracking alone", device.host_frames_problem),
+          fmt::format("no ({}): eviction relies on tracking alone", device.host_frames_problem),
           ""};
 }
 
 Finding judge_pinning(const DeviceFacts& device, const std::string& name) {
   if (device.pins_host_memory) return {name + " pinned host memory", State::kGood, "yes", ""};
   return {name + " pinned host memory", State::kLimited, "refused",
-          "copies will be slow; raise the limit on locked memory: ulimit -l unlimited"};
+          "copies will be slow; raise the locked memory limit: ulimit -l unlimited"};
 }
 
 Finding judge_parameters(const DriverFacts& facts) {
   const std::string name = "kernel parameters";
-  if (facts.tells_parameters) return {name, State::kGood, "the driver tells where they lie", ""};
-  return {name, State::kMissing, "not told by this driver, so Tessera passes every call through",
+  if (facts.tells_parameters) return {name, State::kGood, "the driver reports their layout", ""};
+  return {name, State::kMissing, "this driver does not report their layout, so Tessera passes every call to it",
           "a driver for CUDA 12.4 or newer: 550 or later"};
 }
 
@@ -56,20 +56,20 @@ struct Obstacle {
 constexpr std::uint64_t kLittleSpace = 256ULL << 20;
 
 const char* const kAllowIt =
-    "nothing has to be done, threads are nearly as fast; to have it, allow io_uring_setup, io_uring_enter and "
+    "no action needed, threads are nearly as fast; to enable it, allow io_uring_setup, io_uring_enter and "
     "io_uring_register in the container's seccomp profile (docker run --security-opt seccomp=FILE)";
 
 Obstacle obstacle_to_permission(const UringFacts& facts) {
   if (facts.sysctl == 2) return {"kernel.io_uring_disabled is 2", "sysctl kernel.io_uring_disabled=0"};
   if (facts.sysctl == 1) {
-    return {"kernel.io_uring_disabled is 1, which leaves it to CAP_SYS_ADMIN and to kernel.io_uring_group",
-            "sysctl kernel.io_uring_disabled=0, or put the user into that group"};
+    return {"kernel.io_uring_disabled is 1, which restricts it to CAP_SYS_ADMIN and kernel.io_uring_group",
+            "sysctl kernel.io_uring_disabled=0, or add the user to that group"};
   }
   if (facts.filtered) {
     return {"a seccomp filter refuses it, as Docker's and containerd's default profiles do", kAllowIt};
   }
-  return {"neither a seccomp filter nor kernel.io_uring_disabled refuses it: a security module may",
-          "nothing has to be done; see the kernel's audit log for what refuses it"};
+  return {"neither a seccomp filter nor kernel.io_uring_disabled refuses it: possibly a security module",
+          "no action needed; the kernel's audit log shows what refuses it"};
 }
 
 Obstacle obstacle_to_io_uring(const UringFacts& facts) {
@@ -78,12 +78,12 @@ Obstacle obstacle_to_io_uring(const UringFacts& facts) {
     case EACCES: return obstacle_to_permission(facts);
     case ENOSYS:
       if (facts.filtered) return {"a seccomp filter hides it, as Podman's default profile does", kAllowIt};
-      return {"this kernel has none", "nothing has to be done; Linux 5.6 or newer with CONFIG_IO_URING has it"};
+      return {"this kernel does not have it", "no action needed; Linux 5.6 or newer with CONFIG_IO_URING has it"};
     case ENOMEM:
-      return {fmt::format("the limit on locked memory, {}, may be too low for it",
+      return {fmt::format("the locked memory limit, {}, may be too low for it",
                           facts.locked_limit ? rounded_bytes(*facts.locked_limit) : "unlimited"),
               "ulimit -l unlimited, or memlock in /etc/security/limits.conf; Linux 5.12 or newer does not count it"};
-    default: return {"the kernel refuses it", "nothing has to be done; a newer kernel may have it"};
+    default: return {"the kernel refuses it", "no action needed; a newer kernel may support it"};
   }
 }
 
@@ -94,7 +94,7 @@ std::vector<Finding> judge_driver(const DriverFacts& facts, bool software) {
   std::vector<Finding> findings;
   if (!facts.found) {
     findings.push_back({what, State::kMissing, facts.problem,
-                        software ? "build or install the whole of Tessera"
+                        software ? "build or install all of Tessera"
                                  : "install the NVIDIA driver, or use --software: programs then run "
                                    "on the software device"});
     return findings;
@@ -103,7 +103,7 @@ std::vector<Finding> judge_driver(const DriverFacts& facts, bool software) {
       fmt::format("CUDA {}.{}, {}", facts.version / 1000, facts.version % 1000 / 10, facts.path);
   if (!facts.problem.empty()) {
     findings.push_back({what, State::kMissing, fmt::format("{} ({})", facts.problem, version),
-                        "check nvidia-smi; in a container start it with its GPUs (--gpus all)"});
+                        "check nvidia-smi; start a container with GPU access (--gpus all)"});
   } else {
     findings.push_back({what, State::kGood, version, ""});
     findings.push_back(judge_parameters(facts));
@@ -130,11 +130,11 @@ Finding judge_locked_memory(std::optional<std::uint64_t> limit, const DriverFact
 Finding judge_huge_pages(const std::string& mode) {
   const std::string name = "huge pages";
   if (mode == "always" || mode == "madvise") {
-    return {name, State::kGood, "yes, for all host memory of Tessera's", ""};
+    return {name, State::kGood, "yes, for all of Tessera's host memory", ""};
   }
-  return {name, State::kLimited, mode.empty() ? "the kernel has none" : "switched off",
-          mode.empty() ? "host memory takes longer to pin; a kernel with CONFIG_TRANSPARENT_HUGEPAGE has them"
-                       : "host memory takes longer to pin: "
+  return {name, State::kLimited, mode.empty() ? "not supported by the kernel" : "switched off",
+          mode.empty() ? "pinning host memory takes longer; a kernel with CONFIG_TRANSPARENT_HUGEPAGE has them"
+                       : "pinning host memory takes longer: "
                          "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"};
 }
 
@@ -171,20 +171,20 @@ std::vector<Finding> judge_limits(const LimitFacts& facts) {
   }
   if (facts.addresses) {
     findings.push_back({"address limit", State::kLimited, rounded_bytes(*facts.addresses),
-                        "fewer addresses are reserved for the heap, and CUDA itself may not start: ulimit -v unlimited"});
+                        "fewer addresses are reserved for the heap, and CUDA itself may fail to start: ulimit -v unlimited"});
   }
   if (facts.file_bytes) {
     findings.push_back({"file size limit", State::kLimited, rounded_bytes(*facts.file_bytes),
-                        "a spill file stays below it; more than one --file-dir makes several, or ulimit -f unlimited"});
+                        "each spill file is limited to it; use several --file-dir directories, or ulimit -f unlimited"});
   }
   if (facts.open_files && *facts.open_files < kFewFiles) {
     findings.push_back({"open files limit", State::kLimited, fmt::format("{}", *facts.open_files),
-                        "Tessera needs some ten, frameworks hundreds: ulimit -n 1024"});
+                        "Tessera needs about ten, frameworks need hundreds: ulimit -n 1024"});
   }
   if (facts.tasks && *facts.tasks < kFewTasks) {
     findings.push_back({"tasks limit", State::kLimited, fmt::format("{} more threads", *facts.tasks),
-                        "raise it (docker run --pids-limit, TasksMax of systemd): without threads, pages move more slowly and no "
-                        "plan is searched for"});
+                        "raise it (docker run --pids-limit, TasksMax of systemd): without threads, pages move more slowly and "
+                        "there is no search for a plan"});
   }
   return findings;
 }
@@ -194,7 +194,7 @@ Finding judge_io_uring(const UringFacts& facts) {
   if (facts.usable()) return {"io_uring", State::kGood, "yes", ""};
   const Obstacle obstacle = obstacle_to_io_uring(facts);
   return {"io_uring", State::kLimited,
-          fmt::format("{}: {}: {}; threads move the pages of a spill file instead", facts.call,
+          fmt::format("{}: {}: {}; using threads for spill file I/O instead", facts.call,
                       std::strerror(facts.refusal), obstacle.cause),
           obstacle.fix};
 }
@@ -204,18 +204,18 @@ Finding judge_folder(const FolderFacts& facts) {
   const std::string value = fmt::format("{}, {} free", facts.path, rounded_bytes(facts.free_bytes));
   if (!facts.problem.empty()) {
     return {name, State::kMissing, fmt::format("{}: {}", facts.path, facts.problem),
-            "give --file-dir a folder that you may write to"};
+            "set --file-dir to a writable directory"};
   }
   if (facts.in_memory) {
     return {name, State::kLimited, value + ", in memory (tmpfs)",
-            "a spill file there only takes more memory; give --file-dir a folder on a disk"};
+            "a spill file there only uses more memory; set --file-dir to a directory on a disk"};
   }
   if (facts.free_bytes < kLittleSpace) {
     return {name, State::kLimited, value, "too little for a spill file: free some, or give --file-dir a folder on a disk with room"};
   }
   if (!facts.nameless) {
     return {name, State::kLimited, value + ", no O_TMPFILE",
-            "a spill file has a name there until it is unlinked, at once; ext4, xfs and btrfs need none"};
+            "a spill file there has a name for a moment, until it is unlinked; on ext4, xfs and btrfs it has none"};
   }
   if (!facts.direct) {
     return {name, State::kLimited, value + ", no O_DIRECT",

@@ -180,7 +180,7 @@ DriverFacts probe_driver(const std::string& library_name) {
   facts.path = path_of(library);
   const Driver driver(library);
   if (!driver.complete()) {
-    facts.problem = "entry points are missing: not a CUDA driver, or a very old one";
+    facts.problem = "entry points are missing: not a CUDA driver, or too old";
     return facts;
   }
   const CUresult started = driver.init(0);

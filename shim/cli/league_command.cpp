@@ -107,7 +107,7 @@ class LeagueRun {
     std::map<std::string, int> names;
     for (const LeagueTrace& trace : league_.traces) {
       if (++names[trace.name] < 2) continue;
-      fmt::print(stderr, "tessera: two traces are called {}\n", trace.name);
+      fmt::print(stderr, "tessera: two traces have the name {}\n", trace.name);
       return false;
     }
     return well;
@@ -176,7 +176,7 @@ bool write_file(const std::filesystem::path& path, const std::string& text) {
   file << text;
   file.close();
   if (!file.fail()) return true;
-  fmt::print(stderr, "tessera: {} cannot be written\n", path.string());
+  fmt::print(stderr, "tessera: cannot write {}\n", path.string());
   return false;
 }
 
@@ -194,19 +194,19 @@ LeagueOptions::LeagueOptions() {
 
 void LeagueOptions::add_to(CLI::App& app) {
   app.add_option("traces", traces, "traces: JSON Lines, plain or zstd")->type_name("FILE")->required();
-  app.add_option("--budgets", budgets, "device memory in percent of the liveness peak (90,70,50,35)")
+  app.add_option("--budgets", budgets, "device memory, in percent of the liveness peak (90,70,50,35)")
       ->delimiter(',')
       ->check(CLI::Range(1, 400))
       ->type_name("LIST");
   app.add_option("--policies", policies, "names, or all (all)")->delimiter(',')->type_name("LIST");
-  app.add_option("--iterations", iterations, "passes over each trace; the last counts (6)")
+  app.add_option("--iterations", iterations, "passes over each trace; the last ones are measured (6)")
       ->check(CLI::Range(1, 100'000));
-  app.add_option("--host-budget", host_budget, "pinned host memory in percent of the liveness peak")
+  app.add_option("--host-budget", host_budget, "pinned host memory, in percent of the liveness peak")
       ->check(CLI::Range(1, 10'000));
-  app.add_option("--peer-budget", peer_budget, "memory that one more device lends, in percent of the liveness peak")
+  app.add_option("--peer-budget", peer_budget, "memory lent by one additional device, in percent of the liveness peak")
       ->check(CLI::Range(1, 10'000));
-  app.add_option("--jobs", jobs, "replays at a time (one for each processor)")->check(CLI::Range(1, 1024));
-  app.add_option("--cpu-seconds", cpu_seconds, "processor time that one replay may take (120)")
+  app.add_option("--jobs", jobs, "parallel replays (one per processor)")->check(CLI::Range(1, 1024));
+  app.add_option("--cpu-seconds", cpu_seconds, "limit on the processor time of one replay (120)")
       ->check(CLI::Range(1, 100'000));
   app.add_option("--out", out, "folder for league.json, league.csv, league.html (.)")->type_name("DIR");
   add_settings(app, settings);
@@ -229,6 +229,6 @@ int league_command(const LeagueOptions& options) {
                        write_file(folder / "league.csv", league_csv(run.league())) &&
                        write_file(folder / "league.html", league_page(run.league()));
   const bool played_any = std::ranges::any_of(run.league().rows, &LeagueRow::well);
-  if (!played_any) fmt::print(stderr, "tessera: nothing could be played\n");
+  if (!played_any) fmt::print(stderr, "tessera: no trace could be replayed\n");
   return written && played_any ? 0 : 1;
 }

@@ -36,9 +36,9 @@ class Page {
   std::string policy_name(std::size_t policy) const { return escaped(league_.policies[policy]); }
 
   void introduction() {
-    add("<p>Step time of each policy on each trace, with device memory as percent of the most bytes "
+    add("<p>Step time of each policy on each trace, with device memory as a percentage of the largest number of bytes "
         "that are live at once. Measured in virtual time, the mean of the last two of {} passes over the trace. "
-        "The lower bound holds for every plan that only moves bytes.",
+        "The lower bound holds for every plan that only copies bytes.",
         league_.iterations);
     for (const auto& [name, value] : league_.settings) add(" {} {}.", escaped(name), escaped(value));
     add("</p>\n");
@@ -60,7 +60,7 @@ class Page {
       add("<p>{}</p>\n", escaped(trace.failure));
       return;
     }
-    add("<p>{} live at once, {} in the largest step, {} operations, {} of computing.</p>\n",
+    add("<p>{} live at once, {} in the largest step, {} operations, {} of computation.</p>\n",
         rounded_bytes(trace.liveness_peak), rounded_bytes(trace.largest_step), trace.ops,
         rounded_seconds(static_cast<double>(trace.step_ns) / 1e9));
     add("<div class=\"pair\"><div>{}{}</div>\n", svg_of(plot_of(number)), key());

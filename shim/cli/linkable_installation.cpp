@@ -21,7 +21,7 @@ std::string make_private(const fs::path& folder) {
   struct stat facts {};
   if (::lstat(folder.c_str(), &facts) != 0) return std::strerror(errno);
   if (!S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid() || (facts.st_mode & 022) != 0) {
-    return "it is not a folder that only this user can write to";
+    return "not a directory that only this user can write to";
   }
   return "";
 }
@@ -61,7 +61,7 @@ LinkableInstallation linkable_installation(const Installation& installation, con
   if (root.find_first_of(" \t\n:;") == std::string::npos) return {installation, ""};
   const auto failed = [&](const std::string& why) {
     return LinkableInstallation{
-        installation, fmt::format("the linker cannot be told of {}, which has a blank or a colon, and {}: {}", root,
+        installation, fmt::format("the dynamic linker cannot use {}, which contains a space or a colon, and {}: {}", root,
                                   links.string(), why)};
   };
   const std::string why = make_private(links);

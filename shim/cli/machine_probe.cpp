@@ -112,7 +112,7 @@ FolderFacts probe_folder(const std::string& path) {
 
 FolderFacts choose_spill_folder() {
   FolderFacts best;
-  best.problem = "no writable folder";
+  best.problem = "no writable directory";
   std::error_code error;
   for (const std::string& path :
        {std::string("/var/tmp"), std::string("/tmp"), std::filesystem::current_path(error).string()}) {

@@ -35,16 +35,16 @@ int finish_parsing(const CLI::App& app, const CLI::ParseError& error) {
 struct CommandLine {
   explicit CommandLine(CLI::App& app)
       : run(app.add_subcommand("run", "run a program with a heap larger than the GPU")),
-        demo(app.add_subcommand("demo", "see a program run on a device a third of its size")),
-        doctor(app.add_subcommand("doctor", "what this machine can do, and what to fix")),
-        replay(app.add_subcommand("replay", "play a trace on a machine in virtual time")),
-        league(app.add_subcommand("league", "every policy on traces, under several budgets")),
-        sleep(app.add_subcommand("sleep", "move a running program's blocks out of device memory")),
-        wake(app.add_subcommand("wake", "bring them back")),
-        top(app.add_subcommand("top", "this user's programs under Tessera, live")),
-        stats(app.add_subcommand("stats", "the statistics of a run, also of one that was killed")),
-        report(app.add_subcommand("report", "what a run did, as one page to look at")),
-        torture(app.add_subcommand("torture", "disasters by seed, on machines in virtual time")),
+        demo(app.add_subcommand("demo", "train a network on a device a third of its size")),
+        doctor(app.add_subcommand("doctor", "report what this machine supports, and what to fix")),
+        replay(app.add_subcommand("replay", "replay a trace on a simulated machine, in virtual time")),
+        league(app.add_subcommand("league", "compare all policies on traces, under several budgets")),
+        sleep(app.add_subcommand("sleep", "evict a running program's blocks from device memory")),
+        wake(app.add_subcommand("wake", "fetch them back")),
+        top(app.add_subcommand("top", "show this user's programs under Tessera, live")),
+        stats(app.add_subcommand("stats", "show the statistics of a run, even if it was killed")),
+        report(app.add_subcommand("report", "write an HTML report of a run")),
+        torture(app.add_subcommand("torture", "fault-injection fuzzing by seed, in virtual time")),
         plan(app),
         sleep_options(*sleep),
         wake_options(*wake) {
@@ -53,23 +53,23 @@ struct CommandLine {
     torture_options.add_to(*torture);
     league_options.add_to(*league);
     report_options.add_to(*report);
-    stats->add_option("file", stats_options.file, "what `tessera run --stats FILE` wrote")->type_name("FILE")->required();
+    stats->add_option("file", stats_options.file, "file written by `tessera run --stats FILE`")->type_name("FILE")->required();
     stats->add_flag("--json", stats_options.json, "print one JSON object");
-    top->add_flag("--once", top_options.once, "look once (it takes about two seconds) and end");
-    top->add_flag("--json", top_options.json, "print one JSON object for each look, a line each");
-    top->add_option("--interval", top_options.interval, "seconds between two looks (1)")
+    top->add_flag("--once", top_options.once, "print one update (takes about two seconds) and exit");
+    top->add_flag("--json", top_options.json, "print each update as one JSON object per line");
+    top->add_option("--interval", top_options.interval, "seconds between updates (1)")
         ->check(CLI::Range(0.5, 3600.0));
-    run->footer("Write: tessera run [options] -- program [arguments]\n"
+    run->footer("Usage: tessera run [options] -- program [arguments]\n"
                 "Every option but --no-control is also an environment variable: "
                 "TESSERA_DEVICE_MEMORY=4GiB.");
-    demo->add_flag("--software", demo_options.software, "use the software device, also with a GPU");
+    demo->add_flag("--software", demo_options.software, "use the software device even if there is a GPU");
     demo->add_flag("--json", demo_options.json, "print one JSON object");
     demo->add_option("--steps", demo_options.steps, "training steps")->check(CLI::Range(1, 100000));
-    demo->add_option("--file-dir", demo_options.file_dir, "folders for the spill files")
+    demo->add_option("--file-dir", demo_options.file_dir, "directories for the spill files")
         ->type_name("DIR[:DIR...]");
     doctor->add_flag("--json", doctor_options.json, "print one JSON object");
-    doctor->add_flag("--software", doctor_options.software, "look at the software device instead");
-    doctor->add_option("--file-dir", doctor_options.file_dir, "folders for the spill files")
+    doctor->add_flag("--software", doctor_options.software, "check the software device instead");
+    doctor->add_option("--file-dir", doctor_options.file_dir, "directories for the spill files")
         ->envname("TESSERA_FILE_DIR")
         ->type_name("DIR[:DIR...]");
   }

@@ -17,7 +17,7 @@ MoveOptions::MoveOptions(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   tag_given = app.add_option("TAG", tag, "of the blocks to move; \"\" for those without one "
                                          "(default: all blocks)");
-  app.add_option("--timeout", timeout_seconds, "seconds to wait for it")->check(CLI::Range(1, 86400));
+  app.add_option("--timeout", timeout_seconds, "seconds to wait for completion")->check(CLI::Range(1, 86400));
   app.add_flag("--json", json, "print one JSON object");
 }
 
@@ -36,9 +36,9 @@ int move_command(const std::string& verb, const MoveOptions& options) {
   if (options.json) {
     fmt::print("{{\"moved_bytes\":{},\"stayed_bytes\":{}}}\n", reply.moved_bytes, reply.stayed_bytes);
   } else {
-    fmt::print("{} {} device memory, {} stayed {}\n", rounded_bytes(reply.moved_bytes),
-               verb == "sleep" ? "left" : "came back to", rounded_bytes(reply.stayed_bytes),
-               verb == "sleep" ? "there" : "away");
+    fmt::print("{} {} device memory, {} {}\n", rounded_bytes(reply.moved_bytes),
+               verb == "sleep" ? "evicted from" : "fetched to", rounded_bytes(reply.stayed_bytes),
+               verb == "sleep" ? "stayed there" : "not fetched");
   }
   return 0;
 }

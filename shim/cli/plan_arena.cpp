@@ -74,16 +74,16 @@ constexpr std::array<Figure, 9> kRows = {{
 
 std::string read_records(std::istream& text, std::vector<tessera_plan_record>& records) {
   std::string line;
-  if (!std::getline(text, line)) return "line 1: nothing to read";
+  if (!std::getline(text, line)) return "line 1: the file is empty";
   const std::optional<Columns> columns = columns_of(fields_of(line));
-  if (!columns) return "line 1: has to name the columns bytes,first,last";
+  if (!columns) return "line 1: must name the columns bytes,first,last";
   for (std::size_t number = 2; std::getline(text, line); ++number) {
     const std::vector<std::string> fields = fields_of(line);
     if (fields.empty()) continue;
     std::array<std::uint64_t, 3> values{};
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!read_number(fields, (*columns)[i], values[i])) {
-        return fmt::format("line {}: {} is no whole number", number, kColumnNames[i]);
+        return fmt::format("line {}: {} is not a whole number", number, kColumnNames[i]);
       }
     }
     if (records.size() == kMostRecords) {
@@ -91,7 +91,7 @@ std::string read_records(std::istream& text, std::vector<tessera_plan_record>& r
     }
     records.push_back({values[0], values[1], values[2]});
   }
-  return text.bad() ? "cannot be read to its end" : "";
+  return text.bad() ? "read error" : "";
 }
 
 std::string arena_table(const tessera_arena_figures& figures) {

@@ -34,7 +34,7 @@ std::string apply(const PlanSplitOptions& options, SplitInput& input) {
       tessera_parse_size(options.part_memory.c_str(), &input.accelerator_bytes) != TESSERA_OK) {
     return fmt::format("--part-memory: {}", tessera_last_error());
   }
-  if (input.accelerators == 0) return "--parts: how many?";
+  if (input.accelerators == 0) return "--parts is required";
   return "";
 }
 

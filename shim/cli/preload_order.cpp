@@ -48,5 +48,5 @@ void allow_before_sanitizer(const std::string& library, bool software, ChildEnvi
 std::string sanitizer_line(const std::string& program, const std::vector<std::string>& needed, const std::vector<std::string>& ours) {
   if (std::ranges::none_of(needed, is_address_sanitizer) || std::ranges::any_of(ours, is_address_sanitizer)) return "";
   return fmt::format(
-      "{} is checked by AddressSanitizer: ASAN_OPTIONS lets the preload library be loaded before its runtime", program);
+      "{} uses AddressSanitizer: setting ASAN_OPTIONS so that the preload library can be loaded before its runtime", program);
 }

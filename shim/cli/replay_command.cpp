@@ -60,22 +60,22 @@ bool ReplayCommandOptions::Setting::is_given() const {
 
 ReplayCommandOptions::ReplayCommandOptions()
     : settings{
-          {"policy", "TESSERA_POLICY", "NAME", "who leaves first; --list-policies names them", ""},
+          {"policy", "TESSERA_POLICY", "NAME", "eviction policy; see --list-policies", ""},
           {"device-memory", "TESSERA_DEVICE_MEMORY", "SIZE",
-           "memory of each device (the trace's own, or what needs no moves)", ""},
+           "memory of each device (as given in the trace, or enough for no evictions)", ""},
           {"host-memory", "TESSERA_HOST_MEMORY", "SIZE", "pinned host memory (64GiB)", ""},
           {"file-memory", "TESSERA_FILE_MEMORY", "SIZE", "size of the spill file (0)", ""},
-          {"peer-memory", "TESSERA_REPLAY_PEER_MEMORY", "SIZE", "memory that one more device lends (0)", ""},
-          {"peer-rate", "TESSERA_REPLAY_PEER_RATE", "RATE", "bytes per second to and from it (100e9)", ""},
-          {"h2d", "TESSERA_H2D", "RATE", "bytes per second to a device (25e9)", ""},
-          {"d2h", "TESSERA_D2H", "RATE", "bytes per second from a device (25e9)", ""},
-          {"file-read", "TESSERA_FILE_READ", "RATE", "bytes per second from the disk (6e9)", ""},
-          {"file-write", "TESSERA_FILE_WRITE", "RATE", "bytes per second to the disk (3e9)", ""},
-          {"iterations", "TESSERA_ITERATIONS", "N", "times to play the trace's steps (1)", ""},
+          {"peer-memory", "TESSERA_REPLAY_PEER_MEMORY", "SIZE", "memory lent by one additional device (0)", ""},
+          {"peer-rate", "TESSERA_REPLAY_PEER_RATE", "RATE", "bandwidth to and from it, bytes per second (100e9)", ""},
+          {"h2d", "TESSERA_H2D", "RATE", "bandwidth to a device, bytes per second (25e9)", ""},
+          {"d2h", "TESSERA_D2H", "RATE", "bandwidth from a device, bytes per second (25e9)", ""},
+          {"file-read", "TESSERA_FILE_READ", "RATE", "read bandwidth of the disk, bytes per second (6e9)", ""},
+          {"file-write", "TESSERA_FILE_WRITE", "RATE", "write bandwidth of the disk, bytes per second (3e9)", ""},
+          {"iterations", "TESSERA_ITERATIONS", "N", "number of times to replay the trace's steps (1)", ""},
           {"unseen-work", "TESSERA_UNSEEN_WORK", "on|off",
-           "fence all work before a block leaves, as where uses are read from launches (off)", ""},
+           "fence all work before evicting a block, as if uses were read from launches (off)", ""},
           {"timeline", "TESSERA_TIMELINE", "FILE", "write a timeline for ui.perfetto.dev", ""},
-          {"seed", "TESSERA_SEED", "N", "for policies that draw lots; those there are draw the same ones with any (0)", ""},
+          {"seed", "TESSERA_SEED", "N", "random seed of policies that use one (0)", ""},
       } {}
 
 void add_settings(CLI::App& app, std::vector<ReplayCommandOptions::Setting>& settings) {
@@ -91,7 +91,7 @@ void ReplayCommandOptions::add_to(CLI::App& app) {
   app.add_option("trace", trace, "the trace: JSON Lines, plain or zstd")->type_name("FILE");
   add_settings(app, settings);
   app.add_flag("--json", json, "print one JSON object");
-  app.add_flag("--list-policies", list_policies, "name, source and one line of each policy");
+  app.add_flag("--list-policies", list_policies, "list name, source and summary of each policy");
 }
 
 std::string replay_table(const std::string& text) {
@@ -103,7 +103,7 @@ std::string replay_table(const std::string& text) {
   row("policy", json.at("policy").get<std::string>());
   row("compute", time_of(json, "compute_ns"));
   row("lower bound", time_of(json, "lower_bound_ns"));
-  row("makespan", fmt::format("{}, {} of it stalled", time_of(json, "makespan_ns"),
+  row("makespan", fmt::format("{}, of which {} stalled", time_of(json, "makespan_ns"),
                               time_of(json, "stall_ns")));
   row("last pass", last_pass_of(json.at("last_pass")));
   row("device", fmt::format("{} at most, of {}", bytes_of(json, "peak_device_bytes"),
@@ -141,7 +141,7 @@ int replay_command(const ReplayCommandOptions& options) {
     return 0;
   }
   if (options.trace.empty()) {
-    fmt::print(stderr, "tessera: no trace given; write: tessera replay FILE [options]\n");
+    fmt::print(stderr, "tessera: no trace given; usage: tessera replay FILE [options]\n");
     return kWrongUse;
   }
   tessera_replay* made = nullptr;

@@ -9,18 +9,18 @@
 #include "report_page.hpp"
 
 void ReportOptions::add_to(CLI::App& app) {
-  app.add_option("history", history, "what `tessera run --history FILE` wrote")
+  app.add_option("history", history, "file written by `tessera run --history FILE`")
       ->type_name("FILE")
       ->required();
-  app.add_option("--out", out, "the page (beside FILE, ending in .html)")->type_name("PAGE");
+  app.add_option("--out", out, "output page (default: FILE with the ending .html)")->type_name("PAGE");
 }
 
 std::string write_report(const std::string& history, const std::string& out) {
-  if (out == history) return fmt::format("{}: the page needs a name of its own", out);
+  if (out == history) return fmt::format("{}: the page needs a different name", out);
   std::ifstream file(history, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file) return fmt::format("{} cannot be read", history);
+  if (!file) return fmt::format("cannot read {}", history);
   RunHistory run;
   if (const std::string problem = parse_history(text.str(), run); !problem.empty()) {
     return fmt::format("{}: {}", history, problem);
@@ -28,7 +28,7 @@ std::string write_report(const std::string& history, const std::string& out) {
   std::ofstream page(out, std::ios::binary);
   page << report_page(run);
   page.close();
-  return page.fail() ? fmt::format("{} cannot be written", out) : "";
+  return page.fail() ? fmt::format("cannot write {}", out) : "";
 }
 
 int report_command(const ReportOptions& options) {

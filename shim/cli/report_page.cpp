@@ -26,15 +26,15 @@ struct Cause {
 };
 // docs/stats.md describes these in detail.
 constexpr Cause kCauses[] = {
-    {"copy_in", 0, "bytes on their way from host memory", "prefetch what is next, or more device memory"},
-    {"file_read", 2, "bytes on their way from the file", "more host memory, or a faster disk"},
-    {"copy_out", 1, "what makes room, on its way to host memory",
-     "leave earlier: the policy auto, or a low watermark"},
-    {"file_write", 3, "full host memory, on its way to the file", "more host memory, or a faster disk"},
-    {"work", 4, "queued work that uses what has to leave", "more device memory, or smaller steps"},
-    {"other_calls", 6, "calls on other threads that hold the memory",
+    {"copy_in", 0, "fetches from host memory", "prefetch earlier, or more device memory"},
+    {"file_read", 2, "loads from the spill file", "more host memory, or a faster disk"},
+    {"copy_out", 1, "evictions to host memory that make room",
+     "earlier eviction: policy auto, or a low-watermark"},
+    {"file_write", 3, "spills to the file, because host memory is full", "more host memory, or a faster disk"},
+    {"work", 4, "queued work that uses blocks to be evicted", "more device memory, or smaller steps"},
+    {"other_calls", 6, "calls on other threads that use the memory",
      "fewer threads with large blocks at once"},
-    {"mapping", 7, "nothing: unmapping and mapping in these calls", "fewer, larger blocks"},
+    {"mapping", 7, "unmapping and mapping during these calls", "fewer, larger blocks"},
 };
 
 // Statistics of another version may have a cause that is unknown here.
@@ -118,7 +118,7 @@ class ReportPage {
         escaped(run_.program), rounded_seconds(run_.seconds), text("version"), policies(text("policy")),
         text("host_memory"));
     add("<div class=\"tiles\">\n");
-    tile("the program's blocks at most", run_.figure("blocks", "peak_live_bytes"));
+    tile("peak of the program's blocks", run_.figure("blocks", "peak_live_bytes"));
     tile_of_tier("device");
     if (run_.figure("peer", "peer_capacity") > 0) tile_of_tier("peer");
     tile_of_tier("host");
@@ -148,15 +148,15 @@ class ReportPage {
     const auto get = [&](const char* what) {
       return run_.figure(tier, fmt::format("{}_{}", tier, what).c_str());
     };
-    add("<div class=\"tile\"><b>{}</b><span>{} memory at most, of {}</span></div>\n",
+    add("<div class=\"tile\"><b>{}</b><span>{} memory peak, of {}</span></div>\n",
         rounded_bytes(get("peak")), tier, rounded_bytes(get("capacity")));
   }
   std::string verdict() const {
     const auto stall_ns = static_cast<double>(run_.figure("waits", "stall_ns"));
-    if (run_.stalls.empty()) return "No call of the program waited for a move.";
+    if (run_.stalls.empty()) return "No call of the program waited for a copy.";
     const auto main = std::ranges::max_element(run_.stalls, {}, &RunHistory::Series::sum);
     const Cause cause = cause_of(main->name);
-    return fmt::format("Calls of the program waited {} in all, {:.1f} % of the run; {:.0f} % of that for <b>{}</b>. "
+    return fmt::format("Calls of the program waited {} in total, {:.1f} % of the run; {:.0f} % of that for <b>{}</b>. "
                        "What may help: {}.",
                        seconds_of(stall_ns), stall_ns / 1e7 / std::max(run_.seconds, 1e-9),
                        100 * main->sum() / std::max(stall_ns, 1.0),
@@ -189,9 +189,9 @@ class ReportPage {
     }
   }
   void residency() {
-    add("<h2>Where the bytes were</h2>\n<p class=\"faint\">Pages by the tag of their blocks, in the nearest memory that "
-        "has them; the mean of each {}. Pages of free blocks that wait for reuse count too. Host memory has a reserve beside "
-        "its budget, for pages on their way.</p>\n",
+    add("<h2>Residency over time</h2>\n<p class=\"faint\">Pages by the tag of their blocks, counted in the nearest tier that "
+        "has them; means over {}. Pages of cached free blocks are included. Host memory has a staging reserve in addition to "
+        "its budget, for pages in flight.</p>\n",
         rounded_seconds(run_.slot_seconds));
     Colours key;
     for (std::size_t i = 0; i < tags_.size(); ++i) key.emplace_back(tags_[i].name, kPageColours[i]);
@@ -227,15 +227,15 @@ class ReportPage {
   }
 
   void links() {
-    add("<h2>What moved</h2>\n");
+    add("<h2>Copies</h2>\n");
     const bool device = link_plot(0, "between host and device memory"), file = link_plot(2, "to and from the file"),
                peer = link_plot(4, "between the device and memory of its peers");
     if (!device && !file && !peer) {
-      add("<p>Nothing: all of it fitted.</p>\n");
+      add("<p>None: everything fit.</p>\n");
       return;
     }
-    add("<p class=\"faint\">In is from host to device memory. A move is drawn from when it was queued to when its end was "
-        "seen.</p>\n");
+    add("<p class=\"faint\">In means from host to device memory. A copy is drawn from the time it was queued to the time its "
+        "end was observed.</p>\n");
   }
 
   // Plots both directions of a link; false if nothing moved.
@@ -259,15 +259,15 @@ class ReportPage {
   }
 
   void stalls() {
-    add("<h2>What calls waited for</h2>\n");
+    add("<h2>Stalls of calls</h2>\n");
     if (run_.stalls.empty()) {
-      add("<p>Nothing. Work on the device may have waited all the same: {} pages were not there when work needed "
+      add("<p>None. Work on the device may still have waited: {} pages were not resident when work needed "
           "them.</p>\n",
           run_.figure("waits", "late_fetches"));
       return;
     }
     std::vector<double> sums(run_.slots());
-    Plot plot = plot_over_time("calls that wait, share of the time", 1);
+    Plot plot = plot_over_time("waiting calls, share of time", 1);
     Colours key;
     for (const RunHistory::Series& cause : run_.stalls) {
       const auto share = [&](std::size_t slot) { return rate(cause.values[slot], slot) / 1e9; };
@@ -282,8 +282,8 @@ class ReportPage {
     add("<div class=\"wide\"><table><tr><th>cause</th><th>calls</th><th>time</th><th class=\"left\">share</th>"
         "<th class=\"left\">the call waited for</th><th class=\"left\">what may help</th></tr>\n");
     for (const RunHistory::Series& cause : run_.stalls) stall_row(cause);
-    add("</table></div>\n<p class=\"faint\">{} pages were not there when work needed them; a launch whose bytes are on "
-        "their way does not wait itself, its stream does.</p>\n",
+    add("</table></div>\n<p class=\"faint\">{} pages were not resident when work needed them; a launch whose bytes are in "
+        "flight does not wait itself, its stream does.</p>\n",
         run_.figure("waits", "late_fetches"));
   }
   void stall_row(const RunHistory::Series& stalls) {
@@ -300,11 +300,11 @@ class ReportPage {
   void blocks() {
     add("<h2>The ten costliest blocks</h2>\n");
     if (run_.blocks.empty()) {
-      add("<p>None: nothing moved.</p>\n");
+      add("<p>None: nothing was copied.</p>\n");
       return;
     }
-    add("<p class=\"faint\">First those that calls waited for longest, then those that were moved most. Blocks that had "
-        "their addresses one after the other, or share a page, count together.</p>\n"
+    add("<p class=\"faint\">Ordered by the time that calls waited for them, then by bytes copied. Blocks that had "
+        "the same address one after the other, or share a page, are counted together.</p>\n"
         "<div class=\"wide\"><table><tr><th>address</th><th class=\"left\">tag</th><th>size</th><th>waited</th><th>calls</th>"
         "<th>in</th><th>out</th><th>file read</th><th>file written</th><th>peer in</th><th>peer out</th></tr>\n");
     for (std::size_t i = 0; i < std::min(kShownBlocks, run_.blocks.size()); ++i) {
@@ -320,8 +320,8 @@ class ReportPage {
   }
 
   void figures() {
-    add("<h2>All figures</h2>\n<p class=\"faint\">The statistics at the end, as <code>--stats</code> writes them. The plots "
-        "add up to them: ");
+    add("<h2>All figures</h2>\n<p class=\"faint\">The statistics at the end, as <code>--stats</code> writes them. They equal the "
+        "sums of the plots: ");
     constexpr const char* kSums[] = {"bytes_in", "bytes_out", "bytes_file_read", "bytes_file_written", "bytes_peer_in",
                                      "bytes_peer_out"};
     for (std::size_t i = 0; i < run_.links.size(); ++i) {

@@ -29,7 +29,7 @@ int refuse(int code, const std::string& why) {
 std::string complaint_of(const std::string& folder) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
-    return fmt::format("--file-dir: {} is not a folder", folder);
+    return fmt::format("--file-dir: {} is not a directory", folder);
   }
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
     return fmt::format("--file-dir: {}: {}", folder, std::strerror(errno));
@@ -63,7 +63,7 @@ std::string make_output(const std::string& option, const std::string& path, bool
   const std::filesystem::path folder = named.has_parent_path() ? named.parent_path() : std::filesystem::path(".");
   if (folder.string().find("%p") != std::string::npos) return "";
   if (!std::filesystem::is_directory(folder, error)) {
-    return fmt::format("--{} {}: {} is not a folder", option, path, folder.string());
+    return fmt::format("--{} {}: {} is not a directory", option, path, folder.string());
   }
   if (path.find("%p") != std::string::npos) {
     if (::access(folder.c_str(), W_OK | X_OK) == 0) return "";
@@ -114,7 +114,7 @@ std::string prepare(const Installation& installation, const RunOptions& options,
   std::error_code error;
   if (!std::filesystem::exists(library, error)) return fmt::format("{} is missing", library);
   if (library.find_first_of(" :") != std::string::npos) {
-    return fmt::format("{}: a path with a blank or a colon cannot be preloaded; move the folder",
+    return fmt::format("{}: a path with a space or a colon cannot be preloaded; move the installation",
                        library);
   }
   if (options.software) {
@@ -133,15 +133,15 @@ std::string prepare(const Installation& installation, const RunOptions& options,
 int run_command(const Installation& installation, const RunOptions& options,
                 const std::vector<std::string>& program) {
   if (program.empty()) {
-    return refuse(2, "no program given; write: tessera run [options] -- program arguments");
+    return refuse(2, "no program given; usage: tessera run [options] -- program arguments");
   }
   std::string wrong = options.complaint();
   if (wrong.empty()) wrong = folder_complaint(options);
   if (wrong.empty()) wrong = output_complaint(options, ChildEnvironment());
   if (!wrong.empty()) return refuse(2, wrong);
   if (!options.software && !has_usable_gpu()) {
-    return refuse(1, "no usable GPU here; add --software to run on the software device, or ask "
-                     "`tessera doctor` what is missing");
+    return refuse(1, "no usable GPU found; use --software to run on the software device, or run "
+                     "`tessera doctor` to find out what is missing");
   }
   ChildEnvironment environment;
   wrong = prepare(installation, options, environment);

@@ -67,7 +67,7 @@ bool is_even(const RunHistory& history) {
 
 std::string check_sums(const RunHistory& history) {
   const auto differ = [](const char* name, double sum, std::uint64_t figure) {
-    return fmt::format("its figures do not add up: {} is {}, its parts are {:.0f}", name, figure, sum);
+    return fmt::format("its figures do not add up: {} is {}, but its parts sum to {:.0f}", name, figure, sum);
   };
   for (std::size_t i = 0; i < kLinks.size(); ++i) {
     const std::uint64_t figure = history.figure("moves", kLinkSums[i]);
@@ -123,9 +123,9 @@ std::string parse_history(const std::string& text, RunHistory& history) {
     return "not a history; `tessera run --history FILE` writes one";
   }
   try {
-    if (json.at("tessera_history") != kFormat) return "of another version of Tessera";
+    if (json.at("tessera_history") != kFormat) return "written by another version of Tessera";
     fill(json, history);
-    if (!is_even(history)) return "its lists are not equally long";
+    if (!is_even(history)) return "its lists have different lengths";
     return check_sums(history);
   } catch (const nlohmann::json::exception& error) {
     return error.what();

@@ -43,35 +43,36 @@ RunOptions::RunOptions()
           {"host-memory", "TESSERA_HOST_MEMORY", "SIZE|N%",
            "pinned host memory to use (auto: a quarter of the RAM available)", ""},
           {"file-memory", "TESSERA_FILE_MEMORY", "SIZE",
-           "size of the spill file (auto: none, or by the space in --file-dir)", ""},
-          {"file-dir", "TESSERA_FILE_DIR", "DIR[:DIR...]", "folders for the spill files", ""},
+           "size of the spill file (auto: none, or half the free space in --file-dir, at most 256 GiB)", ""},
+          {"file-dir", "TESSERA_FILE_DIR", "DIR[:DIR...]", "directories for the spill files", ""},
           {"file-write-budget", "TESSERA_FILE_WRITE_BUDGET", "SIZE",
-           "bytes that may be written to them in all (auto: no limit)", ""},
-          {"policy", "TESSERA_POLICY", "NAME", "who leaves device memory first: auto, recency, lru", ""},
+           "total bytes that may be written to the spill files (auto: no limit)", ""},
+          {"policy", "TESSERA_POLICY", "NAME", "eviction policy: auto, recency, lru, ... (auto)", ""},
           {"fingerprints", "TESSERA_FINGERPRINTS", "HOW",
-           "on, or off: whether pages are asked if they have changed before they are copied out", ""},
+           "on or off: detect unchanged pages and evict them without a copy (on)", ""},
           {"heap-size", "TESSERA_HEAP_SIZE", "SIZE",
-           "addresses to reserve for each device (auto: ample; costs no memory)", ""},
+           "addresses to reserve per device (auto: ample; costs no memory)", ""},
           {"grace", "TESSERA_GRACE", "LAUNCHES",
-           "on its stream for which a block stays after its last use, while others can leave (2)", ""},
+           "launches on its stream for which a block stays after its last use, if others can be evicted (2)", ""},
           {"patience", "TESSERA_PATIENCE", "MILLISECONDS",
-           "to wait for queued work of which nothing ends, before blocks leave beside it (2000)", ""},
+           "wait for queued work without progress, before blocks are evicted while it is queued (2000)", ""},
           {"low-watermark", "TESSERA_LOW_WATERMARK", "PERCENT",
-           "of memory: when less is free, cold blocks leave ahead of need (0)", ""},
-          {"high-watermark", "TESSERA_HIGH_WATERMARK", "PERCENT", "of memory: when so much is free, they stop (12)", ""},
+           "percent of memory: if less is free, cold blocks are evicted ahead of need (0)", ""},
+          {"high-watermark", "TESSERA_HIGH_WATERMARK", "PERCENT",
+           "percent of memory: eviction ahead of need stops when this much is free (12)", ""},
           {"report-memory", "TESSERA_REPORT_MEMORY", "WHAT",
-           "what cuMemGetInfo tells: device (the truth) or virtual (the whole heap)", ""},
+           "what cuMemGetInfo reports: device (the real device) or virtual (the whole heap)", ""},
           {"unhinted-access", "TESSERA_UNHINTED_ACCESS", "HOW",
-           "what a kernel finds by an address nobody saw: off (a fault), auto, or host-backed", ""},
+           "kernel access to an evicted block by an unseen address: off (faults), auto, or host-backed", ""},
           {"control-dir", "TESSERA_CONTROL_DIR", "DIR",
-           "folder of its socket for `tessera sleep` and `wake` (one of this user's own)", ""},
+           "private directory of the control socket for `tessera sleep` and `wake` (one per user)", ""},
           {"log-level", "TESSERA_LOG_LEVEL", "LEVEL",
-           "what goes to standard error: quiet, error, warning, info, debug", ""},
+           "messages on standard error: quiet, error, warning, info, debug (warning)", ""},
           {"stats", "TESSERA_STATS", "FILE",
            "write statistics at the end (.json for JSON, - for standard error)", ""},
           {"trace", "TESSERA_TRACE", "FILE", "record allocations and launches", ""},
           {"timeline", "TESSERA_TIMELINE", "FILE", "write a timeline for ui.perfetto.dev", ""},
-          {"history", "TESSERA_HISTORY", "FILE", "write what `tessera report` draws", ""},
+          {"history", "TESSERA_HISTORY", "FILE", "write the history that `tessera report` draws", ""},
       } {}
 
 void RunOptions::add_to(CLI::App& app) {
@@ -81,10 +82,10 @@ void RunOptions::add_to(CLI::App& app) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
         ->type_name(setting.value_name);
   }
-  app.add_flag("--explain", explain, "find out which calls keep blocks in device memory")
+  app.add_flag("--explain", explain, "record which calls keep blocks in device memory")
       ->envname("TESSERA_EXPLAIN");
   app.add_flag("--no-control", no_control,
-               "cannot be seen by `tessera top`, nor told to sleep or wake");
+               "no control socket: invisible to `tessera top`, `sleep` and `wake`");
   app.add_flag("--software", software, "use the software device instead of a GPU")
       ->envname("TESSERA_SOFTWARE");
   app.add_option("--software-memory", software_memory, "memory of the software device (1GiB)")

@@ -44,7 +44,7 @@ std::string read_graph(const json& graph, SplitInput& input) {
   for (const json& edge : graph.at("edges")) {
     const auto from = place.find(edge.at("sourceId").get<std::uint64_t>());
     const auto to = place.find(edge.at("destId").get<std::uint64_t>());
-    if (from == place.end() || to == place.end()) return "an edge has an end that is no node";
+    if (from == place.end() || to == place.end()) return "an edge has an endpoint that is not a node";
     input.edges.push_back({from->second, to->second});
     input.nodes[from->second].output_time = edge.at("cost").get<double>();
   }
@@ -105,7 +105,7 @@ bool TraceInput::add(const json& line) {
 
 TraceInput::Block& TraceInput::block_of(const json& id) {
   const auto found = blocks_.find(id.get<std::uint64_t>());
-  if (found == blocks_.end()) throw std::invalid_argument(fmt::format("there is no block {}", id.dump()));
+  if (found == blocks_.end()) throw std::invalid_argument(fmt::format("no such block: {}", id.dump()));
   return found->second;
 }
 
@@ -138,10 +138,10 @@ void TraceInput::add_op(const json& line) {
 }
 
 std::string TraceInput::finish() {
-  if (input_.nodes.empty()) return "there is no operation in it";
+  if (input_.nodes.empty()) return "it has no operations";
   double total = 0, before = 0;
   for (const tessera_split_node& node : input_.nodes) total += node.accelerator_time;
-  if (!(total > 0)) return "none of its operations says how long it takes (ns)";
+  if (!(total > 0)) return "none of its operations has a duration (ns)";
   const bool few = input_.nodes.size() <= kMostPieces;
   for (std::size_t i = 0; i < input_.nodes.size(); ++i) {
     input_.names.push_back(i);

@@ -40,7 +40,7 @@ std::optional<Update> update_in(std::string_view place) {
 }  // namespace
 
 std::string parse_stats(const std::string& contents, StatsText& stats) {
-  if (contents.empty()) return "empty: no process of the run came to use the device";
+  if (contents.empty()) return "empty: no process of the run used the device";
   std::optional<Update> newest;
   for (std::size_t at = 0; at < contents.size() && at <= kPlace; at += kPlace) {
     auto update = update_in(std::string_view(contents).substr(at, kPlace));
@@ -76,13 +76,13 @@ int stats_command(const StatsOptions& options) {
   std::ostringstream contents;
   contents << file.rdbuf();
   StatsText stats;
-  const std::string problem = file ? parse_stats(contents.str(), stats) : "cannot be read";
+  const std::string problem = file ? parse_stats(contents.str(), stats) : "cannot read the file";
   if (!problem.empty()) {
     fmt::print(stderr, "tessera: {}: {}\n", options.file, problem);
     return kWrongUse;
   }
   if (options.json && !stats.is_json) {
-    fmt::print(stderr, "tessera: {}: a table; JSON is written where the name ends in .json\n", options.file);
+    fmt::print(stderr, "tessera: {}: this is a table; for JSON the file name must end in .json\n", options.file);
     return kWrongUse;
   }
   if (stats.is_last_known) {

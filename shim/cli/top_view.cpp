@@ -100,7 +100,7 @@ std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after)
 }
 
 std::string top_table(const std::vector<TopRow>& rows) {
-  if (rows.empty()) return "no program of this user runs under `tessera run`\n";
+  if (rows.empty()) return "no program of this user is running under `tessera run`\n";
   std::string table = fmt::format("{:>8} {:<15} {:>21} {:>21} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11} {:>9}\n",
                                   "PID", "PROGRAM", "DEVICE", "HOST", "FILE", "IN/s", "OUT/s",
                                   "READ/s", "WRITE/s", "LAUNCH/s", "STALL", "WAITING FOR", "EXPOSED");

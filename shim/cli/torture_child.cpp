@@ -39,10 +39,10 @@ std::string read_all(int in) {
 
 std::string end_of(int status, unsigned seconds) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
-    return fmt::format("it hung: no end after {} s", seconds);
+    return fmt::format("timed out after {} s", seconds);
   }
   if (WIFSIGNALED(status)) return fmt::format("it crashed: {}", strsignal(WTERMSIG(status)));
-  if (WEXITSTATUS(status) != 0) return fmt::format("it ended with code {}", WEXITSTATUS(status));
+  if (WEXITSTATUS(status) != 0) return fmt::format("it exited with code {}", WEXITSTATUS(status));
   return "";
 }
 

@@ -92,10 +92,10 @@ void print_failure(const Json& json) {
 }  // namespace
 
 void TortureOptions::add_to(CLI::App& app) {
-  app.add_option("--seeds", seeds, "which programs: A..B, or one (1..100)")->type_name("SEEDS");
-  app.add_option("--operations", operations, "length of each program (150)")
+  app.add_option("--seeds", seeds, "seeds of the programs: A..B, or one (1..100)")->type_name("SEEDS");
+  app.add_option("--operations", operations, "number of operations of each program (150)")
       ->check(CLI::Range(1, 100'000));
-  app.add_option("--keep", keep, "only these operations: 0-4,7")->type_name("LIST");
+  app.add_option("--keep", keep, "run only these operations: 0-4,7")->type_name("LIST");
   app.add_flag("--json", json, "print one JSON object");
 }
 
@@ -119,7 +119,7 @@ bool parse_seeds(const std::string& text, std::uint64_t& first, std::uint64_t& l
 int torture_command(const TortureOptions& options) {
   std::uint64_t first = 0, last = 0;
   if (!parse_seeds(options.seeds, first, last)) {
-    fmt::print(stderr, "tessera: --seeds takes A..B, and '{}' is not that\n", options.seeds);
+    fmt::print(stderr, "tessera: --seeds: '{}' is not a range A..B\n", options.seeds);
     return kWrongUse;
   }
   Sum sum;
@@ -142,8 +142,8 @@ int torture_command(const TortureOptions& options) {
   if (options.json) {
     fmt::print("{}\n", json.dump());
   } else {
-    fmt::print("{} seeds, {} failed; {} disasters, {} errors returned; {} pages left and {} came, {} "
-               "through the file, {} from a peer; {} blocks were remade, {} pages had not changed; {} policies were set\n",
+    fmt::print("{} seeds, {} failed; {} faults, {} errors returned; {} pages evicted and {} fetched, {} "
+               "through the file, {} from a peer; {} blocks recomputed, {} pages unchanged; {} policies set\n",
                sum.seeds, sum.failed, sum.disasters, sum.errors, sum.evictions, sum.fetches,
                sum.file_pages, sum.peer_pages, sum.remakes, sum.unchanged, sum.policies);
   }

@@ -115,7 +115,7 @@ TESSERA_HOOK_PTSZ(cuStreamBeginRecaptureToGraph,
 TESSERA_HOOK_PTSZ(cuStreamBeginCaptureToCig, (CUstream given, CUstreamCigCaptureParams* params), {
   (void)stream;
   if (running() == nullptr) return call_true(True, given, params);
-  say("cuStreamBeginCaptureToCig: work for a graphics queue cannot use managed memory");
+  say("cuStreamBeginCaptureToCig: work for a graphics queue cannot use memory managed by Tessera");
   return CUDA_ERROR_NOT_SUPPORTED;
 })
 

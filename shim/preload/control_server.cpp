@@ -129,7 +129,7 @@ std::string answer(const std::string& request) {
   const std::string verb = request.substr(0, blank);
   const std::string tag = blank == std::string::npos ? "" : request.substr(blank + 1);
   const bool known = (verb == "sleep" || verb == "wake") && (tag == "*" || tag.starts_with(':'));
-  if (!known) return "error no such request\n";
+  if (!known) return "error unknown request\n";
   if (allocator == nullptr) return "error the program is not using Tessera now\n";
   tessera_moved moved{};
   moved.size = sizeof(moved);

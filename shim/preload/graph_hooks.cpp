@@ -33,7 +33,7 @@ CUresult add_all(const GraphWords& found, KeptBlocks& kept) {
 void destroy_due() {
   for (const CUgraph graph : graph_execs().take_due()) {
     if (call_true(&TrueDriver::cuGraphDestroy, graph) != CUDA_SUCCESS) {
-      say("a graph that was kept for its executable could not be destroyed");
+      say("a graph kept for its executable could not be destroyed");
     }
   }
 }

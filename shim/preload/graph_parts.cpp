@@ -138,7 +138,7 @@ EnabledNodes::~EnabledNodes() {
     const CUresult destroyed = call_true(&TrueDriver::cuEventDestroy_v2, unheeded_);
     if (result == CUDA_SUCCESS) result = destroyed;
   }
-  if (result != CUDA_SUCCESS) say("a graph that was launched in parts could not be made whole again");
+  if (result != CUDA_SUCCESS) say("a graph that was launched in parts could not be restored");
 }
 
 // Nodes that need no switching count as not enabled.

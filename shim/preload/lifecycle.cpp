@@ -51,7 +51,7 @@ void stop_in_child() {
 }
 
 void finish(tessera_allocator* allocator) {
-  if (tessera_finish(allocator) != TESSERA_OK) say("at the end: %s", tessera_last_error());
+  if (tessera_finish(allocator) != TESSERA_OK) say("at exit: %s", tessera_last_error());
 }
 
 void write_at_an_end() {
@@ -172,7 +172,7 @@ tessera_allocator* started() {
   detail::allocator.store(allocator, std::memory_order_release);
   tessera_share(allocator);
   start_control(folder);
-  if (outputs && !await_endings(write_at_an_end)) say("nothing is written where the program ends by a signal: no thread");
+  if (outputs && !await_endings(write_at_an_end)) say("no output files if a signal ends the program: cannot create a thread");
   return allocator;
 }
 
@@ -253,7 +253,7 @@ bool take_home(CUdevice device, CUcontext context) {
   put_away(allocator);
   retire(allocator, former);
   homes[static_cast<std::size_t>(device)].store(context);
-  say("device %d: from now on the primary context is managed; the blocks of the context that came before it stay in "
+  say("device %d: switching to the primary context; blocks of the previous context stay in "
       "device memory",
       device);
   return true;

@@ -57,7 +57,7 @@ NcclResult end_comm(const void* caller, Function TrueNccl::*function, NcclComm* 
 // Printed once: a program registers many buffers.
 void say_not_registered() {
   static constinit std::atomic<bool> said{false};
-  if (!said.exchange(true)) say("NCCL: memory that moves is used without registration, by copies");
+  if (!said.exchange(true)) say("NCCL: evictable memory is not registered; NCCL uses copies instead");
 }
 
 }  // namespace

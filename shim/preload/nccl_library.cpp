@@ -148,12 +148,12 @@ const void* anywhere() {
 
 void say_none() {
   static constinit std::atomic<bool> said{false};
-  if (!said.exchange(true)) say("NCCL: a function of it is called, and no NCCL is loaded");
+  if (!said.exchange(true)) say("NCCL: a function was called, but no NCCL is loaded");
 }
 
 void say_second() {
   static constinit std::atomic<bool> said{false};
-  if (!said.exchange(true)) say("NCCL: a second one in this process is not watched");
+  if (!said.exchange(true)) say("NCCL: calls to a second NCCL in this process are not intercepted");
 }
 
 const TrueNccl* known_for(const void* caller) {

@@ -120,7 +120,7 @@ void* watch_newer(const char* symbol, void* function, Watch watch) {
   }
   static constinit std::atomic<bool> said{false};
   if (!said.exchange(true))
-    say("%s and others are newer than this library: what they are used for is not seen", symbol);
+    say("%s and others are newer than this library: their use of memory is not tracked", symbol);
   return function;
 }
 
@@ -149,7 +149,7 @@ extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_newer_cal
   const int error = errno;
   const Entry entry;
   if (!entry.nested() && is_given_address(watched, arguments) && !watched.said.exchange(true)) {
-    say("%s is newer than this library, and may use memory that it manages: that is not seen", watched.name.data());
+    say("%s is newer than this library and may use managed memory: such use is not tracked", watched.name.data());
   }
   errno = error;
   return function;

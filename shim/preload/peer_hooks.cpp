@@ -54,7 +54,7 @@ CUdevice device_of_default(CUmemoryPool pool) {
 void say_no_peers() {
   static constinit std::atomic<bool> said{false};
   if (said.exchange(true)) return;
-  say("no peer access: kernels use the blocks of their own device alone, copies those of all");
+  say("no peer access: kernels can use only blocks of their own device; copies can use blocks of any device");
 }
 
 }  // namespace

@@ -206,7 +206,7 @@ CUresult share_block(CUdeviceptr address, CUipcMemHandle& handle) {
   const SharingServer* const serving = file >= 0 ? started_server() : nullptr;
   if (file >= 0) ::close(file);
   if (serving == nullptr) {
-    say("%s: this machine cannot share memory that moves", kCall);
+    say("%s: this machine cannot share evictable memory", kCall);
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   const SharedBlock shared{kSharedMark,

@@ -26,7 +26,10 @@ void say_once(std::atomic<bool>& said, const char* line, const char* call) {
 // pointer of each parameter, so the first pointer that cannot be read is past the end of the list.
 bool scan_unknown(void** parameters, FoundWords& found) {
   static constinit std::atomic<bool> said{false};
-  say_once(said, "%s: the driver does not tell a kernel's parameters: all words near them count", "cuLaunchKernel");
+  say_once(said,
+           "%s: the driver does not report the kernel's parameter layout: all words near its parameters are treated as "
+           "addresses",
+           "cuLaunchKernel");
   const CarefulReader reader;
   std::vector<char> bytes(kMostBytes);
   if (!reader.is_open()) return false;
@@ -53,7 +56,7 @@ CUresult hold_everything(const char* call) {
     moved.size = sizeof(moved);
     const CUresult woken = cuda_result_said(tessera_wake(allocator, nullptr, &moved), call);
     if (woken != CUDA_SUCCESS || moved.stayed_bytes == 0) return woken;
-    say("%s: nothing tells which blocks it uses, and all of them do not fit into device memory", call);
+    say("%s: the blocks that it uses are unknown, and not all blocks fit in device memory", call);
     return CUDA_ERROR_OUT_OF_MEMORY;
   };
   if (const CUresult in = bring_all_in(); in != CUDA_SUCCESS) return in;
@@ -65,7 +68,7 @@ CUresult hold_everything(const char* call) {
     return in;
   }
   static constinit std::atomic<bool> said{false};
-  say_once(said, "%s: nothing tells which blocks it uses: from now on all stay in device memory", call);
+  say_once(said, "%s: the blocks that it uses are unknown: from now on all blocks stay in device memory", call);
   return CUDA_SUCCESS;
 }
 

@@ -114,7 +114,7 @@ Status DeviceMemory::settle() {
 
 Result<Address> DeviceMemory::take(DeviceId device, Bytes bytes, const MemoryKind& kind) {
   if (bytes > Bytes(~std::uint64_t{0}) - granularity_) {
-    return Status(Code::kOutOfMemory, "more than there are addresses");
+    return Status(Code::kOutOfMemory, "more than the address space");
   }
   const bool small = bytes <= kSmall && kSmall < granularity_ && !kind.in_host_frame && !kind.shareable;
   if (small) return take_small(device, units_of(bytes));

@@ -94,7 +94,7 @@ bool write_all(int file, const void* bytes, std::size_t count) {
 Result<Bytes> elf_length(const void* image) {
   Elf64_Ehdr header;
   if (std::memcmp(image, ELFMAG, SELFMAG) != 0) {
-    return refused(CUDA_ERROR_INVALID_IMAGE, "a software device loads host ELF objects only");
+    return refused(CUDA_ERROR_INVALID_IMAGE, "the software device loads only host ELF objects");
   }
   std::memcpy(&header, image, sizeof(header));
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachine ||
@@ -114,7 +114,7 @@ Result<Bytes> elf_length(const void* image) {
 
 Result<ElfObject> open_elf(const void* image, Bytes bytes) {
   const int file = away_from_standard(::memfd_create("kernels", MFD_CLOEXEC));
-  if (file < 0) return Status(Code::kOutOfMemory, "no memory file for a kernel object");
+  if (file < 0) return Status(Code::kOutOfMemory, "cannot create a memory file for a kernel object");
   void* handle = nullptr;
   if (write_all(file, image, bytes.value())) {
     handle = ::dlopen(unused_name(file).c_str(), RTLD_NOW | RTLD_LOCAL);

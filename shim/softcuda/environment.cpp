@@ -14,7 +14,7 @@ namespace tessera::softcuda {
 namespace {
 
 Status not_meant(const char* name, const char* value) {
-  return Status(Code::kInvalidArgument, fmt::format("{}={} cannot be meant", name, value));
+  return Status(Code::kInvalidArgument, fmt::format("{}={}: invalid value", name, value));
 }
 
 // Parses a number with an optional binary or decimal unit; also accepts "25e9".
@@ -31,7 +31,7 @@ Result<double> parse_number(const std::string& text) {
   for (const auto& [unit, factor] : kUnits) {
     if (unit == std::string(end) && number * factor < 0x1p60) return number * factor;
   }
-  return Status(Code::kInvalidArgument, fmt::format("'{}' has no unit that is known", text));
+  return Status(Code::kInvalidArgument, fmt::format("'{}' has an unknown unit", text));
 }
 
 Status read_size(const char* name, std::uint64_t& target) {

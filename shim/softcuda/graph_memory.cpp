@@ -24,7 +24,7 @@ GraphMemory::~GraphMemory() {
   Status status = machine_.driver.synchronize(device_);
   if (status.is_ok()) status = machine_.memory.free(address_);
   if (!status.is_ok()) {
-    log_line(LogLevel::kDebug, "a graph's memory is left behind: {}", status.to_string());
+    log_line(LogLevel::kDebug, "a graph's memory was not released: {}", status.to_string());
   }
 }
 

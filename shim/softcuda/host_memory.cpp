@@ -17,7 +17,7 @@ Result<void*> HostMemory::allocate(Context& context, Bytes bytes, unsigned flags
   const Bytes whole = round_up(bytes, 4_KiB);
   void* const host = ::mmap(nullptr, whole.value(), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (host == MAP_FAILED) return Status(Code::kOutOfMemory, "no host memory left");
+  if (host == MAP_FAILED) return Status(Code::kOutOfMemory, "out of host memory");
   if (const Status pinned = driver_.register_host(host, whole); !pinned.is_ok()) {
     ::munmap(host, whole.value());
     return pinned;
@@ -34,7 +34,7 @@ Status HostMemory::free(void* host) {
   if (!range) return Status(Code::kInvalidArgument, "not pinned host memory of this driver");
   TESSERA_TRY(driver_.unregister_host(host));
   if (::munmap(host, round_up(range->bytes, 4_KiB).value()) == 0) return Status::ok();
-  return Status(Code::kInternal, "the system did not take host memory back");
+  return Status(Code::kInternal, "the system refused to unmap host memory");
 }
 
 Status HostMemory::pin(Context& context, void* host, Bytes bytes, unsigned flags) {
@@ -51,7 +51,7 @@ Status HostMemory::unpin(void* host) {
   if (ranges_.remove(address_of(host), RangeKind::kRegistered)) return driver_.unregister_host(host);
   const auto around = ranges_.find(address_of(host));
   if (around && around->kind == RangeKind::kRegistered) {
-    return Status(Code::kInvalidArgument, "not where registered host memory begins");
+    return Status(Code::kInvalidArgument, "not the beginning of registered host memory");
   }
   return Status(Code::kDriver, "host memory is not registered", native::kHostMemoryNotRegistered);
 }

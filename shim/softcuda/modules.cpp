@@ -37,7 +37,7 @@ Result<ElfObject> open_image(const void* image) {
   if (const auto entry = entry_of_ptx(image)) {
     const std::string file = host_build_of(*entry);
     if (::access(file.c_str(), R_OK) == 0) return open_file(file.c_str());
-    return Status(Code::kDriver, fmt::format("PTX of '{}', and no host build of it", *entry),
+    return Status(Code::kDriver, fmt::format("PTX of '{}', without a host build of it", *entry),
                   CUDA_ERROR_NO_BINARY_FOR_GPU);
   }
   TESSERA_TRY_ASSIGN(const Bytes bytes, elf_length(image));
@@ -161,7 +161,7 @@ void Modules::close(Module& module) {
   for (const auto& [name, function] : module.functions) functions_.erase(function.get());
   for (const auto& [name, range] : module.globals) ranges_.remove(range.base, RangeKind::kGlobal);
   if (const Status status = memory_.let_go(module.code); !status.is_ok()) {
-    log_line(LogLevel::kWarning, "memory of a module is left behind: {}", status.to_string());
+    log_line(LogLevel::kWarning, "memory of a module was not released: {}", status.to_string());
   }
   close_elf(module.object);
 }

@@ -13,7 +13,7 @@
 #include "softcuda_kernel.hpp"
 
 #if defined(SOFTCUDA_BARRIERS)
-#error "kernels with barriers launch no kernels here"
+#error "kernels with barriers cannot launch kernels here"
 #endif
 
 namespace softcuda {

@@ -92,7 +92,7 @@ std::optional<std::string> spawn(std::vector<std::string> words, const fs::path&
                                     environment().data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed == 0) return std::nullopt;
-  return "the host compiler " + words[0] + " cannot be started: " + std::strerror(failed) + "\n";
+  return "the host compiler " + words[0] + " could not be started: " + std::strerror(failed) + "\n";
 }
 
 // A program may reap its children elsewhere; then the existence of the object decides.
@@ -132,7 +132,7 @@ CompileResult make(const CompileRequest& request, std::span<const char* const> w
   CompileResult result;
   const PrivateFolder folder;
   if (folder.path().empty() || !write_sources(request, folder.path())) {
-    result.log = "no folder for temporary files can be written\n";
+    result.log = "cannot write to a directory for temporary files\n";
     return result;
   }
   pid_t child = 0;

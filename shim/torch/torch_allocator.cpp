@@ -33,7 +33,7 @@ void say(const char* call, const char* text) {
   static constinit std::atomic<int> lines{0};
   const int before = lines.fetch_add(1);
   if (before < kMostLines) std::fprintf(stderr, "tessera: %s: %s\n", call, text);
-  if (before == kMostLines) std::fputs("tessera: further lines are left out\n", stderr);
+  if (before == kMostLines) std::fputs("tessera: further messages are suppressed\n", stderr);
 }
 
 tessera_address address_of(const void* pointer) {
@@ -133,7 +133,7 @@ void* tessera_torch_take(ssize_t size, int device, tessera_torch_stream stream,
   try {
     return take(static_cast<std::size_t>(size), device, stream, failure);
   } catch (const std::bad_alloc&) {
-    *failure = "Tessera: no host memory is left for bookkeeping";
+    *failure = "Tessera: out of host memory for bookkeeping";
     return nullptr;
   }
 }
@@ -161,7 +161,7 @@ void tessera_torch_reset(void) {
 void tessera_torch_memory_fraction(double, int) {
   static constinit std::atomic<bool> said{false};
   if (said.exchange(true)) return;
-  say("set_per_process_memory_fraction", "not followed; set the option device-memory instead");
+  say("set_per_process_memory_fraction", "not supported; set the option device-memory instead");
 }
 
 void* tessera_torch_base_alloc(void* pointer, size_t* size) {

@@ -138,7 +138,7 @@ class Run(unittest.TestCase):
 
     def test_a_folder_that_is_none_is_named(self):
         self.refused(2, "--file-dir: /no/such", "--software", "--file-dir", "/no/such", "--", "true")
-        self.refused(2, "not a folder", "--software", "--file-dir", str(TESSERA), "--", "true")
+        self.refused(2, "not a directory", "--software", "--file-dir", str(TESSERA), "--", "true")
         self.refused(2, "--file-dir: /no/such", "--software", "--file-dir", "/tmp:/no/such", "--", "true")
 
     def test_without_a_gpu_it_says_what_to_do(self):
@@ -175,13 +175,13 @@ class Run(unittest.TestCase):
         self.assertRegex(self.train("--stats", "-").stderr, r"(?m)^  peak live bytes +\d")
 
     def test_a_report_that_cannot_be_written_is_an_error_before_the_program_runs(self):
-        self.refused(2, "--stats /no/such/folder/s.json: /no/such/folder is not a folder",
+        self.refused(2, "--stats /no/such/folder/s.json: /no/such/folder is not a directory",
                      "--software", "--stats", "/no/such/folder/s.json", "--", "true")
         self.refused(2, "is a folder", "--software", "--history", str(self.folder), "--", "true")
 
     def test_what_cannot_be_had_is_one_line_and_the_program_runs(self):
-        for options, line in ((["--file-dir", "/proc", "--file-memory", "1GiB"], "more than is free in /proc"),
-                              (["--file-memory", "100000TiB"], "more than is free in /var/tmp")):
+        for options, line in ((["--file-dir", "/proc", "--file-memory", "1GiB"], "exceeds the free space in /proc"),
+                              (["--file-memory", "100000TiB"], "exceeds the free space in /var/tmp")):
             result = self.train(*options)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertRegex(result.stderr, rf"^tessera: [^\n]*{line}[^\n]*\n$")
@@ -220,7 +220,7 @@ class Doctor(unittest.TestCase):
         self.assertNotEqual(found[1]["state"], "missing")
 
     def test_it_tells_what_decides_who_leaves(self):
-        for frames, word in (("1", "yes: --unhinted-access"), ("0", "what leaves is decided by tracking alone")):
+        for frames, word in (("1", "yes: with --unhinted-access"), ("0", "eviction relies on tracking alone")):
             report = json.loads(tessera("doctor", "--software", "--json", TESSERA_SOFTWARE_HOST_FRAMES=frames).stdout)
             details = [finding["value"] for finding in report["findings"] if "host-backed" in finding["name"]]
             self.assertEqual(len(details), 1, report)
@@ -245,7 +245,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         finding = next(f for f in json.loads(result.stdout)["findings"] if f["name"] == "io_uring")
         self.assertEqual(finding["state"], "limited")
-        self.assertRegex(finding["value"], "io_uring_setup: Operation not permitted: a seccomp filter .*threads move")
+        self.assertRegex(finding["value"], "io_uring_setup: Operation not permitted: a seccomp filter .*using threads")
 
     def test_the_demo_holds_what_it_claims(self):
         self.check_demo(tessera("demo", "--software", "--steps", "2", "--json", "--file-dir", "/tmp:/var/tmp"))

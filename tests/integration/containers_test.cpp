@@ -87,7 +87,7 @@ TEST_F(Containers, WhereIoUringIsRefusedThreadsServe) {
   for (const auto& [name, text] : errors) {
     SCOPED_TRACE(name);
     expect_right(train("./refuse " + name + " io_uring_setup -- "), "threads",
-                 {"io_uring_setup: " + text, "threads move its pages", "tessera doctor", folder_});
+                 {"io_uring_setup: " + text, "using threads for file I/O", "tessera doctor", folder_});
   }
 }
 
@@ -96,25 +96,25 @@ TEST_F(Containers, WhereOnlyAPartOfIoUringIsRefusedThreadsServe) {
   for (const std::string call : {"io_uring_enter", "io_uring_register"}) {
     SCOPED_TRACE(call);
     expect_right(train("./refuse EPERM " + call + " -- "), "threads",
-                 {call + ": Operation not permitted", "threads move its pages"});
+                 {call + ": Operation not permitted", "using threads for file I/O"});
   }
 }
 
 TEST_F(Containers, WithoutNamelessFilesAFileIsUnlinkedAtOnce) {
   for (const std::string error : {"EOPNOTSUPP", "EISDIR", "EACCES"}) {
     SCOPED_TRACE(error);
-    expect_right(train("./refuse " + error + " nameless io_uring_setup -- "), "threads", {"threads move its pages"});
+    expect_right(train("./refuse " + error + " nameless io_uring_setup -- "), "threads", {"using threads for file I/O"});
   }
 }
 
 TEST_F(Containers, WhereSpaceCannotBeFreedItIsUsedAgain) {
-  expect_right(train("./refuse EOPNOTSUPP fallocate io_uring_setup -- "), "threads", {"threads move its pages"});
+  expect_right(train("./refuse EOPNOTSUPP fallocate io_uring_setup -- "), "threads", {"using threads for file I/O"});
 }
 
 TEST_F(Containers, WithoutDirectAccessPagesPassThePageCache) {
   if (!has_ring()) GTEST_SKIP() << "no io_uring on this machine";
   const Outcome outcome = train("./refuse EINVAL direct -- ");
-  expect_right(outcome, "io_uring", {"no direct access", folder_});
+  expect_right(outcome, "io_uring", {"no direct I/O", folder_});
 }
 
 // The default of the kernel, and of many containers; the superuser is exempt.
@@ -127,9 +127,9 @@ TEST_F(Containers, LittleLockedMemoryIsEnough) {
 TEST_F(Containers, ADirectoryThatWasGivenIsNotAdvisedWhenItCannotBeUsed) {
   const Outcome outcome = train("./refuse EPERM io_uring_setup -- ", {{"TESSERA_FILE_DIR", "/no/such/folder"}});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_NE(outcome.message.find("no file tier"), std::string::npos) << outcome.message;
+  EXPECT_NE(outcome.message.find("spill file disabled"), std::string::npos) << outcome.message;
   EXPECT_NE(outcome.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << outcome.message;
-  EXPECT_EQ(outcome.message.find("give --file-dir"), std::string::npos) << outcome.message;
+  EXPECT_EQ(outcome.message.find("set --file-dir"), std::string::npos) << outcome.message;
 }
 
 // A file system of its own in memory, of so many MiB, in the spill folder; `before` runs in it.

@@ -130,7 +130,7 @@ class Ends(unittest.TestCase):
         for name in OUTPUTS.values():
             files = [path for path in self.folder.iterdir() if path.stem.split("-")[0] == pathlib.Path(name).stem]
             self.assertEqual(len(files), 2, name)
-            self.assertIn(f"{self.folder / name} is taken, by another process", errors)
+            self.assertIn(f"{self.folder / name} is in use by another process", errors)
             for path in files:
                 text = path.read_text()
                 self.assertFalse("\0" in text, path)
@@ -174,7 +174,7 @@ class Ends(unittest.TestCase):
                 ran = self.folder / "ran"
                 code, _, errors = self.finished(self.start("touch", ran, options=[*SMALL, f"--{name}", "/no/such/f.json"]))
                 self.assertEqual(code, 2)
-                self.assertRegex(errors, rf"^tessera: --{name} [^\n]*/no/such[^\n]*is not a folder\n$")
+                self.assertRegex(errors, rf"^tessera: --{name} [^\n]*/no/such[^\n]*is not a directory\n$")
                 self.assertFalse(ran.exists())
 
     def test_standard_output_takes_a_trace_and_replay_reads_a_pipe(self):

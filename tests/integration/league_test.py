@@ -90,7 +90,7 @@ class League(unittest.TestCase):
         (self.folder / "broken.jsonl").write_text("nonsense\n")
         result = self.league("broken.jsonl", "--policies", "lru")
         self.assertEqual(result.returncode, 1)
-        self.assertEqual(result.stderr, "tessera: nothing could be played\n")
+        self.assertEqual(result.stderr, "tessera: no trace could be replayed\n")
         self.assertIn("broken.jsonl:1", json.loads(self.files()["league.json"])["rows"][0]["failure"])
 
     def test_a_policy_that_is_named_twice_plays_once(self):

@@ -95,7 +95,7 @@ TEST(NcclPrograms, WhatNcclKeepsStaysAndWhatItCannotRegisterMoves) {
   const Outcome ran = run_preloaded("./nccl_devices kept", small);
   EXPECT_EQ(ran.exit_code, 0) << ran.message;
   EXPECT_EQ(ran.output, "ok\n");
-  EXPECT_NE(ran.message.find("NCCL: memory that moves is used without registration"), std::string::npos) << ran.message;
+  EXPECT_NE(ran.message.find("NCCL: evictable memory is not registered"), std::string::npos) << ran.message;
   EXPECT_EQ(exposed_for(stats, "scalar of an NCCL reduction"), 2 << 20);
   EXPECT_EQ(exposed_for(stats, "registered with NCCL"), 0);
   // In this case NCCL registers by address alone.

@@ -44,7 +44,7 @@ TEST(NewerCuda, CallsThatKeepOrShareABlockAreSeenOrRefused) {
             "cuPointerGetAttribute: CUDA_SUCCESS\n"
             "locality domain: -1\n");
   EXPECT_EQ(refused.message,
-            "tessera: cuStreamBeginCaptureToCig: work for a graphics queue cannot use managed memory\n");
+            "tessera: cuStreamBeginCaptureToCig: work for a graphics queue cannot use memory managed by Tessera\n");
   const auto report = nlohmann::json::parse(contents(stats));
   EXPECT_EQ(report["moves"]["bytes_in"].get<int>(), 2 << 20) << "the word's block, before the call";
 }

@@ -110,7 +110,8 @@ class Report(unittest.TestCase):
         with mock.patch.object(report, "environment_with", side_effect=report.Unavailable("no network")), \
                 contextlib.redirect_stderr(said):
             report.plot(BUILD, "results.json", "some/folder")
-        self.assertEqual(said.getvalue(), "The plots in some/folder are old ones, matplotlib cannot be had: no network\n")
+        self.assertEqual(said.getvalue(),
+                         "The plots in some/folder are out of date, because matplotlib is not available: no network\n")
 
 
 class SmallRun(unittest.TestCase):

@@ -32,8 +32,8 @@ TEST(PreloadContexts, DevicesOfOneProcessAreNoPeersWheneverItAsks) {
                                          "disable: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n",
                                          "CUDA_ERROR_INVALID_VALUE\naccess: 0"));
     EXPECT_EQ(told.message,
-              "tessera: no peer access: kernels use the blocks of their own device alone, copies those "
-              "of all\n");
+              "tessera: no peer access: kernels can use only blocks of their own device; copies can use "
+              "blocks of any device\n");
   }
 }
 
@@ -48,8 +48,8 @@ TEST(PreloadContexts, AHelpersContextThatComesFirstDoesNotLockThePrimaryOneOut) 
     EXPECT_EQ(ran.output, "ok\n") << what << ": " << ran.message;
     std::string expected = std::string(what) == "gone"
                                ? ""
-                               : "tessera: device 0: from now on the primary context is managed; the blocks of the "
-                                 "context that came before it stay in device memory\n";
+                               : "tessera: device 0: switching to the primary context; blocks of the previous "
+                                 "context stay in device memory\n";
     if (std::string(what) == "free") expected += "tessera: not in use in a second context on device 0\n";
     EXPECT_EQ(ran.message, expected) << what;
   }

@@ -47,7 +47,8 @@ TEST(PreloadHandles, ThatAKernelHasNoParametersIsBelievedOfItsOwnKindOfHandleOnl
 
 TEST(PreloadHandles, OfAKernelWhoseParametersAreNotToldEveryWordThatItIsGivenCounts) {
   const std::string line =
-      "tessera: cuLaunchKernel: the driver does not tell a kernel's parameters: all words near them count\n";
+      "tessera: cuLaunchKernel: the driver does not report the kernel's parameter layout: all words near its parameters "
+      "are treated as addresses\n";
   for (const char* const tells : {"first", "refused"}) {
     const Outcome launched = run_preloaded(kProgram + " launches", on_small(driver_that(tells)));
     EXPECT_EQ(launched.output, "ok\n") << tells;
@@ -60,8 +61,8 @@ TEST(PreloadHandles, OfAKernelWhoseParametersAreNotToldEveryWordThatItIsGivenCou
 TEST(PreloadHandles, AGraphThatTellsNothingOfItsKernelsKeepsAllBlocks) {
   const Outcome launched = run_preloaded(kProgram + " graphs", driver_that("hidden"));
   EXPECT_EQ(launched.output, "ok\n");
-  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: nothing tells which blocks it uses: from "
-                                  "now on all stay in device memory\n"),
+  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: the blocks that it uses are unknown: from "
+                                  "now on all blocks stay in device memory\n"),
             std::string::npos)
       << launched.message;
 }
@@ -69,8 +70,8 @@ TEST(PreloadHandles, AGraphThatTellsNothingOfItsKernelsKeepsAllBlocks) {
 TEST(PreloadHandles, OrIsOutOfMemoryWhereTheyDoNotFit) {
   const Outcome launched = run_preloaded(kProgram + " graphs", on_small(driver_that("hidden")));
   EXPECT_EQ(launched.exit_code, 1);
-  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: nothing tells which blocks it uses, and all of "
-                                  "them do not fit into device memory\n"),
+  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: the blocks that it uses are unknown, and not all "
+                                  "blocks fit in device memory\n"),
             std::string::npos)
       << launched.message;
   EXPECT_NE(launched.message.find("cuGraphLaunch(exec, stream): CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)

@@ -142,7 +142,7 @@ TEST_F(PreloadLayers, AProgramThatTheAddressSanitizerChecksIsStartedAndChecked) 
   EXPECT_EQ(ran.exit_code, 0) << ran.message;
   EXPECT_EQ(ran.output, "ok\n");
   EXPECT_EQ(ran.message,
-            "tessera: ./checked is checked by AddressSanitizer: ASAN_OPTIONS lets the preload library be loaded before "
+            "tessera: ./checked uses AddressSanitizer: setting ASAN_OPTIONS so that the preload library can be loaded before "
             "its runtime\n");
   const Outcome found = run(tessera + " overflow", {{"ASAN_OPTIONS", ""}});
   EXPECT_NE(found.exit_code, 0);

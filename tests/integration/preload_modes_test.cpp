@@ -35,7 +35,7 @@ TEST(PreloadModes, WithoutVirtualMemoryManagementTheDriverAllocates) {
 TEST(PreloadModes, WithoutTheHostBackedPagesThatWereAskedForTheDriverAllocates) {
   expect_untouched_with_one_line({{"TESSERA_UNHINTED_ACCESS", "host-backed"},
                                   {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}},
-                                 "no host memory can stand behind addresses");
+                                 "host memory cannot be mapped at device addresses");
 }
 
 TEST(PreloadModes, AProgramWithoutCudaNoticesNothing) {

@@ -137,7 +137,7 @@ TEST(PreloadPrograms, LinesAreBoundedAndTheLastOneSaysSo) {
   const Outcome refused = run_preloaded("./refusals", {{"TESSERA_LOG_LEVEL", "quiet"}});
   EXPECT_EQ(refused.output, "40\n");
   EXPECT_EQ(occurrences(refused.message, "tessera: cuMemAlloc: "), 20) << refused.message;
-  const std::string last = "tessera: further lines are left out\n";
+  const std::string last = "tessera: further messages are suppressed\n";
   EXPECT_EQ(occurrences(refused.message, last), 1) << refused.message;
   EXPECT_TRUE(refused.message.ends_with(last)) << refused.message;
 }

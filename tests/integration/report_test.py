@@ -150,7 +150,7 @@ class Report(unittest.TestCase):
         result = self.browse("--dump-dom")
         page = Page(result.stdout)
         text = " ".join(page.words)
-        for heading in ("Where the bytes were", "What moved", "What calls waited for", "The ten costliest blocks",
+        for heading in ("Residency over time", "Copies", "Stalls of calls", "The ten costliest blocks",
                         "All figures"):
             self.assertIn(heading, text)
         self.assertGreaterEqual(page.tags["svg"], 4)

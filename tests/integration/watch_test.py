@@ -128,7 +128,7 @@ class SleepAndWake(Watched):
 
     def test_the_words_for_people(self):
         program = self.start()
-        self.assertEqual(self.tessera("sleep", program.pid).stdout, "16.0 MiB left device memory, 0 B stayed there\n")
+        self.assertEqual(self.tessera("sleep", program.pid).stdout, "16.0 MiB evicted from device memory, 0 B stayed there\n")
 
     def refused(self, pattern, *words, code=1):
         result = self.tessera(*words)
@@ -139,7 +139,7 @@ class SleepAndWake(Watched):
         program = self.start()
         self.refused("no-such-tag", "sleep", program.pid, "no-such-tag")
         self.refused("was not started by `tessera run`", "sleep", os.getpid())
-        self.refused("there is no process 999999999", "sleep", 999999999)
+        self.refused("no such process: 999999999", "sleep", 999999999)
         self.refused("31 characters", "wake", program.pid, "x" * 32, code=2)
         self.refused("PID", "wake", "nobody", code=2)
         self.finish(program)
@@ -158,7 +158,7 @@ class SleepAndWake(Watched):
             with socket.socket(socket.AF_UNIX) as peer:
                 peer.connect(str(self.socket_of(program)))
                 peer.sendall(request)
-                self.assertEqual(peer.recv(100), b"error no such request\n", request)
+                self.assertEqual(peer.recv(100), b"error unknown request\n", request)
         with socket.socket(socket.AF_UNIX) as peer:
             peer.connect(str(self.socket_of(program)))
             peer.sendall(b"x" * 64)
@@ -183,7 +183,7 @@ class SleepAndWake(Watched):
             self.assertTrue(any(waits_idle() for _ in range(10)))
             resource.prlimit(program.pid, resource.RLIMIT_NOFILE, limits)
             peer.settimeout(60)
-            self.assertEqual(peer.recv(100), b"error no such request\n")
+            self.assertEqual(peer.recv(100), b"error unknown request\n")
         self.finish(program)
 
 

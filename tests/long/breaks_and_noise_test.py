@@ -44,7 +44,7 @@ class BreaksAndNoise(unittest.TestCase):
         done = subprocess.run([sys.executable, BENCH / "breaks.py", BUILD, "--models", "lenet"], capture_output=True, text=True,
                               timeout=60, check=False)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("no such model: lenet", done.stderr)
+        self.assertIn("unknown model: lenet", done.stderr)
 
 
 if __name__ == "__main__":

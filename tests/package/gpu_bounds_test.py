@@ -100,12 +100,12 @@ class Sections(unittest.TestCase):
                 self.assertTrue(gone(int((folder / "pid").read_text())))
                 failed = all_of_them.section("speed", folder / "section.py")
                 self.assertTrue(gone(int((folder / "pid").read_text())))
-            self.assertEqual((hung["failure"], failed["failure"]), ("not ended in its time", "exit code 4"))
+            self.assertEqual((hung["failure"], failed["failure"]), ("timed out", "exit code 4"))
             for body in (hung, failed):
                 self.assertFalse(body["complete"])
                 self.assertEqual(body["stderr"], "the last words\n")
             self.assertEqual(json.loads((folder / "facts.json").read_text()), hung)
-            self.assertIn("  failure: not ended in its time", record.summary("facts", hung))
+            self.assertIn("  failure: timed out", record.summary("facts", hung))
 
     def test_when_the_time_of_all_is_over_the_others_are_told_as_not_reached(self):
         with tempfile.TemporaryDirectory() as name:

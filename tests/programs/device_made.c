@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
   if (children) link_blocks();
   if (!children) make_maps();
   if (pinned && !pin_blocks()) {
-    fprintf(stderr, "Tessera is not there, or does not pin\n");
+    fprintf(stderr, "Tessera is not loaded, or does not pin\n");
     return 1;
   }
   for (int round = 0; round < ROUNDS; ++round) {

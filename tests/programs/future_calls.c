@@ -25,7 +25,7 @@ static void* future(const char* name) {
   void* found = NULL;
   CHECK(cuGetProcAddress(name, &found, 99000, CU_GET_PROC_ADDRESS_DEFAULT, NULL));
   if (found == NULL) {
-    fprintf(stderr, "%s is not there\n", name);
+    fprintf(stderr, "%s is missing\n", name);
     exit(1);
   }
   return found;

@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   if (cuMemFree(block) != CUDA_ERROR_INVALID_VALUE) fail("freed twice");
   for (int i = 0; i < OTHERS; ++i) {
     CHECK(cuMemAlloc(&others[i], BYTES));
-    if (others[i] == block) fail("the block was given away");
+    if (others[i] == block) fail("the block was allocated again");
     CHECK(cuMemsetD32(others[i], (unsigned)i, COUNT));
     CHECK(cuGraphLaunch(exec, stream));
   }

@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
   }
   pthread_join(thread, NULL);
   if (!block_holds(block, COUNT, 0, ADDED)) {
-    puts("some numbers are wrong, and nothing was told");
+    puts("some numbers are wrong, and no error was reported");
     return 1;
   }
   puts("ok");

@@ -36,7 +36,7 @@ static void* newer(const char* name, int version) {
   void* found = NULL;
   CHECK(cuGetProcAddress(name, &found, version, CU_GET_PROC_ADDRESS_DEFAULT, NULL));
   if (found == NULL) {
-    fprintf(stderr, "%s of %d is not there\n", name, version);
+    fprintf(stderr, "%s of %d is missing\n", name, version);
     exit(1);
   }
   return found;

@@ -52,7 +52,7 @@ static int cycle(int devices, int number, const char* end, int freed) {
     unsigned flags;
     int active;
     CHECK(cuDevicePrimaryCtxGetState(device, &flags, &active));
-    if (active) printf("cycle %d: the context of device %d is still there\n", number, device);
+    if (active) printf("cycle %d: the context of device %d still exists\n", number, device);
     right &= !active;
   }
   return right;

@@ -98,7 +98,7 @@ void capture(Graph& graph, const void* in) {
   copy(second, first, captured);
   free_in(graph, first);
   void* const third = take(kBytes, 0, captured);
-  must(third == first, "a block that was freed in a capture is not taken again in it");
+  must(third == first, "a block freed in a capture is not reused in it");
   copy(third, second, captured);
   add(third, captured);
   // A block that another stream of the capture uses too is not reused in it.
@@ -111,7 +111,7 @@ void capture(Graph& graph, const void* in) {
   add(third, side);
   free_in(graph, third);
   graph.out = take(kBytes, 0, captured);
-  must(graph.out != third, "a block that another stream uses was taken again");
+  must(graph.out != third, "a block that another stream uses was reused");
   CHECK(cuEventRecord(joined, side));
   CHECK(cuStreamWaitEvent(captured, joined, 0));
   copy(graph.out, third, captured);
@@ -155,7 +155,7 @@ void run() {
     for (const Graph& graph : graphs) {
       const bool taken = std::find(graph.freed.begin(), graph.freed.end(), others.back()) !=
                          graph.freed.end();
-      must(!taken, "a block of a graph was given to somebody else");
+      must(!taken, "a block of a graph was allocated again");
     }
   }
   for (int round = 0; round < kRounds; ++round) {

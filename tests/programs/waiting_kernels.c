@@ -143,7 +143,7 @@ static int call_between(void) {
   CHECK(cuMemAlloc(&other, 2 * BYTES));
   at = "cuMemGetInfo";
   CHECK(cuMemGetInfo(&free_bytes, &total));
-  at = "a launch whose block has left";
+  at = "a launch whose block was evicted";
   for (int i = 0; i < BLOCKS; ++i) fill(block[i], i + 1, second);
   at = "cuMemcpyDtoHAsync and a wait for it";
   CHECK(cuMemcpyDtoHAsync(&number, more, sizeof(number), second));
@@ -175,7 +175,7 @@ static int allocate_beside_full_stream(void) {
   fill_all(waiting);
   CHECK(cuStreamSynchronize(waiting));
   for (int i = 0; i < DEPTH; ++i) await_flag(0, waiting);
-  at = "an allocation beside a full stream";
+  at = "an allocation during a full stream";
   CHECK(cuMemAllocAsync(&more, 2 * BYTES, work));
   flags[0] = 1;
   CHECK(cuCtxSynchronize());
@@ -205,7 +205,7 @@ static int allocate_beside_launch(void) {
   if (pthread_create(&other, NULL, fill_stream, waiting) != 0) return 1;
   while (flags[1] != DEPTH) usleep(1000);
   usleep(100000); /* most likely it is inside by then; if not, the allocation is served */
-  at = "an allocation beside a launch that does not return";
+  at = "an allocation during a launch that does not return";
   const CUresult result = cuMemAllocAsync(&more, 2 * BYTES, work);
   flags[0] = 1;
   pthread_join(other, NULL);
@@ -298,7 +298,7 @@ static int allocate_behind_unknown_work(void) {
   CHECK(cuStreamSynchronize(waiting));
   await_flag(0, waiting);
   fill_all(waiting);
-  at = "an allocation for which nothing can leave";
+  at = "an allocation for which nothing can be evicted";
   const CUresult refused = cuMemAllocAsync(&more, 2 * BYTES, waiting);
   flags[0] = 1;
   CHECK(cuCtxSynchronize());

@@ -179,7 +179,7 @@ class Files(RecordTest):
                 self.fail("the program ran")
 
     def test_an_unknown_gpu_is_refused_with_the_known_ones(self):
-        with self.assertRaisesRegex(ValueError, "no such GPU: B52; known are A100-80G"):
+        with self.assertRaisesRegex(ValueError, "unknown GPU: B52; known: A100-80G"):
             with tessera.record.trace(self.folder / "a.jsonl", gpu="B52"):
                 self.fail("the program ran")
 

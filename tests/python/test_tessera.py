@@ -38,7 +38,7 @@ class Hints(DeviceTest):
         self.addCleanup(tessera.set_policy, before)
         tessera.set_policy("atc24:0.5")
         self.assertEqual(tessera.stats()["tessera"]["policy"], "atc24:0.5")
-        with self.assertRaisesRegex(tessera.TesseraError, "there are: auto"):
+        with self.assertRaisesRegex(tessera.TesseraError, "available: auto"):
             tessera.set_policy("wishful")
         self.assertEqual(tessera.stats()["tessera"]["policy"], "atc24:0.5")
 

@@ -68,7 +68,7 @@ class MemoryFile final : public FileIo {
     const auto found = transfers_.find(ticket);
     if (found == transfers_.end()) return Status(Code::kInternal, "no such transfer");
     Transfer& transfer = found->second;
-    if (!wait && transfer.polls-- > 0) return Status(Code::kNotReady, "the test wants it so");
+    if (!wait && transfer.polls-- > 0) return Status(Code::kNotReady, "requested by the test");
     const Transfer done = transfer;
     transfers_.erase(found);
     const Status& outcome = done.writing ? write_outcome_ : read_outcome_;

@@ -106,7 +106,7 @@ class ResidencyMachine {
       EXPECT_EQ(residency_->drain().to_string(), "ok");
     }
     EXPECT_TRUE(driver_.synchronize(DeviceId(0)).is_ok());
-    EXPECT_EQ(wrong_.load(), 0U) << "words that a kernel found to be others than were written";
+    EXPECT_EQ(wrong_.load(), 0U) << "words that a kernel found changed";
     EXPECT_EQ(valid(), "ok");
     abandon();
   }
@@ -116,13 +116,13 @@ class ResidencyMachine {
     for (const Range& range : ranges_) EXPECT_TRUE(sim_.release(range.at, range.bytes).is_ok());
     for (StreamId stream : streams_) EXPECT_TRUE(sim_.destroy_stream(stream).is_ok());
     for (const TierUsage& usage : {device_->usage(), host_->usage(), file_->usage()}) {
-      EXPECT_EQ(usage.used, usage.lost) << "bytes of frames that never came back";
+      EXPECT_EQ(usage.used, usage.lost) << "bytes of frames that were never freed";
     }
     if (backing_) {
-      EXPECT_EQ(backing_->usage().used, backing_->usage().lost) << "host frames that never came back";
+      EXPECT_EQ(backing_->usage().used, backing_->usage().lost) << "host frames that were never freed";
     }
     if (peer_) {
-      EXPECT_EQ(peer_->usage().used, peer_->usage().lost) << "a peer's frames that never came back";
+      EXPECT_EQ(peer_->usage().used, peer_->usage().lost) << "peer frames that were never freed";
     }
     device_.reset();
     host_.reset();

@@ -230,7 +230,7 @@ int main(int argc, char** argv) {
   bool quick = false;
   std::string what;
   CLI::App app("Speed of the allocator through its C API");
-  app.add_flag("--quick", quick, "little memory, a few rounds: shows that it runs");
+  app.add_flag("--quick", quick, "little memory, a few rounds: a smoke test");
   app.add_option("what", what, "pairs, moves or sleep")
       ->required()
       ->check(CLI::IsMember({"pairs", "moves", "sleep"}));

@@ -104,7 +104,7 @@ Json speed(bool quick) {
 int main(int argc, char** argv) {
   bool quick = false;
   CLI::App app("Speed of fingerprints of device memory");
-  app.add_flag("--quick", quick, "little memory, a few rounds: shows that it runs");
+  app.add_flag("--quick", quick, "little memory, a few rounds: a smoke test");
   CLI11_PARSE(app, argc, argv);
   return first_light::print_result([&] { return first_light::speed(quick); });
 }

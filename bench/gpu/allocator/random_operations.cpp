@@ -207,7 +207,7 @@ Json play(const Plan& plan) {
 int main(int argc, char** argv) {
   first_light::Plan plan;
   CLI::App app("Random operations on a heap larger than its device memory");
-  app.add_option("--operations", plan.operations, "how many, all threads together");
+  app.add_option("--operations", plan.operations, "number of operations of all threads");
   app.add_option("--seconds", plan.seconds, "at most");
   app.add_option("--seed", plan.seed, "another program");
   CLI11_PARSE(app, argc, argv);

@@ -154,7 +154,7 @@ std::vector<Probe> call_cost_probes() {
       {"cost_of_device_frames", "microseconds of each call, device frames", vmm<Place::kDevice>},
       {"cost_of_host_frames", "microseconds of each call, host frames", vmm<Place::kHost>},
       {"cost_of_calls_over_many", "one call over sixteen pages, or sixteen calls", calls_over_many},
-      {"cost_among_many_mappings", "does set access slow down as mappings grow",
+      {"cost_among_many_mappings", "does set access slow down with more mappings",
        set_access_among_many},
       {"cost_of_other_calls", "microseconds of launches, events, waits, allocations", other_calls}};
 }

@@ -131,8 +131,8 @@ Answer parameter_layout(const Settings&) {
 
 std::vector<Probe> fact_probes() {
   return {{"about", "what are the driver and the device", about},
-          {"granularity", "in which units is memory made", granularity},
-          {"host_frames", "can host memory stand behind device addresses", host_frames},
+          {"granularity", "what is the granularity of memory", granularity},
+          {"host_frames", "can host memory be mapped at device addresses", host_frames},
           {"host_frames_in_memory_info", "does cuMemGetInfo count host frames as device memory",
            host_frames_in_memory_info},
           {"parameter_layout", "does cuFuncGetParamInfo give the layout of parameters",

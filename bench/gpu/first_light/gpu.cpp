@@ -59,7 +59,7 @@ CUfunction Gpu::device_only(const char* kernel) {
     if (!std::filesystem::exists(path)) throw NotHere{"built without kernels for a GPU"};
     const CUresult loaded = cuModuleLoad(&device_only_, path.c_str());
     if (loaded != CUDA_SUCCESS) {
-      throw NotHere{"the device does not take kernels for sm_90a: " + name_of(loaded)};
+      throw NotHere{"the device does not accept kernels for sm_90a: " + name_of(loaded)};
     }
   }
   return find(device_only_, kernel);

@@ -121,7 +121,7 @@ Answer kernel_handles(const Settings&) {
 }  // namespace
 
 std::vector<Probe> handle_probes() {
-  return {{"kernel_handles", "can a kernel of a library be launched and its layout be read", kernel_handles}};
+  return {{"kernel_handles", "can a kernel of a library be launched and its layout queried", kernel_handles}};
 }
 
 }  // namespace first_light

@@ -54,10 +54,10 @@ int run(int argc, char** argv) {
   bool list = false;
   std::vector<std::string> names;
   Settings settings;
-  CLI::App app("Asks the driver of a GPU one question");
-  app.add_flag("--list", list, "names of all questions");
-  app.add_flag("--quick", settings.quick, "a few rounds: shows that it runs");
-  app.add_option("--directory", settings.directory, "where questions about the disk write");
+  CLI::App app("Answers one question about the driver of a GPU");
+  app.add_flag("--list", list, "list all questions");
+  app.add_flag("--quick", settings.quick, "a few rounds only: a smoke test");
+  app.add_option("--directory", settings.directory, "directory for questions about the disk");
   app.add_option("names", names, "the questions");
   CLI11_PARSE(app, argc, argv);
   const std::vector<Probe> probes = all_probes();
@@ -68,7 +68,7 @@ int run(int argc, char** argv) {
     const auto found = std::find_if(probes.begin(), probes.end(),
                                     [&](const Probe& probe) { return name == probe.name; });
     if (found == probes.end()) {
-      std::cerr << "first_light: no such question: " << name << "\n";
+      std::cerr << "first_light: unknown question: " << name << "\n";
       return EXIT_FAILURE;
     }
     std::cout << ask(*found, settings).dump() << std::endl;

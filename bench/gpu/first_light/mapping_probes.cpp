@@ -156,7 +156,7 @@ Answer cpu_sees_host_frame(const Settings&) {
 std::vector<Probe> mapping_probes() {
   return {{"map_at_offset", "may a frame be mapped from an offset", map_at_offset},
           {"map_in_part", "may the first half of a frame be mapped", map_in_part},
-          {"unmap_in_part", "may half of a mapping be taken away", unmap_in_part},
+          {"unmap_in_part", "may half of a mapping be unmapped", unmap_in_part},
           {"map_over_mapped", "may a mapped range be mapped again", map_over_mapped},
           {"unmap_many_at_once", "does one unmap take device and host mappings together",
            unmap_many_at_once},

@@ -100,7 +100,7 @@ Answer attributes_after_swap(const Settings&) {
 }  // namespace
 
 std::vector<Probe> query_probes() {
-  return {{"pointer_attributes", "what is told about an address in each state", pointer_attributes},
+  return {{"pointer_attributes", "what is reported about an address in each state", pointer_attributes},
           {"attributes_after_swap", "do a block's attributes change with a swap",
            attributes_after_swap}};
 }

@@ -159,7 +159,7 @@ Answer remap_in_two_threads(const Settings& settings) {
 }  // namespace
 
 std::vector<Probe> race_probes() {
-  return {{"remap_beside_kernel", "does a remap go on while an unrelated kernel runs",
+  return {{"remap_beside_kernel", "does a remap complete while an unrelated kernel runs",
            remap_beside_kernel},
           {"remap_under_load", "does set access answer 600 while other threads queue work",
            remap_under_load},

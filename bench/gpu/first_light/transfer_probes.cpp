@@ -176,7 +176,7 @@ Answer transfer_over_mixed_run(const Settings&) {
 
 std::vector<Probe> transfer_probes() {
   return {{"transfers_right", "are copies and sets of host frames right", transfers_right},
-          {"transfers_block_on_host", "does a queued copy or set of a host frame hold the host up",
+          {"transfers_block_on_host", "does a queued copy or set of a host frame block the host",
            host_transfers_block},
           {"transfers_block_on_device", "does one of a device frame", device_transfers_block},
           {"transfer_over_mixed_run", "does one copy write device and host frames",

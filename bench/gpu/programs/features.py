@@ -121,7 +121,7 @@ def convolution(bench):
 def two_streams(bench):
     """A tensor created on one stream and used on another, freed while both may still be working."""
     if bench.device != "cuda":
-        raise NotImplementedError("streams are of a GPU")
+        raise NotImplementedError("streams need a GPU")
     other = torch.cuda.Stream()
     results = []
     for step in range(8):
@@ -139,7 +139,7 @@ def two_streams(bench):
 def captured_graph(bench):
     """One graph, replayed with new inputs after everything was evicted in between."""
     if bench.device != "cuda":
-        raise NotImplementedError("graphs are of a GPU")
+        raise NotImplementedError("graphs need a GPU")
     layer = torch.nn.Linear(bench.side, bench.side).to(bench.device)
     with torch.no_grad():
         layer.weight.copy_(bench.numbers(bench.side, bench.side))
@@ -166,7 +166,7 @@ def captured_graph(bench):
 def triton_kernel(bench):
     """A user-written kernel."""
     if bench.device != "cuda":
-        raise NotImplementedError("Triton compiles for a GPU")
+        raise NotImplementedError("Triton needs a GPU")
     import triton_kernels
     return [triton_kernels.scaled_sum(bench.numbers(bench.side * 64), bench.numbers(bench.side * 64, seed=8))]
 
@@ -175,7 +175,7 @@ def triton_kernel(bench):
 def pinned_copies(bench):
     """Asynchronous copies from and to pinned memory."""
     if bench.device != "cuda":
-        raise NotImplementedError("pinned memory is of a GPU")
+        raise NotImplementedError("pinned memory needs a GPU")
     host = torch.randn(bench.side, bench.side, generator=torch.Generator().manual_seed(9)).pin_memory()
     there = host.to(bench.device, non_blocking=True)
     back = torch.empty_like(host).pin_memory()
@@ -198,7 +198,7 @@ def compiled(bench):
 def compiled_with_graphs(bench):
     """torch.compile with its own CUDA graphs."""
     if bench.device != "cuda":
-        raise NotImplementedError("graphs are of a GPU")
+        raise NotImplementedError("graphs need a GPU")
     function = torch.compile(lambda x: (x.sin() @ x).relu(), mode="reduce-overhead")
     results = []
     for step in range(4):

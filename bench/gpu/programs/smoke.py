@@ -102,7 +102,7 @@ def foreach_adamw(bench):
 def cuda_graph(bench):
     """One graph, replayed with new inputs after its blocks were evicted."""
     if not bench.cuda:
-        raise NotImplementedError("graphs are of a GPU")
+        raise NotImplementedError("graphs need a GPU")
     model = layers(bench, 2)
     entry = bench.numbers(64, bench.side, seed=80)
     losses = []

@@ -36,7 +36,7 @@ def judge(reports, pid, evicts):
     """What the reports show about the program that ran as `pid` (None: any process), and "missing" if that is not
     enough."""
     if not reports:
-        return {"missing": "no statistics: Tessera was not at work in this program"}
+        return {"missing": "no statistics: Tessera was not active in this program"}
     if pid is not None and pid not in reports:
         return {"missing": "no statistics of the program itself", "processes": sorted(reports)}
     # If several processes have reports, the one with the most memory.
@@ -46,7 +46,7 @@ def judge(reports, pid, evicts):
     if facts["allocations"] == 0:
         facts["missing"] = "none of its memory came from Tessera"
     elif evicts and facts["evictions"] == 0:
-        facts["missing"] = "nothing left device memory, though there was too little of it"
+        facts["missing"] = "nothing was evicted, although device memory was too small"
     return facts
 
 

@@ -19,7 +19,7 @@ def at_half(place, record, script, peak, variables=None):
 
 def jax(place, record):
     if place.software or not place.has("jax"):
-        record.not_here("JAX", "no JAX here" if not place.software
+        record.not_here("JAX", "JAX is not installed" if not place.software
                         else "JAX needs the CUDA runtime, which needs a GPU")
         return
     reference = place.run_json(place.script("jax_step.py"), record.left(40), JAX_WAYS["arena"])
@@ -36,7 +36,7 @@ def jax(place, record):
 
 def cupy(place, record):
     if place.software or not place.has("cupy"):
-        record.not_here("CuPy", "no CuPy here" if not place.software
+        record.not_here("CuPy", "CuPy is not installed" if not place.software
                         else "CuPy needs the CUDA runtime, which needs a GPU")
         return
     reference = place.run_json(place.script("cupy_step.py"), record.left(40))

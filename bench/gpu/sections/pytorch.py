@@ -81,7 +81,7 @@ def run(place, record):
         if record.over():
             record.out_of_time(name_of(model, *rest))
         elif "peak_reserved" not in references[model]:
-            record.add(name_of(model, *rest), answer="failed", why="there is no run alone to compare with")
+            record.add(name_of(model, *rest), answer="failed", why="there is no native run to compare with")
         else:
             under_tessera(place, record, references[model], model, *rest)
         if number == 3:  # after the first model: what else can go wrong

@@ -15,7 +15,7 @@ def absent(place):
     """The reason why PyTorch cannot run here, or ""."""
     if place.software:
         return "PyTorch needs the CUDA runtime, which needs a GPU"
-    return "" if place.has("torch") else "no PyTorch here"
+    return "" if place.has("torch") else "PyTorch is not installed"
 
 
 def environment(place, more=None):

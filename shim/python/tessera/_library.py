@@ -56,8 +56,8 @@ def load() -> ctypes.CDLL:
     except OSError as error:
         tried.append("the system's library path")
         raise LibraryNotFound(
-            f"{NAME} is not in {' or '.join(tried)}: put `tessera` on the PATH, or set "
-            "TESSERA_LIBRARY_DIR to the lib folder of an installation or a build") from error
+            f"{NAME} was not found in {' or '.join(tried)}: put `tessera` on the PATH, or set "
+            "TESSERA_LIBRARY_DIR to the lib directory of an installation or a build") from error
 
 
 def folder() -> pathlib.Path:
@@ -65,7 +65,7 @@ def folder() -> pathlib.Path:
     load()
     there = _loaded()
     if there is None:
-        raise LibraryNotFound("/proc/self/maps does not tell where libtessera.so lies")
+        raise LibraryNotFound("/proc/self/maps does not list libtessera.so")
     return there.parent
 
 

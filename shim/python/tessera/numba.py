@@ -35,7 +35,7 @@ class TesseraMemoryManager(cuda.HostOnlyCUDAMemoryManager):  # type: ignore[misc
 
     def get_ipc_handle(self, memory: Any) -> Any:
         """Numba's interface: blocks that move cannot be shared."""
-        raise RuntimeError("memory of Tessera moves, so it cannot be shared with other processes")
+        raise RuntimeError("Tessera's memory is evictable, so it cannot be shared with other processes")
 
     @property
     def interface_version(self) -> int:

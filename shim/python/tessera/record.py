@@ -188,7 +188,7 @@ def trace(file: Union[str, "os.PathLike[str]"], gpu: str = "A100-80G", name: Opt
     from torch.nn.modules.module import register_module_forward_pre_hook
     from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
     if gpu not in GPUS:
-        raise ValueError(f"no such GPU: {gpu}; known are {', '.join(GPUS)}")
+        raise ValueError(f"unknown GPU: {gpu}; known: {', '.join(GPUS)}")
     path = pathlib.Path(file)
     if path.suffix == ".zst":
         import zstandard  # noqa: F401  (before the work, not after it)

@@ -17,15 +17,15 @@ from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Tuple
 
 Line = Dict[str, Any]
 
-_HOW_TO_RECORD = ("record it with torch.cuda.memory._record_memory_history(max_entries=10**7) before the part to look at, and write "
-                  "it with torch.cuda.memory._dump_snapshot(FILE) behind it")
+_HOW_TO_RECORD = ("call torch.cuda.memory._record_memory_history(max_entries=10**7) before the part of interest, and "
+                  "torch.cuda.memory._dump_snapshot(FILE) after it")
 
 
 class _PlainUnpickler(pickle.Unpickler):
     """A snapshot contains only lists, dicts, strings and numbers: a pickle that requests code is rejected."""
 
     def find_class(self, module_name: str, global_name: str) -> Any:
-        raise pickle.UnpicklingError(f"not a snapshot: it asks for {module_name}.{global_name}")
+        raise pickle.UnpicklingError(f"not a snapshot: it refers to {module_name}.{global_name}")
 
 
 def read_snapshot(file: BinaryIO) -> Dict[str, Any]:
@@ -33,9 +33,9 @@ def read_snapshot(file: BinaryIO) -> Dict[str, Any]:
     try:
         snapshot = _PlainUnpickler(io.BytesIO(_unpacked(file.read()))).load()
     except (EOFError, IndexError, KeyError, UnicodeDecodeError, ValueError) as error:
-        raise pickle.UnpicklingError(f"not a snapshot, or its end is missing ({error})") from error
+        raise pickle.UnpicklingError(f"not a snapshot, or truncated ({error})") from error
     if isinstance(snapshot, dict) and "segments" in snapshot and "device_traces" not in snapshot:
-        raise pickle.UnpicklingError(f"a snapshot without the history of its blocks; {_HOW_TO_RECORD}")
+        raise pickle.UnpicklingError(f"a snapshot without allocation history; {_HOW_TO_RECORD}")
     if not isinstance(snapshot, dict) or not isinstance(snapshot.get("device_traces"), list):
         raise pickle.UnpicklingError("not a snapshot: it has no device_traces")
     return snapshot
@@ -65,9 +65,9 @@ def missing_from(snapshot: Dict[str, Any]) -> Optional[str]:
     event."""
     entries = _entries(snapshot)
     if not entries:
-        raise pickle.UnpicklingError(f"it holds no allocation and no free; {_HOW_TO_RECORD}")
+        raise pickle.UnpicklingError(f"it has no allocations or frees; {_HOW_TO_RECORD}")
     if not any(entry.get("time_us") for _, entry in entries):
-        return "its events have no times (PyTorch before 2.1 wrote none), so operations take no time in a replay"
+        return "its events have no times (PyTorch before 2.1 recorded none), so operations take no time in a replay"
     return None
 
 
@@ -125,8 +125,8 @@ def trace_lines(snapshot: Dict[str, Any], name: str = "torch") -> Iterator[Line]
 
 def main(words: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tessera.snapshot", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("snapshot", help="what torch.cuda.memory._dump_snapshot wrote")
-    parser.add_argument("trace", help="file to write")
+    parser.add_argument("snapshot", help="file written by torch.cuda.memory._dump_snapshot")
+    parser.add_argument("trace", help="output file")
     given = parser.parse_args(words)
     try:
         with open(given.snapshot, "rb") as file:

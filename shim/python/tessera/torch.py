@@ -44,9 +44,9 @@ def _choose(**options: Any) -> None:
     if not texts:
         return
     if _library.preloaded():
-        raise ValueError("Tessera runs already: give its options to `tessera run`")
+        raise ValueError("Tessera is already running: pass its options to `tessera run`")
     if _api.has_started():
-        raise RuntimeError("Tessera has started in this process: its options come too late")
+        raise RuntimeError("Tessera has already started in this process: it is too late to set options")
     _api.check_options({name.replace("_", "-"): text for name, text in texts.items()})
     for name, text in texts.items():
         os.environ["TESSERA_" + name.upper()] = text
@@ -111,7 +111,7 @@ def _stop_automatic() -> None:
     _api.call("tessera_set_automatic", 0)
     stayed = _api.move_tag("tessera_wake", None).stayed_bytes
     if stayed:
-        warnings.warn(f"{stayed} bytes of tensors do not fit on the device and stay away: use "
+        warnings.warn(f"{stayed} bytes of tensors do not fit on the device and stay evicted: use "
                       "them inside track(), or pin() them first", RuntimeWarning, stacklevel=4)
 
 

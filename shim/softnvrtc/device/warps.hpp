@@ -20,7 +20,7 @@ inline unsigned long long shown_by(const Fiber& self, unsigned lane) {
 
 template <class T>
 inline unsigned long long to_bits(T value) {
-  static_assert(sizeof(T) <= 8, "a lane hands over at most 8 bytes");
+  static_assert(sizeof(T) <= 8, "a lane exchanges at most 8 bytes");
   unsigned long long bits = 0;
   __builtin_memcpy(&bits, &value, sizeof(T));
   return bits;

@@ -24,7 +24,7 @@ static void* find(const char* name, const char* symbol, int version) {
   else if (get(name, &found, version, 0, NULL) != CUDA_SUCCESS)
     found = NULL;
   if (found == NULL) {
-    fprintf(stderr, "%s is not there\n", name);
+    fprintf(stderr, "%s is missing\n", name);
     exit(2);
   }
   return found;

@@ -53,7 +53,7 @@ TEST_F(AllocatorBacking, AMachineWithoutItIsTrackedOrRefusedByName) {
   const SimOptions poor = {.memory = 256_MiB, .host_frames = false, .name = "a poor machine"};
   start(backed("auto"), poor);
   fill_and_compare();
-  EXPECT_EQ(mode(), "off: no host memory can stand behind addresses of a poor machine");
+  EXPECT_EQ(mode(), "off: host memory cannot be mapped at device addresses of a poor machine");
   start(backed("host-backed"), poor);
   const auto refused = allocator_->allocate(DeviceId(), 2_MiB, kNoStream);
   EXPECT_EQ(refused.status().code(), Code::kNotSupported);
@@ -63,7 +63,7 @@ TEST_F(AllocatorBacking, AMachineWithoutItIsTrackedOrRefusedByName) {
 TEST_F(AllocatorBacking, AFileIsChosenByAutoAndRefusedByHostBacked) {
   start(backed("auto", 64_MiB));
   fill_and_compare();
-  EXPECT_EQ(mode(), "off: the spill file cannot stand behind an address");
+  EXPECT_EQ(mode(), "off: a spill file cannot be mapped at a device address");
   EXPECT_EQ(backed("host-backed", 64_MiB).validate().code(), Code::kInvalidArgument);
 }
 

@@ -124,7 +124,7 @@ TEST(Budgets, AFileIsNeverLargerThanItsDisk) {
   const auto budgets = file_budgets(options);
   ASSERT_TRUE(budgets.is_ok());
   EXPECT_LT(budgets.value()[0].bytes, 1_TiB * 1000);
-  EXPECT_NE(::testing::internal::GetCapturedStderr().find("more than is free in /tmp"),
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("exceeds the free space in /tmp"),
             std::string::npos);
 }
 

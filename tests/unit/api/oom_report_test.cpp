@@ -16,7 +16,7 @@ OomFigures full_heap() {
 
 TEST(OomReport, AFullHeapWithoutAFileTierIsToldToGiveADirectory) {
   EXPECT_EQ(oom_message(full_heap()),
-            "out of memory: 64.0 MiB asked for on device 1, and no tier has room\n"
+            "out of memory: 64.0 MiB was requested on device 1, and no tier has room\n"
             "  device  128.0 MiB = 120.0 used + 8.0 free\n"
             "  host    64.0 MiB = 64.0 used + 0.0 free\n"
             "  file    off\n"
@@ -29,9 +29,9 @@ TEST(OomReport, MemoryThatTheDriverHasGivenToOthersIsNamed) {
   figures.cause = OomFigures::Cause::kWorkingSet;
   figures.elsewhere = 32_MiB;
   const std::string message = oom_message(figures);
-  EXPECT_NE(message.find("\n  32.0 MiB of the budget are not to be had: the driver has given them to others\n"),
+  EXPECT_NE(message.find("\n  32.0 MiB of the budget is not available: the driver has allocated it elsewhere\n"),
             std::string::npos) << message;
-  EXPECT_NE(message.find("try: free what the program has taken from the driver itself"), std::string::npos) << message;
+  EXPECT_NE(message.find("try: free memory that the program took from the driver directly"), std::string::npos) << message;
   EXPECT_EQ(message.find("--device-memory"), std::string::npos) << "a larger budget would not help";
 }
 
@@ -90,14 +90,14 @@ TEST(OomReport, AWorkingSetBeyondTheDeviceSaysSo) {
   figures.asked = 200_MiB;
   figures.pinned = 10_MiB;
   EXPECT_EQ(oom_message(figures),
-            "out of memory: one launch on device 1 uses 200 MiB, more than device memory can hold "
-            "at once\n"
+            "out of memory: one launch on device 1 uses 200 MiB at once, more than device memory "
+            "can hold\n"
             "  device  128.0 MiB = 120.0 used + 8.0 free\n"
             "  host    64.0 MiB = 64.0 used + 0.0 free\n"
             "  file    off\n"
             "  held on the device: 10.0 MiB pinned, 0 B exposed\n"
-            "try: raise --device-memory (TESSERA_DEVICE_MEMORY), or let a launch use less at a "
-            "time");
+            "try: raise --device-memory (TESSERA_DEVICE_MEMORY), or make launches use less memory "
+            "at once");
 }
 
 TEST(OomReport, ADeviceThatIsMostlyHeldIsToldToLetGo) {
@@ -113,7 +113,7 @@ TEST(OomReport, WhatIsExposedIsNamedByTheCallThatExposedMostOfIt) {
   figures.exposed = 90_MiB;
   figures.exposed_by = "cuIpcGetMemHandle";
   const std::string message = oom_message(figures);
-  EXPECT_NE(message.find("try: keep blocks from being exposed, most by cuIpcGetMemHandle"), std::string::npos) << message;
+  EXPECT_NE(message.find("try: avoid exposing blocks, mostly by cuIpcGetMemHandle"), std::string::npos) << message;
   EXPECT_EQ(message.find("--host-memory"), std::string::npos) << message;
 }
 
@@ -148,7 +148,8 @@ TEST(OomReport, ABlockBeyondTheDeviceIsNoLaunch) {
   figures.cause = OomFigures::Cause::kBlock;
   figures.asked = 200_MiB;
   const std::string message = oom_message(figures);
-  EXPECT_TRUE(message.starts_with("out of memory: a block of 200 MiB asked for on device 1, more than device memory can hold\n"))
+  EXPECT_TRUE(message.starts_with("out of memory: a block of 200 MiB was requested on device 1, more than device "
+                                  "memory can hold\n"))
       << message;
   EXPECT_TRUE(message.ends_with("try: raise --device-memory (TESSERA_DEVICE_MEMORY)")) << message;
 }

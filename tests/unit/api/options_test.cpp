@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -132,18 +133,50 @@ TEST(Options, NoDeviceMemoryIsRefused) {
   EXPECT_EQ(options.validate().code(), Code::kInvalidArgument);
 }
 
-TEST(Options, TheManualListsEveryOptionWithItsVariableAndDefault) {
+std::string manual_text() {
   std::ifstream file(std::string(TESSERA_TEST_SOURCE_DIR) + "/docs/tuning.md");
   std::ostringstream manual;
   manual << file.rdbuf();
+  return manual.str();
+}
+
+TEST(Options, TheManualListsEveryOptionWithItsVariableAndDefault) {
+  const std::string manual = manual_text();
   for (const OptionEntry& entry : option_table()) {
     const std::string fallback = *entry.default_text == '\0' ? "none" : entry.default_text;
     const std::string heading = "### `" + std::string(entry.name) + "`";
     const std::string facts = "`" + environment_name(entry) + "` · " + kind_of(entry) +
                               (*entry.choices == '\0' ? "" : " " + std::string(entry.choices)) +
                               " · default " + fallback;
-    EXPECT_NE(manual.str().find(heading + "\n" + facts + "\n"), std::string::npos)
-        << heading << '\n' << facts;
+    EXPECT_NE(manual.find(heading + "\n" + facts + "\n"), std::string::npos) << heading << '\n' << facts;
+  }
+}
+
+// Without line breaks, links in parentheses and quotes.
+std::string plain(const std::string& text) {
+  static const std::regex link(R"(\s*\(\[[^\]]*\]\([^)]*\)\))"), quote("[`']"), space("\\s+");
+  return std::regex_replace(std::regex_replace(std::regex_replace(text, link, ""), quote, ""), space, " ");
+}
+
+std::vector<std::string> sentences(const std::string& text) {
+  std::vector<std::string> found;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(". ", at), text.size() - 1);
+    found.push_back(text.substr(at, end - at));
+    at = end + 2;
+  }
+  return found;
+}
+
+TEST(Options, TheManualContainsTheSentencesOfEveryOption) {
+  const std::string manual = manual_text();
+  for (const OptionEntry& entry : option_table()) {
+    const std::size_t begin = manual.find("### `" + std::string(entry.name) + "`");
+    ASSERT_NE(begin, std::string::npos) << entry.name;
+    const std::string section = plain(manual.substr(begin, manual.find("\n##", begin) - begin));
+    for (const std::string& sentence : sentences(plain(std::string(entry.help) + ' ' + entry.raising))) {
+      EXPECT_NE(section.find(sentence), std::string::npos) << entry.name << ": " << sentence;
+    }
   }
 }
 

@@ -125,9 +125,9 @@ TEST(PeerLoans, AreOfDevicesThatThereAreWhereOneCanBorrow) {
   };
   const Loan first{DeviceId(0), 16_MiB}, second{DeviceId(1), 16_MiB};
   EXPECT_EQ(between({second}, 2, ""), 1U);
-  EXPECT_EQ(between({first}, 1, "none to borrow"), 0U);
-  EXPECT_EQ(between({second}, 1, "no device 1"), 0U);
-  EXPECT_EQ(between({first, second}, 2, "none to borrow"), 0U);
+  EXPECT_EQ(between({first}, 1, "none can borrow"), 0U);
+  EXPECT_EQ(between({second}, 1, "no such device: 1"), 0U);
+  EXPECT_EQ(between({first, second}, 2, "none can borrow"), 0U);
   EXPECT_EQ(between({first, second}, 3, ""), 2U);
 }
 

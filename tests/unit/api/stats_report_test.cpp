@@ -157,7 +157,7 @@ TEST(StatsReport, LinesAboutExposuresAreBounded) {
   for (int i = 0; i < 100; ++i) stats.exposures.push_back({std::to_string(i), 1_MiB, ""});
   const std::vector<std::string> lines = exposure_lines(stats);
   ASSERT_EQ(lines.size(), 17u);
-  EXPECT_EQ(lines.back(), "84 more reasons are in the statistics");
+  EXPECT_EQ(lines.back(), "84 more reasons are listed in the statistics");
 }
 
 TEST(StatsReport, TheEndingOfTheNameChoosesTheForm) {

@@ -100,16 +100,16 @@ TEST_F(BlockCacheTest, ADoubleFreeIsRefusedWithASentence) {
 TEST_F(BlockCacheTest, AnInteriorAddressIsRefusedWithASentence) {
   for (const Bytes bytes : {4_KiB, 2_MiB}) {
     const Address address = allocate(bytes);
-    EXPECT_NE(why_not_free(address + 512_B).find("512 bytes inside"), std::string::npos);
+    EXPECT_NE(why_not_free(address + 512_B).find("512 bytes into"), std::string::npos);
     free(address);
   }
 }
 
 TEST_F(BlockCacheTest, AForeignAddressIsRefusedWithASentence) {
-  EXPECT_NE(why_not_free(Address(0)).find("not an address of Tessera"), std::string::npos);
-  EXPECT_NE(why_not_free(Address(0x1234)).find("not an address of Tessera"), std::string::npos);
+  EXPECT_NE(why_not_free(Address(0)).find("not an address from Tessera"), std::string::npos);
+  EXPECT_NE(why_not_free(Address(0x1234)).find("not an address from Tessera"), std::string::npos);
   const Address unused(pages().high().value() - kBasePage.value());
-  EXPECT_NE(why_not_free(unused).find("no block has"), std::string::npos);
+  EXPECT_NE(why_not_free(unused).find("no block begins"), std::string::npos);
 }
 
 TEST_F(BlockCacheTest, ZeroBytesAreInvalidAndHugeOnesOutOfMemory) {

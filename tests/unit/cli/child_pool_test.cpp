@@ -42,7 +42,7 @@ TEST(ChildPool, ACrashIsTheAnswerOfOnePieceOnly) {
       kNobody);
   EXPECT_EQ(answers[0].text, "well");
   EXPECT_THAT(answers[1].failure, HasSubstr("crashed"));
-  EXPECT_EQ(answers[2].failure, "it ended with code 9");
+  EXPECT_EQ(answers[2].failure, "it exited with code 9");
 }
 
 TEST(ChildPool, WorkThatNeverEndsIsEnded) {
@@ -53,7 +53,7 @@ TEST(ChildPool, WorkThatNeverEndsIsEnded) {
         return std::string();
       },
       kNobody);
-  EXPECT_EQ(answers[0].failure, "no end after 1 s");
+  EXPECT_EQ(answers[0].failure, "timed out after 1 s");
 }
 
 TEST(ChildPool, WorkWithoutMemorySaysSo) {

@@ -82,11 +82,11 @@ TEST_F(ControlClient, ErrorsOfTheProgramAreItsOwnWords) {
 
 TEST_F(ControlClient, WhatIsNoAnswerIsAnError) {
   answer_with("hello\n");
-  EXPECT_EQ(ask_program(kSelf, "wake *", 10).problem, "an answer that is none");
+  EXPECT_EQ(ask_program(kSelf, "wake *", 10).problem, "an invalid answer");
 }
 
 TEST_F(ControlClient, ASilentProgramIsWaitedForNoLongerThanAsked) {
-  EXPECT_EQ(ask_program(kSelf, "wake *", 1).problem, "no answer in time");
+  EXPECT_EQ(ask_program(kSelf, "wake *", 1).problem, "timed out waiting for an answer");
 }
 
 TEST_F(ControlClient, ASocketOfADeadProgramIsRemoved) {
@@ -104,7 +104,7 @@ TEST_F(ControlClient, AnotherProcessAtTheNameIsNotAsked) {
   tessera_control_name(&parent, name);
   close_listener();
   listen_at(folder_ + "/tessera/" + name);
-  EXPECT_NE(ask_program(::getppid(), "sleep *", 1).problem, "no answer in time");
+  EXPECT_NE(ask_program(::getppid(), "sleep *", 1).problem, "timed out waiting for an answer");
 }
 
 TEST(ControlFolders, TheUsersOwnRuntimeFolderComesFirstIfThereIsOne) {

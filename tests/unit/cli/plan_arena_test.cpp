@@ -25,11 +25,11 @@ TEST(PlanArena, ColumnsAreFoundByTheirNames) {
 }
 
 TEST(PlanArena, WhatIsWrongIsNamedWithItsLine) {
-  EXPECT_EQ(complaint(""), "line 1: nothing to read");
-  EXPECT_EQ(complaint("bytes,first\n"), "line 1: has to name the columns bytes,first,last");
-  EXPECT_EQ(complaint("bytes,first,last\n1,2,3\n1,-2,3\n"), "line 3: first is no whole number");
-  EXPECT_EQ(complaint("bytes,first,last\n1,2\n"), "line 2: last is no whole number");
-  EXPECT_EQ(complaint("bytes,first,last\n1e3,2,3\n"), "line 2: bytes is no whole number");
+  EXPECT_EQ(complaint(""), "line 1: the file is empty");
+  EXPECT_EQ(complaint("bytes,first\n"), "line 1: must name the columns bytes,first,last");
+  EXPECT_EQ(complaint("bytes,first,last\n1,2,3\n1,-2,3\n"), "line 3: first is not a whole number");
+  EXPECT_EQ(complaint("bytes,first,last\n1,2\n"), "line 2: last is not a whole number");
+  EXPECT_EQ(complaint("bytes,first,last\n1e3,2,3\n"), "line 2: bytes is not a whole number");
 }
 
 TEST(PlanArena, JsonHasExactlyTheKeysThatAreDocumented) {

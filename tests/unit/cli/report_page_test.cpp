@@ -78,7 +78,7 @@ TEST(RunHistory, FewerSlotsHaveTheSameSumsAndMeans) {
 TEST(RunHistory, OneThatDoesNotAddUpIsRefused) {
   Json json = sample_history();
   json["links"]["out"][2] = 1;
-  EXPECT_THAT(problem_of(json), HasSubstr("do not add up: bytes_out is 1048576, its parts are 1048577"));
+  EXPECT_THAT(problem_of(json), HasSubstr("do not add up: bytes_out is 1048576, but its parts sum to 1048577"));
   json = sample_history();
   json["stalls"]["copy_out"][0] = 1;
   EXPECT_THAT(problem_of(json), HasSubstr("do not add up: copy_out_ns"));
@@ -97,7 +97,7 @@ TEST(RunHistory, WhatIsNoneIsASentence) {
   EXPECT_THAT(problem_of(json), HasSubstr("links"));
   json = sample_history();
   json["residency"][0]["host"].push_back(1);
-  EXPECT_THAT(problem_of(json), HasSubstr("equally long"));
+  EXPECT_THAT(problem_of(json), HasSubstr("different lengths"));
 }
 
 TEST(RunHistory, StatisticsOfAnotherShapeAreRefused) {
@@ -135,7 +135,7 @@ TEST(ReportPage, NeedsNothingButItself) {
 
 TEST(ReportPage, SaysWhatWasWaitedForMost) {
   const std::string page = report_of(sample_history());
-  EXPECT_THAT(page, HasSubstr("waited 603 us in all, 17.2 % of the run; 100 % of that for <b>what makes room"));
+  EXPECT_THAT(page, HasSubstr("waited 603 us in total, 17.2 % of the run; 100 % of that for <b>evictions to host"));
   EXPECT_THAT(page, HasSubstr("<code>copy_out</code></td><td>2</td>"));
 }
 
@@ -162,7 +162,7 @@ TEST(ReportPage, AQuietRunSaysSoAndHasNoBadNumbers) {
   json["residency"] = Json::array();
   const std::string page = report_of(json);
   EXPECT_THAT(page, HasSubstr("No call of the program waited"));
-  EXPECT_THAT(page, HasSubstr("all of it fitted"));
+  EXPECT_THAT(page, HasSubstr("everything fit"));
   for (const char* const bad : {"inf", "nan"}) EXPECT_THAT(page, Not(HasSubstr(bad)));
 }
 
@@ -183,9 +183,9 @@ TEST(ReportCommand, WritesThePageOrSaysWhyNot) {
   std::ofstream(base + ".json") << sample_history().dump();
   EXPECT_EQ(write_report(base + ".json", base + ".html"), "");
   EXPECT_GT(std::filesystem::file_size(base + ".html"), 4000U);
-  EXPECT_THAT(write_report(base + ".json", base + ".json"), HasSubstr("a name of its own"));
-  EXPECT_THAT(write_report("/no/such/file", base + ".html"), HasSubstr("cannot be read"));
-  EXPECT_THAT(write_report(base + ".json", "/no/such/folder/page.html"), HasSubstr("cannot be written"));
+  EXPECT_THAT(write_report(base + ".json", base + ".json"), HasSubstr("a different name"));
+  EXPECT_THAT(write_report("/no/such/file", base + ".html"), HasSubstr("cannot read"));
+  EXPECT_THAT(write_report(base + ".json", "/no/such/folder/page.html"), HasSubstr("cannot write"));
 }
 
 }  // namespace

@@ -80,11 +80,11 @@ TEST(SplitInput, ManyOperationsArePutTogetherInTheirOrder) {
 
 TEST(SplitInput, WhatIsWrongIsNamed) {
   SplitInput input;
-  EXPECT_EQ(read("{\"t\":\"header\"}\n{\"t\":\"op\",\"ns\":5,\"r\":[1]}\n", input), "line 2: there is no block 1");
+  EXPECT_EQ(read("{\"t\":\"header\"}\n{\"t\":\"op\",\"ns\":5,\"r\":[1]}\n", input), "line 2: no such block: 1");
   EXPECT_NE(read("hello", input).find("neither"), std::string::npos);
-  EXPECT_EQ(read("{\"t\":\"header\"}\n", input), "there is no operation in it");
+  EXPECT_EQ(read("{\"t\":\"header\"}\n", input), "it has no operations");
   EXPECT_EQ(read("{\"t\":\"header\"}\n{\"t\":\"op\"}\n{\"t\":\"op\",\"ns\":0}\n", input),
-            "none of its operations says how long it takes (ns)");
+            "none of its operations has a duration (ns)");
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(TopView, TheTableHasALineForEachProgram) {
 }
 
 TEST(TopView, NobodyIsASentence) {
-  EXPECT_EQ(top_table({}), "no program of this user runs under `tessera run`\n");
+  EXPECT_EQ(top_table({}), "no program of this user is running under `tessera run`\n");
   EXPECT_EQ(top_json({}).dump(), "{\"processes\":[]}");
 }
 

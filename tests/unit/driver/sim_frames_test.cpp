@@ -80,7 +80,7 @@ TEST_F(SimFramesTest, DestroyingTwiceIsAnErrorThatNamesTheFrame) {
   ASSERT_TRUE(frames_.destroy(frame).is_ok());
   const Status status = frames_.destroy(frame);
   EXPECT_EQ(status.native_code(), native::kInvalidHandle);
-  EXPECT_EQ(status.message(), "destroy of frame 0x10, which is not there");
+  EXPECT_EQ(status.message(), "destroy of frame 0x10, which does not exist");
 }
 
 TEST_F(SimFramesTest, AMappedFrameOutlivesItsOwner) {

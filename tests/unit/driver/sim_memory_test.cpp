@@ -84,8 +84,8 @@ TEST_F(SimMemoryTest, OneFrameMayBeMappedTwice) {
 
 TEST_F(SimMemoryTest, PartOfAMappingCannotBeUnmapped) {
   map(0_B, 4_MiB);
-  expect_violation(memory_.unmap(at_, 2_MiB), "takes a part of the mapping");
-  expect_violation(memory_.unmap(at_ + 2_MiB, 2_MiB), "takes a part of the mapping");
+  expect_violation(memory_.unmap(at_, 2_MiB), "covers only part of the mapping");
+  expect_violation(memory_.unmap(at_ + 2_MiB, 2_MiB), "covers only part of the mapping");
   EXPECT_TRUE(memory_.unmap(at_, 4_MiB).is_ok());
 }
 
@@ -100,10 +100,10 @@ TEST_F(SimMemoryTest, AGapCannotBeUnmappedOrOpened) {
 TEST_F(SimMemoryTest, ARangeWithMappingsCannotBeReleased) {
   map(4_MiB);
   expect_violation(memory_.release(at_, 16_MiB), "while frame 0x10 is mapped");
-  expect_violation(memory_.release(at_, 2_MiB), "which reserve never gave");
+  expect_violation(memory_.release(at_, 2_MiB), "which was not reserved");
   ASSERT_TRUE(memory_.unmap(at_ + 4_MiB, 2_MiB).is_ok());
   EXPECT_TRUE(memory_.release(at_, 16_MiB).is_ok());
-  expect_violation(memory_.release(at_, 16_MiB), "which reserve never gave");
+  expect_violation(memory_.release(at_, 16_MiB), "which was not reserved");
 }
 
 TEST_F(SimMemoryTest, AccessIsPerDeviceAndPeersMayCopy) {

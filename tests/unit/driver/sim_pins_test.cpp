@@ -28,7 +28,7 @@ TEST(SimPins, AnOverlapNamesBothRanges) {
   ASSERT_TRUE(pins.add({0x1000, 0x1000}).is_ok());
   const Status status = pins.add({0x800, 0x801});
   EXPECT_EQ(status.native_code(), native::kHostMemoryAlreadyRegistered);
-  EXPECT_EQ(status.message(), "register_host [0x800, 0x1001): [0x1000, 0x2000) is registered");
+  EXPECT_EQ(status.message(), "register_host [0x800, 0x1001): [0x1000, 0x2000) is already registered");
   EXPECT_TRUE(pins.add({0x800, 0x800}).is_ok());
   EXPECT_EQ(pins.add({0x9000, 0}).native_code(), native::kInvalidValue);
 }

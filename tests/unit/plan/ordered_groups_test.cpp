@@ -47,7 +47,7 @@ TEST(OrderedGroups, ABackwardGroupWithoutForwardNodesHasTheMirroredPlace) {
 
 TEST(OrderedGroups, EdgesThatCannotBeAreNamed) {
   const PlacementGraph no_node{{node(0)}, {{0, 1}}};
-  EXPECT_EQ(order_groups(no_node).status().message(), "edge 0 has an end that is no node");
+  EXPECT_EQ(order_groups(no_node).status().message(), "edge 0 has an endpoint that is not a node");
   const PlacementGraph back{{node(0), node(0, true)}, {{1, 0}}};
   EXPECT_EQ(order_groups(back).status().code(), Code::kInvalidArgument);
 }

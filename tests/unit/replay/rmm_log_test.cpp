@@ -83,7 +83,7 @@ TEST(RmmLog, LinesOfOtherProgramsAreCountedAndLeftOut) {
   ASSERT_TRUE(trace.is_ok()) << trace.status().to_string();
   EXPECT_EQ(trace.value().ops.size(), 2u);
   ASSERT_EQ(trace.value().notes.size(), 1u);
-  EXPECT_EQ(trace.value().notes[0], "log.csv: 5 of 7 lines are no rows of RMM's log and were left out; the first is line 2");
+  EXPECT_EQ(trace.value().notes[0], "log.csv: 5 of 7 lines are not rows of an RMM log and were skipped; the first is line 2");
 }
 
 TEST(RmmLog, AnAddressThatIsAllocatedTwiceWasFreedBetween) {
@@ -104,8 +104,8 @@ TEST(RmmLog, MidnightTakesNoTime) {
 }
 
 TEST(RmmLog, ALogWithoutARowIsAnError) {
-  EXPECT_EQ(fault_in_log("\nhello\n"), "log.csv: a log of RMM without a row in its 3 lines");
-  EXPECT_EQ(fault_in_log(""), "log.csv: a log of RMM without a row in its 1 lines");
+  EXPECT_EQ(fault_in_log("\nhello\n"), "log.csv: an RMM log without any row in its 3 lines");
+  EXPECT_EQ(fault_in_log(""), "log.csv: an RMM log without any row in its 1 lines");
 }
 
 TEST(RmmLog, AnyBeginningGivesItsRows) {

@@ -44,7 +44,7 @@ TEST(TraceBuilder, RefusesWhatNoProgramDoes) {
   const Ids reads{2};
   EXPECT_EQ(builder.op({.name = "", .time = {}, .reads = reads, .writes = {}}).message(),
             "use of block 2, which is not allocated");
-  EXPECT_EQ(builder.remake(2, Nanoseconds(1)).message(), "remaking of block 2, which is not allocated");
+  EXPECT_EQ(builder.remake(2, Nanoseconds(1)).message(), "recomputation of block 2, which is not allocated");
   EXPECT_EQ(builder.take().events.size(), 1U) << "what was refused left nothing";
 }
 

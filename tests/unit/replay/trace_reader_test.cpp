@@ -41,13 +41,13 @@ TEST(TraceReader, ReadsEveryLineOfTheFormat) {
 TEST(TraceReader, ErrorsNameTheLine) {
   const std::string good = R"({"t":"alloc","id":1,"bytes":4})" "\n";
   EXPECT_EQ(fault(good + "{\n"), "t:2: not a JSON object");
-  EXPECT_EQ(fault("hello"), "t:1: neither a trace (docs/traces.md) nor a log of RMM");
+  EXPECT_EQ(fault("hello"), "t:1: neither a trace (docs/traces.md) nor an RMM log");
   EXPECT_EQ(fault(good + R"({"t":"op","r":[2]})"), "t:2: use of block 2, which is not allocated");
   EXPECT_EQ(fault(R"({"t":"alloc","id":1})"), "t:1: \"bytes\" is missing");
   EXPECT_EQ(fault(R"({"t":"alloc","id":1,"bytes":-4})"), "t:1: \"bytes\" is not a whole number");
-  EXPECT_EQ(fault(R"({"t":"header","version":2})"), "t:1: version 2 of the format is not known");
+  EXPECT_EQ(fault(R"({"t":"header","version":2})"), "t:1: unknown format version 2");
   EXPECT_EQ(fault(good + R"({"t":"regen","id":1})"), "t:2: \"regen_ns\" is missing");
-  EXPECT_NE(fault(R"({"t":"launch"})").find("none of header"), std::string::npos);
+  EXPECT_NE(fault(R"({"t":"launch"})").find("not one of header"), std::string::npos);
   EXPECT_EQ(read_trace("no/such/trace").status().code(), Code::kIo);
 }
 
@@ -75,7 +75,7 @@ TEST(TraceReader, TracesOfSeveralRanksInOneFileAreNamed) {
   const std::string one = R"({"t":"header","version":1}
 {"t":"alloc","id":1,"bytes":4}
 )";
-  EXPECT_EQ(fault(one + one), "t:3: another trace begins here, as of another rank; replay each by itself");
+  EXPECT_EQ(fault(one + one), "t:3: another trace begins here, for example of another rank; replay each separately");
 }
 
 }  // namespace

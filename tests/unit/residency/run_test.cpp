@@ -51,11 +51,11 @@ TEST_F(ARun, CountsItsBytesByState) {
 
 TEST_F(ARun, HasADeviceFrameExactlyWhileItIsMapped) {
   put(run_, PageState::kResident);
-  expect_broken("a device frame exactly while it is mapped");
+  expect_broken("the device frame does not match its state");
   page_.device = kDeviceFrame;
   expect_sound();
   put(run_, PageState::kEmpty);
-  expect_broken("a device frame exactly while it is mapped");
+  expect_broken("the device frame does not match its state");
 }
 
 TEST_F(ARun, HasFramesOfItsPageClass) {
@@ -76,7 +76,7 @@ TEST_F(ARun, HasBothEndsOfATransfer) {
     put(run_, state);
     page_.host = kHostFrame;
     page_.file.reset();
-    expect_broken("both its ends");
+    expect_broken("without a host or file frame");
     page_.file = kFileFrame;
     expect_sound();
   }
@@ -87,7 +87,7 @@ TEST_F(ARun, HasAFrameAtTheOtherEndOfACopy) {
     put(run_, state);
     page_.device = kDeviceFrame;
     page_.host.reset();
-    expect_broken("without its other end");
+    expect_broken("without a source or target");
     page_.host = kHostFrame;
     expect_sound();
   }
@@ -98,15 +98,15 @@ TEST_F(ARun, HasNoOtherCopyBesideAPeers) {
   page_.peer = kPeerFrame;
   expect_sound();
   page_.host = kHostFrame;
-  expect_broken("a peer's copy beside others");
+  expect_broken("a peer copy in addition to others");
   page_.host.reset();
   page_.fingerprint = Fingerprint{};
-  expect_broken("a fingerprint of a peer's copy");
+  expect_broken("a fingerprint of a peer copy");
 }
 
 TEST_F(ARun, KeepsNoCopiesOfBytesThatDoNotMatter) {
   page_.host = kHostFrame;
-  expect_broken("do not matter");
+  expect_broken("are not needed");
 }
 
 TEST_F(ARun, MayLeaveUnlessItIsHeldOrPinned) {

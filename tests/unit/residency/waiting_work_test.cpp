@@ -84,7 +84,7 @@ TEST_F(WaitingWork, WhereNothingCanLeaveItIsOutOfMemory) {
   AnyRun* const more = machine_.add();
   const Status refused = machine_.write(more, 1, other);
   EXPECT_EQ(refused.code(), Code::kOutOfMemory);
-  EXPECT_NE(refused.message().find("may wait for the program"), std::string_view::npos) << refused.to_string();
+  EXPECT_NE(refused.message().find("may be waiting for the program"), std::string_view::npos) << refused.to_string();
   kernel_.let_go();
   ASSERT_OK(machine_.settle());
   EXPECT_OK(machine_.write(more, 1, other));  // it continues as soon as the work has finished

@@ -68,7 +68,7 @@ TEST_F(FileIoChoiceTest, WithoutThreadsEitherTheCallsThatWaitServe) {
     const auto io = open_file_io(testing::TempDir(), 16_MiB);
     const std::string said = testing::internal::GetCapturedStderr();
     return io.is_ok() && std::strcmp(io.value()->name(), "calls") == 0 &&
-           said.find("nor can threads be had") != std::string::npos && said.find('\n') == said.size() - 1 &&
+           said.find("threads cannot be started either") != std::string::npos && said.find('\n') == said.size() - 1 &&
            moves_bytes(*io.value());
   }));
 }

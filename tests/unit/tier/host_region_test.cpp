@@ -230,7 +230,7 @@ TEST_F(HostRegionTest, WhatTheDriverWillNotPinIsUsedUnpinnedAndSaidOnce) {
     std::memset(found, 1, (4_MiB).value());
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "tessera: host memory cannot be pinned, copies will be slower: driver error 2: "
+            "tessera: host memory cannot be pinned, so copies will be slower: driver error 2: "
             "memlock\n");
   EXPECT_EQ(driver.calls(DriverCall::kUnregisterHost), 0u);
 }

@@ -293,8 +293,8 @@ TEST_F(HostTierTest, OutOfMemoryNamesTheBytes) {
   HostTier tier(machine_.driver(), 3_MiB, Bytes());
   const Frame frame = tier.take(PageClass::kBase).value();
   EXPECT_EQ(tier.take(PageClass::kBase).status().message(),
-            "host tier: 2097152 bytes asked, 2097152 of 3145728 are in frames that are out: the "
-            "budget is in use");
+            "host tier: 2097152 bytes requested, 2097152 of 3145728 are in use: the "
+            "budget is used up");
   tier.give_back(frame);
 }
 

@@ -76,7 +76,7 @@ TEST_F(SpillFileTest, AFileThatMayNotBeDirectIsSaidOnce) {
     testing::internal::CaptureStderr();
     const auto file = make_spill_file(directory_, 1_MiB);
     const std::string said = testing::internal::GetCapturedStderr();
-    return file.is_ok() && !file.value().direct() && said.find("no direct access") != std::string::npos &&
+    return file.is_ok() && !file.value().direct() && said.find("no direct I/O") != std::string::npos &&
            said.find('\n') == said.size() - 1;
   }));
 }
@@ -142,7 +142,7 @@ TEST_F(SpillFileTest, MainMemoryAsADirectoryIsWarnedOf) {
     testing::internal::CaptureStderr();
     const bool made = make_spill_file(directory, 1_MiB).is_ok();
     const std::string said = testing::internal::GetCapturedStderr();
-    return made && said.find("lies in main memory") != std::string::npos;
+    return made && said.find("is in main memory") != std::string::npos;
   });
   if (result == InMount::kCannotMount) GTEST_SKIP() << "no file system of our own on this machine";
   EXPECT_EQ(result, InMount::kPassed);

@@ -223,7 +223,7 @@ std::string said_of_a_disk(Nanoseconds tick) {
 TEST_F(UringIoTest, ADiskThatHoldsUpMoreThanItHelpsIsNamedOnce) {
   const std::string said = said_of_a_disk(Nanoseconds(10'000'000));
   EXPECT_TRUE(said.starts_with("tessera: spill directory " + testing::TempDir() + ": reads at ")) << said;
-  EXPECT_TRUE(said.ends_with(" in flight: a slow disk holds up what waits for it\n")) << said;
+  EXPECT_TRUE(said.ends_with(" in flight: evictions and fetches will wait for this slow disk\n")) << said;
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
