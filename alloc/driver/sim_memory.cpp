@@ -48,7 +48,7 @@ Result<Address> SimMemory::reserve(Bytes bytes, Bytes alignment, Address hint) {
     return violation(fmt::format("reserve: alignment {:#x} is not a power of two", align));
   }
   const std::uint64_t slack = bytes.value() + align;
-  if (slack < align) return violation("reserve: more bytes than there are addresses");
+  if (slack < align) return violation("reserve: more bytes than the address space");
   return note_reserved(
       addresses_->reserve(bytes.value(), options_.aligns ? align : unit, hint.value()), bytes);
 }

@@ -32,7 +32,7 @@ class Borrowed final : public Policy {
 };
 
 void note(const Status& status) {
-  if (!status.is_ok()) log_line(LogLevel::kDebug, "a rehearsal left: {}", status.to_string());
+  if (!status.is_ok()) log_line(LogLevel::kDebug, "cleanup after a simulation failed: {}", status.to_string());
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ Stage::Stage(const Iteration& iteration, const Machine& machine, const Strategy&
                .peer = speed(machine.peer_rate),
                .contents = SimContents::kNone,
                .watches_memory = has_peer(machine),  // to identify copies between peers; replays and tests check the same engine
-               .name = "rehearsal"},
+               .name = "simulation"},
               clock_),
       log_(clock_, 0),
       device_(driver_, DeviceId(), machine.device + machine.small),
@@ -298,7 +298,7 @@ Played play_on_stage(const Iteration& iteration, const Machine& machine, const S
     played.alone = stage.value()->alone();
     played.uses = static_cast<std::uint64_t>(stage.value()->passes()) * iteration.uses.size();
   }
-  log_line(LogLevel::kDebug, "rehearsed {}: {}", strategy.name,
+  log_line(LogLevel::kDebug, "simulated {}: {}", strategy.name,
            played.time.is_ok() ? fmt::format("{} ns", played.time.value().value())
                                : played.time.status().to_string());
   return played;

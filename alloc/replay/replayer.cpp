@@ -30,7 +30,7 @@ class Program {
       : trace_(trace), machine_(machine), drawn_(drawn) {}
   ~Program() {
     const auto note = [](const Status& status) {
-      if (!status.is_ok()) log_line(LogLevel::kDebug, "the program left: {}", status.to_string());
+      if (!status.is_ok()) log_line(LogLevel::kDebug, "cleanup after a replay failed: {}", status.to_string());
     };
     for (const StreamId stream : streams_) {
       note(machine_.driver().synchronize(stream));  // queued work may write to this object

@@ -35,7 +35,7 @@ def names(text):
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(prog="run.sh", description="Measures what only a GPU can tell.")
+    parser = argparse.ArgumentParser(prog="run.sh", description="Runs the measurements that need a GPU.")
     parser.add_argument("--only", type=names, default=list(SECTIONS), metavar="SECTION,...",
                         help="only these sections: " + ", ".join(SECTIONS))
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR",
