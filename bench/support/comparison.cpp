@@ -49,7 +49,7 @@ Times middle_pair(const std::vector<Times>& rounds) {
 }
 
 void print(const std::vector<Comparison>& comparisons) {
-  fmt::print("{:<28}{:>10}{:>12}  {:<22}{:>12}{:>8}{:>7}\n", "what", "MiB", "MB/s", "beside",
+  fmt::print("{:<28}{:>10}{:>12}  {:<22}{:>12}{:>8}{:>7}\n", "what", "MiB", "MB/s", "reference",
              "MB/s", "ratio", "goal");
   for (const Comparison& row : comparisons) {
     const std::string goal = row.goal > 0 ? fmt::format("{:.2f}", row.goal) : "-";

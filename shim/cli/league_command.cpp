@@ -199,7 +199,7 @@ void LeagueOptions::add_to(CLI::App& app) {
       ->check(CLI::Range(1, 400))
       ->type_name("LIST");
   app.add_option("--policies", policies, "names, or all (all)")->delimiter(',')->type_name("LIST");
-  app.add_option("--iterations", iterations, "passes over each trace; the last ones are measured (6)")
+  app.add_option("--iterations", iterations, "passes over each trace; the last two are measured (6)")
       ->check(CLI::Range(1, 100'000));
   app.add_option("--host-budget", host_budget, "pinned host memory, in percent of the liveness peak")
       ->check(CLI::Range(1, 10'000));
