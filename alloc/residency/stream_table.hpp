@@ -2,23 +2,22 @@
 //
 // A launch stamps its blocks with an epoch and a stream slot. To move a block, one asks here whether each stream that used
 // it has passed the block's last epoch. The answer comes from fences: events recorded on the stream, each labelled with the
-// newest epoch it covers. They are recorded when somebody asks, or frees a large block while memory is short.
+// newest epoch it covers. They are recorded on a query, and on the free of a large block while memory is short.
 //
-// The clock of epochs stands here because the two meet: a use gets an epoch of its own, a free the one that comes next,
-// which it shares with its neighbours; and a fence closes all epochs that it covers, so a stamp given later is greater
-// than the fence's label. Frees thus cost no tick.
+// The epoch clock is here as well: a use gets an epoch of its own, a free shares the next one with its neighbours, and a
+// fence closes all epochs that it covers, so a later stamp is greater than the fence's label. Frees thus cost no tick.
 //
 // A kernel may use a block unannounced, if an earlier kernel wrote the block's address into device memory (grouped
 // GEMMs and batched linear algebra do). Such a use follows within a few launches on the same stream. The table
 // therefore also reports whether a stream has queued a few launches since an epoch; until then a block should stay.
 //
 // Work on a stream that cannot be fenced here counts as work of kNoStream: a fence of that is a wait for the device.
-// A kernel may wait for the program, or for a kernel that the program launches later: a collective does. A fence behind it
-// passes no sooner, so no wait here is without a bound, and what the program has waited for itself counts as over,
+// A kernel may wait for the program, or for a kernel that the program launches later, as collectives do. A fence behind it
+// passes no sooner, so each wait here is bounded, and work that the program itself has waited for counts as over,
 // whatever is queued behind it (docs/decisions/0028-waiting-kernels.md).
 //
-// Up to 64 slots, so that a block can name its users in one word; more streams than that share slots, which only makes
-// answers later, never wrong. A thread that ended leaves its own default stream's place to others once its work is over.
+// Up to 64 slots, so that a block can name its users in one word. More streams share slots: answers are later then, never
+// wrong. The slot of an ended thread's default stream is reused once its work is over.
 //
 // Thread safety: every call may be made from any thread; note_use inside the gate, or for work that is queued already.
 #pragma once
