@@ -123,8 +123,8 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   std::unique_ptr<DeviceHeap> made;
   TESSERA_TRY_ASSIGN(made, DeviceHeap::create(*driver_, device,
                                               {*host_, *file_, backing, peer_for(device), to_lend(device)}, log_, options,
-                                              pump_ ? Rehearsal::Answer::kWhenReady
-                                                    : Rehearsal::Answer::kWaits,
+                                              pump_ ? PlanSimulator::Answer::kWhenReady
+                                                    : PlanSimulator::Answer::kWaits,
                                               [this](TagId tag) { return tags_.class_of(tag); }));
   const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();
   if (high_.load() == 0 || low < low_.load()) low_.store(low);

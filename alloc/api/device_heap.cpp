@@ -25,7 +25,7 @@ DeviceHeap::DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Byte
 Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId device,
                                                        const Below& below, EventLog& log,
                                                        const Options& options,
-                                                       Rehearsal::Answer answer,
+                                                       PlanSimulator::Answer answer,
                                                        ClassOfTag class_of_tag) {
   DeviceProperties properties;
   TESSERA_TRY_ASSIGN(properties, driver.properties(device));
@@ -46,17 +46,17 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
 
   std::unique_ptr<Policy> policy;
   TESSERA_TRY_ASSIGN(policy, make_policy(options.policy));
-  const bool alone = answer == Rehearsal::Answer::kWaits;  // the same answer at any time
+  const bool alone = answer == PlanSimulator::Answer::kWaits;  // the same answer at any time
   const double processors = available_processors();
-  const std::size_t players = alone ? 1 : Rehearsal::players_beside(processors);
+  const std::size_t players = alone ? 1 : PlanSimulator::workers_beside(processors);
   const double share = alone ? 1 : Pace::share_of(processors, players);
-  const auto rehearse = [answer, players, share](const Policy& own) {
-    return std::make_unique<Rehearsal>(own, answer, players, share);
+  const auto simulate = [answer, players, share](const Policy& own) {
+    return std::make_unique<PlanSimulator>(own, answer, players, share);
   };
   const TierStack tiers{heap->tier_, below.host, below.file, below.backing, below.peer};
   TESSERA_TRY_ASSIGN(heap->residency_,
                      Residency::create(driver, device, tiers, std::move(policy), log,
-                                       {options.low_watermark, options.high_watermark, rehearse,
+                                       {options.low_watermark, options.high_watermark, simulate,
                                         options.fingerprints == "on", std::move(class_of_tag), options.grace,
                                         Nanoseconds(std::uint64_t{options.patience} * 1'000'000),
                                         properties.queue_depth}));

@@ -11,7 +11,7 @@
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
 #include "page/page_manager.hpp"
-#include "rehearse/rehearsal.hpp"
+#include "simulate/plan_simulator.hpp"
 #include "residency/residency.hpp"
 #include "tier/tier_stack.hpp"
 
@@ -32,7 +32,7 @@ class DeviceHeap {
   static Result<std::unique_ptr<DeviceHeap>> create(Driver& driver, DeviceId device,
                                                     const Below& below, EventLog& log,
                                                     const Options& options,
-                                                    Rehearsal::Answer answer,
+                                                    PlanSimulator::Answer answer,
                                                     ClassOfTag class_of_tag);
 
   DeviceId device() const { return device_; }

@@ -49,7 +49,7 @@ enum class LockRank : int {
   kLenders = 63,
   kDriver = 70,
   kSimulator = 80,
-  kRehearsal = 85,
+  kSimulation = 85,
   kOutputs = 88,
   kObserve = 90,
 };

@@ -33,7 +33,7 @@ struct IterationRun {
   bool pinned = false;     // must stay on the device
   RunClass kind = RunClass::kUnknown;  // from its tag
   std::uint32_t lingers = 0;  // if reallocated in each iteration: steps from its last use to its free
-  std::vector<Places> pages{};  // locations at Iteration::stands_at; empty = unknown
+  std::vector<Places> pages{};  // locations at Iteration::last_step; empty = unknown
 };
 
 // An iteration on more streams is recorded with this many.
@@ -61,7 +61,7 @@ struct Iteration {
   std::vector<IterationRun> runs;
   SmallRuns small;
   // The state of the program when it was captured: the step launched last, if known ...
-  std::optional<std::uint32_t> stands_at;
+  std::optional<std::uint32_t> last_step;
   std::vector<IterationRun> others;  // ... and runs that no step uses but that occupy memory
 
   std::span<const RunUse> uses_of(std::uint32_t step) const {
@@ -86,7 +86,7 @@ std::vector<Gap> find_gaps(const Iteration& iteration);
 // A lower bound for the iteration: the largest sum of step durations on one stream.
 Nanoseconds computing_time(const Iteration& iteration);
 
-// The same iteration, starting at another step. REQUIRES: stands_at is not set.
+// The same iteration, starting at another step. REQUIRES: last_step is not set.
 Iteration begun_at(const Iteration& iteration, std::uint32_t first);
 
 // The same iteration with small runs as ordinary runs, numbered after the others and used in each step.

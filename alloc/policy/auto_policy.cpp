@@ -55,10 +55,10 @@ Decision AutoPolicy::decide(const Snapshot& snapshot) const {
   return rivals_.front()->decide(snapshot);
 }
 
-void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, const Hear& hear) const {
+void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, const EmitCandidate& emit) const {
   const Machine machine = needs_file(iteration, all) ? all : without_file(all);
   const auto offer = [&](std::string_view name, AbsencePlan plan, bool strict = false) {
-    return hear({name, std::move(plan), rivals_.front().get(), strict});
+    return emit({name, std::move(plan), rivals_.front().get(), strict});
   };
   const auto offer_timed = [&](std::string_view name, const AbsencePlan& placed) {
     const AbsencePlan plan = prompt_plan(iteration, machine, placed);
@@ -86,7 +86,7 @@ void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, cons
     AbsencePlan plan = rival->plan(iteration, machine);
     const bool chooses_well = std::ranges::count(kWellChosen, rival->name()) != 0;
     if (chooses_well && !offer_promptly("prompt gallery", plan)) return;
-    if (!hear({rival->name(), std::move(plan), rest_of(*rival)})) return;
+    if (!emit({rival->name(), std::move(plan), rest_of(*rival)})) return;
   }
 }
 

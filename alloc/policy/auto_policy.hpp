@@ -19,7 +19,7 @@ class AutoPolicy final : public Policy {
   AutoPolicy();
   std::string_view name() const override { return "auto"; }
   Decision decide(const Snapshot& snapshot) const override;
-  void strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const override;
+  void strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const override;
 
  private:
   const Policy* rest_of(const Policy& rival) const;

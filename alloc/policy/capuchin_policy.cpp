@@ -82,10 +82,10 @@ AbsencePlan CapuchinPolicy::plan(const Iteration& iteration, const Machine& mach
   return best;
 }
 
-void CapuchinPolicy::strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const {
-  if (!hear({name(), plan(iteration, machine), this}) || lead_ >= 0) return;
+void CapuchinPolicy::strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const {
+  if (!emit({name(), plan(iteration, machine), this}) || lead_ >= 0) return;
   for (int round = 0; round <= kRounds; ++round) {
-    if (!hear({name(), plan_with_lead(iteration, machine, 1 + kFeedback * round), this})) return;
+    if (!emit({name(), plan_with_lead(iteration, machine, 1 + kFeedback * round), this})) return;
   }
 }
 

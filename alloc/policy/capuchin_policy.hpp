@@ -27,7 +27,7 @@ class CapuchinPolicy final : public PlannedPolicy {
   explicit CapuchinPolicy(double lead = -1) : lead_(lead) {}
   std::string_view name() const override { return "capuchin"; }
   AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
-  void strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const override;
+  void strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const override;
   bool may_be_refined() const override { return false; }
   // The plan of one round of feedback: each fetch begins `lead` copy times before the use.
   static AbsencePlan plan_with_lead(const Iteration& iteration, const Machine& machine, double lead);

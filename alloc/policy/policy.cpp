@@ -64,8 +64,8 @@ std::unique_ptr<Policy> made_by(const PolicyEntry& entry, std::string_view name)
 
 AbsencePlan Policy::plan(const Iteration&, const Machine&) const { return {}; }
 
-void Policy::strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const {
-  hear({name(), plan(iteration, machine), this});
+void Policy::strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const {
+  emit({name(), plan(iteration, machine), this});
 }
 
 const std::vector<PolicyEntry>& policies() {

@@ -46,10 +46,10 @@ class Policy {
   // to decide().
   virtual AbsencePlan plan(const Iteration& iteration, const Machine& machine) const;
   // Returns false when no further candidates are wanted.
-  using Hear = std::function<bool(Strategy strategy)>;
+  using EmitCandidate = std::function<bool(Strategy strategy)>;
   // Calls `hear` with each candidate, at least one, the most likely best first. Each is generated just before
   // its call, because planning a long iteration may take seconds. The policy must outlive the candidates.
-  virtual void strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const;
+  virtual void strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const;
   // Whether, given several candidates, plans near the best one may be tried as well. Not for a published rule:
   // its result must be one of its own plans.
   virtual bool may_be_refined() const { return true; }

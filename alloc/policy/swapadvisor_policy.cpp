@@ -99,14 +99,14 @@ AbsencePlan SwapadvisorPolicy::plan(const Iteration& iteration, const Machine& m
   return std::move(bred(iteration, machine, walk, seed_).front().plan);
 }
 
-void SwapadvisorPolicy::strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const {
+void SwapadvisorPolicy::strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const {
   const ObjectWalk walk(iteration, machine);
-  if (is_too_tight(walk)) return Policy::strategies(iteration, machine, hear);
+  if (is_too_tight(walk)) return Policy::strategies(iteration, machine, emit);
   std::vector<Individual> live = bred(iteration, machine, walk, seed_);
-  if (!hear({name(), std::move(live.front().plan), this})) return;
-  if (!hear({name(), walk.plan(walk.even_counts()), this})) return;
+  if (!emit({name(), std::move(live.front().plan), this})) return;
+  if (!emit({name(), walk.plan(walk.even_counts()), this})) return;
   for (std::size_t i = 1; i < live.size(); ++i) {
-    if (!hear({name(), std::move(live[i].plan), this})) return;
+    if (!emit({name(), std::move(live[i].plan), this})) return;
   }
 }
 

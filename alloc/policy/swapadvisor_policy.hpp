@@ -30,7 +30,7 @@ class SwapadvisorPolicy final : public PlannedPolicy {
   std::string_view name() const override { return "swapadvisor"; }
   AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
   // The fittest, the initial plan, and the other survivors.
-  void strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const override;
+  void strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const override;
   bool may_be_refined() const override { return false; }
 
  private:

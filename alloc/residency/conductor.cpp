@@ -124,7 +124,7 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
   if (knows != nullptr) knows->predict(parts, read_);
   if (!leads()) return;
   leader_->tell_due(orders, now, takes_over);
-  if (leader_->lost_with()) put_last(*leader_);
+  if (leader_->measured_if_worse()) put_last(*leader_);
 }
 
 void Conductor::note_extent(std::span<const LaunchLog::Use> uses) {
@@ -253,7 +253,7 @@ void Conductor::ask_for_plan(const Machine& machine) {
   asked_ = true;
   machine_ = machine;
   machine_.device -= std::min(pinned_beside(), machine_.device);
-  Iteration question = as_it_stands();
+  Iteration question = residency_snapshot();
   if (class_of_tag_) {
     for (IterationRun& run : question.runs) run.kind = class_of_tag_(run.tag);
   }
@@ -263,14 +263,14 @@ void Conductor::ask_for_plan(const Machine& machine) {
 // Where nothing was active before, a strategy need not be faster. Otherwise what is active may be a loop in the new
 // iteration, or the new one may be two of the old plus an interruption: which is better shows as the program goes on.
 void Conductor::take_answer(Orders& orders) {
-  std::vector<Told> told = planner_->answer();
-  if (told.empty()) return;
+  std::vector<Candidate> candidates = planner_->answer();
+  if (candidates.empty()) return;
   const auto has_plan = [](const auto& course) { return course->has_plan(); };
   const bool is_only_one = std::ranges::none_of(courses_, has_plan);
-  const bool goes_first = told.front().time < took_ || is_only_one;
-  contends_ = goes_first ? Nanoseconds() : told.front().time;
+  const bool goes_first = candidates.front().time < took_ || is_only_one;
+  contends_ = goes_first ? Nanoseconds() : candidates.front().time;
   contends_from_ = 0;
-  newest_->take_up(std::move(told), machine_);
+  newest_->take_up(std::move(candidates), machine_);
   if (goes_first) put_newest_first(is_only_one ? Nanoseconds() : took_);
   choose_leader();
   if (leader_ == newest_) newest_->catch_up(orders);
@@ -286,7 +286,7 @@ bool Conductor::is_as_fast() const {
 // `took`: measured time of an iteration with the courses that it replaces; 0 = there are none.
 void Conductor::put_newest_first(Nanoseconds took) {
   contends_ = {};
-  newest_->compete_with(took);
+  newest_->set_baseline(took);
   const auto place = std::ranges::find(courses_, newest_, &std::unique_ptr<Course>::get);
   std::rotate(courses_.begin(), place, place + 1);
 }
@@ -295,10 +295,10 @@ void Conductor::put_newest_first(Nanoseconds took) {
 // then, so it is compared again later by its own measured time, without counting a tie.
 void Conductor::put_last(Course& course) {
   if (&course == newest_) {
-    contends_ = course.lost_with() + course.lost_with() / kTie;
+    contends_ = course.measured_if_worse() + course.measured_if_worse() / kTie;
     contends_from_ = read_ + kSettled * course.iteration().steps.size();
   }
-  course.compete_with({});
+  course.set_baseline({});
   const auto place = std::ranges::find(courses_, &course, &std::unique_ptr<Course>::get);
   std::rotate(place, place + 1, courses_.end());
 }
@@ -345,7 +345,7 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy, const Machin
     const auto bytes_of = [&iteration](const RunUse& use) { return iteration.runs[use.run].bytes; };
     signatures.push_back(signature_of(nullptr, iteration.uses_of(step), bytes_of));
   }
-  const std::size_t place = iteration.stands_at.value_or(iteration.steps.size() - 1);
+  const std::size_t place = iteration.last_step.value_or(iteration.steps.size() - 1);
   std::vector<Order> runs(iteration.runs.size());
   for (std::size_t i = 0; i < std::min(players.size(), runs.size()); ++i) {
     if (players[i] != nullptr) runs[i] = {.run = players[i], .used = players[i]->last_work()};

@@ -1,7 +1,7 @@
 // Reads the launches, learns the iteration, has the policy plan it, and reports which moves are due.
 //
 // Where a plan has several candidate strategies, they are measured in the program until the fastest is known
-// (learn/trial.hpp).
+// (learn/plan_bandit.hpp).
 //
 // Sits between the pure learner (learn/) and the engine that moves pages: it knows runs and epochs but moves nothing. A
 // strategy is followed as long as the launches keep to the iteration (course.hpp). At the first launch that does not,
@@ -93,7 +93,7 @@ class Conductor {
   // an iteration with known durations gets a new plan at once.
   void set_policy(const Policy& policy, Planner& planner);
   // Acts as if the iteration had been learned and `strategy` been the planner's answer for this machine. The program is
-  // behind Iteration::stands_at, or behind the last launch, the work of which is null. `players` are the runs that fill
+  // behind Iteration::last_step, or behind the last launch, the work of which is null. `players` are the runs that fill
   // the iteration's roles; null where not known yet.
   void lead(Iteration iteration, const Strategy& strategy, const Machine& machine,
             std::span<Run* const> players, Orders& orders);
@@ -130,8 +130,8 @@ class Conductor {
   bool is_around_all() const;
   void learn_course();
   void make_place();
-  Iteration as_it_stands() const;  // standing.cpp
-  Bytes pinned_beside() const;     // also standing.cpp
+  Iteration residency_snapshot() const;  // residency_snapshot.cpp
+  Bytes pinned_beside() const;     // also residency_snapshot.cpp
   std::vector<Order> players(const Iteration& iteration) const;
   bool learns_durations();
   void take_answer(Orders& orders);

@@ -71,23 +71,23 @@ void Course::forget(const Run& run) {
 
 // ---- strategy -----------------------------------------------------------------------------------
 
-void Course::take_up(std::vector<Told> told, const Machine& machine) {
-  told_ = std::move(told);
+void Course::take_up(std::vector<Candidate> candidates, const Machine& machine) {
+  candidates_ = std::move(candidates);
   machine_ = machine;
   std::vector<Nanoseconds> times;
-  for (const Told& each : told_) times.push_back(each.time);
-  trial_ = Trial(times);
+  for (const Candidate& each : candidates_) times.push_back(each.time);
+  bandit_ = PlanBandit(times);
   adopt();
 }
 
-void Course::compete_with(Nanoseconds rival) {
-  trial_.compete_with(rival);
+void Course::set_baseline(Nanoseconds rival) {
+  bandit_.set_baseline(rival);
   note_when_due();
 }
 
 void Course::drop_strategies() {
-  told_.clear();
-  trial_ = {};
+  candidates_.clear();
+  bandit_ = {};
   due_.clear();
   pass_began_.reset();
 }
@@ -109,7 +109,7 @@ void Course::tell_due(Orders& orders, Nanoseconds now, bool takes_over) {
   const std::size_t position = *place();
   if (position == 0) {
     const std::optional<Nanoseconds> began = pass_began_;
-    if (began && trial_.note(now - *began)) {
+    if (began && bandit_.note(now - *began)) {
       adopt();
       is_new = true;
     }
@@ -136,7 +136,7 @@ void Course::catch_up(Orders& orders) const {
 }
 
 void Course::step_down() {
-  trial_.interrupt();
+  bandit_.interrupt();
   pass_began_.reset();
 }
 
@@ -148,7 +148,7 @@ void Course::note_when_due() {
   for (std::size_t i = 2 * count; i-- > 0;) {  // twice: the last step is followed by the first
     until_due_[i % count] = until;
     const Due& due = due_[i % count];
-    const bool is_begin = i % count == 0 && !trial_.is_idle();
+    const bool is_begin = i % count == 0 && !bandit_.is_idle();
     if (is_begin || !due.leave.empty() || !due.come.empty()) {
       until = 1;
     } else if (until != 0) {

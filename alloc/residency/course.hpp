@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "learn/period_place.hpp"
-#include "learn/trial.hpp"
+#include "learn/plan_bandit.hpp"
 #include "residency/launch_log.hpp"
 #include "residency/planner.hpp"
 #include "residency/run.hpp"
@@ -77,12 +77,12 @@ class Course {
 
   bool has_plan() const { return !due_.empty(); }
   // The planner's answer, and the machine it is for.
-  void take_up(std::vector<Told> told, const Machine& machine);
+  void take_up(std::vector<Candidate> candidates, const Machine& machine);
   void drop_strategies();
   // `rival`: how long the program took before; 0 = there is nothing to compare with. REQUIRES: a plan.
-  void compete_with(Nanoseconds rival);
+  void set_baseline(Nanoseconds rival);
   // How long this plan takes, if that is longer than the rival; 0 = it is not, or not known yet.
-  Nanoseconds lost_with() const { return trial_.lost_with(); }
+  Nanoseconds measured_if_worse() const { return bandit_.measured_if_worse(); }
   // Appends the moves that are due with the last launch. `takes_over`: this plan was not active before. REQUIRES: a
   // plan and a position.
   void tell_due(Orders& orders, Nanoseconds now, bool takes_over);
@@ -111,7 +111,7 @@ class Course {
     std::vector<std::uint32_t> come;  // also indices
   };
 
-  const Strategy& current() const { return told_[trial_.current()].strategy; }
+  const Strategy& current() const { return candidates_[bandit_.current()].strategy; }
   void adopt();
   void note_when_due();
 
@@ -121,9 +121,9 @@ class Course {
   std::size_t kept_ = 0;                   // launches without a mismatch
   std::vector<Order> runs_;                // as last seen; null when gone
   std::vector<std::uint32_t> distances_;   // by use of the iteration: steps until the next use
-  std::vector<Told> told_;                 // the planner's answer
+  std::vector<Candidate> candidates_;                 // the planner's answer
   Machine machine_;                        // the machine that they were predicted for
-  Trial trial_;                            // picks among them
+  PlanBandit bandit_;                            // picks among them
   std::vector<Due> due_;                   // by step; empty = no plan
   std::vector<std::uint32_t> until_due_;   // by step
   std::optional<Nanoseconds> pass_began_;  // under the current strategy; none in the middle of a pass

@@ -2,7 +2,7 @@
 //
 // The engine asks once it knows an iteration with its durations, and polls for the answer whenever it reads launches.
 // Until then the policy decides without a plan. Several strategies that may be the best are measured in the program
-// itself (learn/trial.hpp).
+// itself (learn/plan_bandit.hpp).
 //
 // Thread safety: the engine's lock. An implementation may use threads of its own.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-struct Told {
+struct Candidate {
   Strategy strategy;
   Nanoseconds time;  // predicted time of an iteration under it; 0 = not known
 };
@@ -28,7 +28,7 @@ class Planner {
   virtual void ask(const Iteration& iteration, const Machine& machine) = 0;
   // The strategies once they are found, and again when a better one is: best first, at least one; else nothing. They
   // refer to objects that live as long as the planner's policy.
-  virtual std::vector<Told> answer() = 0;
+  virtual std::vector<Candidate> answer() = 0;
 };
 
 // Answers at once with the first strategy of the policy.
@@ -42,11 +42,11 @@ class FirstStrategy final : public Planner {
       return false;
     });
   }
-  std::vector<Told> answer() override { return std::exchange(answer_, {}); }
+  std::vector<Candidate> answer() override { return std::exchange(answer_, {}); }
 
  private:
   const Policy& policy_;
-  std::vector<Told> answer_;
+  std::vector<Candidate> answer_;
 };
 
 // Makes the planner of an engine with this policy, which outlives it.

@@ -10,7 +10,7 @@
 namespace tessera::programs {
 namespace {
 
-struct Heard {
+struct SeenPlans {
   std::vector<std::string> domains;
   std::map<std::string, int> names;              // range name -> count
   std::map<std::string, std::string> under_way;  // moves by id: names
@@ -25,8 +25,8 @@ std::string name_in(const std::string& line) {
   return line.substr(begin, line.rfind(' ') - begin);
 }
 
-Heard read(const std::string& path) {
-  Heard heard;
+SeenPlans read(const std::string& path) {
+  SeenPlans heard;
   std::istringstream lines(contents(path));
   for (std::string line, call, who; std::getline(lines, line);) {
     std::istringstream(line) >> call >> who;
@@ -56,7 +56,7 @@ TEST(Profiler, HearsOfStallsAndMovesThroughNvtx) {
                                      {"NVTX_TOOL_OUTPUT", told}});
   ASSERT_EQ(ran.exit_code, 0) << ran.message;
   EXPECT_EQ(ran.message, "");
-  const Heard heard = read(told);
+  const SeenPlans heard = read(told);
   EXPECT_EQ(heard.domains, std::vector<std::string>{"tessera"});
   EXPECT_EQ(heard.wrong, 0);
   for (const auto& [thread, depth] : heard.depth) EXPECT_EQ(depth, 0) << thread;

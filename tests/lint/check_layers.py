@@ -4,7 +4,7 @@ import re
 
 import source_tree
 
-ORDER = ["torture", "replay", "api", "rehearse", "block", "page", "residency", "tier", "driver", "observe", "base"]
+ORDER = ["torture", "replay", "api", "simulate", "block", "page", "residency", "tier", "driver", "observe", "base"]
 FRONTS = {
     "block": "block/block_cache.hpp",
     "page": "page/page_manager.hpp",
@@ -24,7 +24,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
 
 # These put a machine together: they see all headers of the rooms below, and torture no replay.
-ASSEMBLERS = {"torture": 1, "replay": 1, "api": 2, "rehearse": 3}
+ASSEMBLERS = {"torture": 1, "replay": 1, "api": 2, "simulate": 3}
 
 
 def layer_allows(layer, target, header):
@@ -88,13 +88,13 @@ BAD = [
     {"alloc/policy/a.cpp": '#include "driver/driver.hpp"\n', "alloc/driver/driver.hpp": ""},
     {"alloc/block/a.cpp": '#include "policy/policy.hpp"\n', "alloc/policy/policy.hpp": ""},
     {"shim/preload/a.cpp": '#include "base/status.hpp"\n', "alloc/base/status.hpp": ""},
-    {"alloc/rehearse/a.cpp": '#include "api/options.hpp"\n', "alloc/api/options.hpp": ""},
+    {"alloc/simulate/a.cpp": '#include "api/options.hpp"\n', "alloc/api/options.hpp": ""},
     {"alloc/stray/a.cpp": ""},
 ]
 GOOD = [
     {"alloc/page/a.cpp": '#include "tier/tier_stack.hpp"\n', "alloc/tier/tier_stack.hpp": ""},
     {"alloc/residency/a.cpp": '#include "plan/planner.hpp"\n', "alloc/plan/planner.hpp": ""},
-    {"alloc/rehearse/a.cpp": '#include "driver/sim_driver.hpp"\n', "alloc/driver/sim_driver.hpp": ""},
+    {"alloc/simulate/a.cpp": '#include "driver/sim_driver.hpp"\n', "alloc/driver/sim_driver.hpp": ""},
     {"shim/softcuda/a.cpp": '#include "driver/sim_driver.hpp"\n', "alloc/driver/sim_driver.hpp": ""},
 ]
 

@@ -23,7 +23,7 @@ class Outcome:
 
 
 @dataclasses.dataclass
-class Played:
+class Simulated:
     outcomes: dict = dataclasses.field(default_factory=dict)  # by the test's name
     rounds: int = 0  # in which all blocks slept and woke
     problem: str = ""  # why tests of the file may be missing
@@ -50,7 +50,7 @@ def _one_process(build, suite, way, command, variables, scratch):
 
 def play(build, suite, way, python, root, tests, scratch):
     """The outcomes of `tests`: files below `root`, or tests in them."""
-    played = Played()
+    played = Simulated()
     scratch.mkdir(parents=True, exist_ok=True)
     left_out = list(suite.leave_out) + (list(suite.leave_out_short) if way.asleep else [])
     log, skip = scratch / "outcomes.jsonl", scratch / "skip.json"

@@ -88,11 +88,11 @@ class TwoTold final : public Planner {
       told_.push_back({{"", std::move(plan), &policy_}, Nanoseconds(time)});
     }
   }
-  std::vector<Told> answer() override { return std::exchange(told_, {}); }
+  std::vector<Candidate> answer() override { return std::exchange(told_, {}); }
 
  private:
   const Policy& policy_;
-  std::vector<Told> told_;
+  std::vector<Candidate> told_;
 };
 
 TEST_F(ConductorTest, TriesTheNextStrategyWhenOneTakesLongerThanItWasTold) {

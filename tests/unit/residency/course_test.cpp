@@ -60,7 +60,7 @@ class Oracle final : public Planner {
     asked = iteration.steps.size();
     told_ = {{{"", policy_.plan(iteration, machine), &policy_}, {}}};
   }
-  std::vector<Told> answer() override {
+  std::vector<Candidate> answer() override {
     if (!ready || told_.empty()) return {};
     told_.front().time = time;
     return std::exchange(told_, {});
@@ -71,7 +71,7 @@ class Oracle final : public Planner {
 
  private:
   const Policy& policy_;
-  std::vector<Told> told_;
+  std::vector<Candidate> told_;
 };
 
 // Each third iteration has an additional launch, which makes a period of three iterations.
@@ -194,7 +194,7 @@ TEST_P(DisappointingByPartTest, ALongerPeriodThatIsSlowerThanTheProgramWasGoesBe
   const Nanoseconds period = time_of_a_period();
   learn_the_longer_late();
   iterate_and_wait(period / GetParam());
-  const bool is_slower = GetParam() < Trial::kWorse;
+  const bool is_slower = GetParam() < PlanBandit::kRegressionTolerance;
   EXPECT_EQ(sends_to(), std::set{is_slower ? Away::kHost : Away::kFile});
   iterate();
   launch(works_[2 * kLayers], make_run(), true);

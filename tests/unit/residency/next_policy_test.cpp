@@ -50,7 +50,7 @@ TEST_F(NextPolicyTest, IsAskedInsteadOfTheOneThatHasNotAnsweredYet) {
     void ask(const Iteration& iteration, const Machine&) override {
       steps = iteration.steps.size();
     }
-    std::vector<Told> answer() override { return {}; }
+    std::vector<Candidate> answer() override { return {}; }
     std::size_t steps = 0;
   } pondering;
   conductor_.set_policy(policy_, pondering);

@@ -18,14 +18,14 @@ class ByLength final : public Planner {
     const Policy& rest = is_longer ? longer_ : shorter_;
     answer_ = {{{"", rest.plan(iteration, machine), &rest}, is_longer ? told_ : Nanoseconds(1)}};
   }
-  std::vector<Told> answer() override { return std::exchange(answer_, {}); }
+  std::vector<Candidate> answer() override { return std::exchange(answer_, {}); }
 
  private:
   const std::size_t steps_;
   const Policy& shorter_;
   const Policy& longer_;
   const Nanoseconds told_;  // predicted time of the longer one
-  std::vector<Told> answer_;
+  std::vector<Candidate> answer_;
 };
 
 // A loop, repeated twice and followed by a launch of another kind, again and again.

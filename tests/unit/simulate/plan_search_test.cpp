@@ -1,4 +1,4 @@
-#include "rehearse/search.hpp"
+#include "simulate/plan_search.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "iterations.hpp"
 #include "learn/farthest_absences.hpp"
 #include "policy/lru_policy.hpp"
-#include "rehearse/stage.hpp"
+#include "simulate/simulated_engine.hpp"
 
 namespace tessera {
 namespace {
@@ -18,31 +18,31 @@ constexpr Machine kRoomy{.device = 8_GiB, .host = 4_GiB, .out_rate = 10e9, .in_r
 
 class SearchTest : public ::testing::Test {
  protected:
-  Told played(const Machine& machine, AbsencePlan plan) const {
+  Candidate played(const Machine& machine, AbsencePlan plan) const {
     return played(machine, Strategy{"first", std::move(plan), &lru_});
   }
-  Told played(const Machine& machine, Strategy strategy) const {
+  Candidate played(const Machine& machine, Strategy strategy) const {
     const std::atomic<Nanoseconds> never{Nanoseconds(~std::uint64_t{0})};
-    const auto time = play_on_stage(iteration_, machine, strategy, lru_, never, stop_).time;
+    const auto time = simulate_plan(iteration_, machine, strategy, lru_, never, stop_).time;
     EXPECT_TRUE(time.is_ok()) << time.status().to_string();
     return {std::move(strategy), time.value()};
   }
-  std::unique_ptr<Search> search(const Machine& machine, std::vector<Told> from) {
-    return std::make_unique<Search>(iteration_, machine, lru_, stop_,
-                                    [this](std::vector<Told> best) { told_.push_back(std::move(best)); },
+  std::unique_ptr<PlanSearch> search(const Machine& machine, std::vector<Candidate> from) {
+    return std::make_unique<PlanSearch>(iteration_, machine, lru_, stop_,
+                                    [this](std::vector<Candidate> best) { reported_.push_back(std::move(best)); },
                                     std::move(from));
   }
 
   const Iteration iteration_ = test::training({.layers = 4});
   const LruPolicy lru_{};
   std::atomic<bool> stop_{false};
-  std::vector<std::vector<Told>> told_;
+  std::vector<std::vector<Candidate>> reported_;
 };
 
 // A single search covers all checks: it takes seconds under a sanitizer. A round that has found nothing yet when the
 // previous one is over must not lose what that one had found.
 TEST_F(SearchTest, FindsWhatIsFasterTellsOfItAndEnds) {
-  const Told first = played(kTight, farthest_absences(iteration_, kTight.device));
+  const Candidate first = played(kTight, farthest_absences(iteration_, kTight.device));
   const auto search = this->search(kTight, {first});
   std::uint64_t plays = 0;
   for (Nanoseconds before = first.time; search->goes_on(); ++plays) {
@@ -51,9 +51,9 @@ TEST_F(SearchTest, FindsWhatIsFasterTellsOfItAndEnds) {
     EXPECT_LE(now, before) << plays;
     before = now;
   }
-  EXPECT_GT(plays, Search::kRounds * Search::kMostFruitless);
+  EXPECT_GT(plays, PlanSearch::kRounds * PlanSearch::kMostFruitless);
 
-  const std::vector<Told> best = search->best();
+  const std::vector<Candidate> best = search->best();
   ASSERT_GE(best.size(), 2u);
   EXPECT_LT(best.front().time * 100, first.time * 95);
   EXPECT_EQ(best.back().time, first.time) << "what it began with is the last resort";
@@ -62,11 +62,11 @@ TEST_F(SearchTest, FindsWhatIsFasterTellsOfItAndEnds) {
   }
   EXPECT_EQ(played(kTight, best.front().strategy).time, best.front().time) << "what it tells is true";
 
-  ASSERT_FALSE(told_.empty()) << "what is much faster is told on the way";
+  ASSERT_FALSE(reported_.empty()) << "what is much faster is candidates on the way";
   Nanoseconds last = first.time;
-  for (const std::vector<Told>& told : told_) {
-    EXPECT_LT(told.front().time + told.front().time / Search::kWorthTelling, last);
-    last = told.front().time;
+  for (const std::vector<Candidate>& candidates : reported_) {
+    EXPECT_LT(candidates.front().time + candidates.front().time / PlanSearch::kWorthReporting, last);
+    last = candidates.front().time;
   }
   EXPECT_LE(best.front().time, last);
 }
@@ -81,19 +81,19 @@ TEST_F(SearchTest, EndsWhenItIsStopped) {
   stop_.store(true);
   EXPECT_FALSE(search->goes_on());
   search->play();
-  EXPECT_EQ(search->best().size(), 1u) << "what was stopped is not told";
+  EXPECT_EQ(search->best().size(), 1u) << "what was stopped is not candidates";
 }
 
 TEST_F(SearchTest, ManyMayPlayAtOnce) {
-  const Told first = played(kTight, farthest_absences(iteration_, kTight.device));
+  const Candidate first = played(kTight, farthest_absences(iteration_, kTight.device));
   const auto search = this->search(kTight, {first});
-  std::vector<std::thread> players;
+  std::vector<std::thread> workers;
   for (int i = 0; i < 4; ++i) {
-    players.emplace_back([&search] {
+    workers.emplace_back([&search] {
       while (search->goes_on()) search->play();
     });
   }
-  for (std::thread& player : players) player.join();
+  for (std::thread& worker : workers) worker.join();
   EXPECT_LT(search->best().front().time, first.time);
 }
 

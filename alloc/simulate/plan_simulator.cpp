@@ -1,4 +1,4 @@
-#include "rehearse/rehearsal.hpp"
+#include "simulate/plan_simulator.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -6,21 +6,21 @@
 
 #include "base/log.hpp"
 #include "base/thread.hpp"
-#include "rehearse/contest.hpp"
-#include "rehearse/heard.hpp"
-#include "rehearse/players.hpp"
-#include "rehearse/search.hpp"
+#include "simulate/candidate_race.hpp"
+#include "simulate/seen_plans.hpp"
+#include "simulate/worker_pool.hpp"
+#include "simulate/plan_search.hpp"
 
 namespace tessera {
 
-std::size_t Rehearsal::players_beside(double processors) {
-  return static_cast<std::size_t>(std::clamp(processors / kShare, 1.0, kMostPlayers));
+std::size_t PlanSimulator::workers_beside(double processors) {
+  return static_cast<std::size_t>(std::clamp(processors / kShare, 1.0, kMostWorkers));
 }
 
-Rehearsal::Rehearsal(const Policy& policy, Answer answer, std::size_t players, double share)
-    : policy_(policy), when_(answer), players_(players), pace_(share, stop_) {}
+PlanSimulator::PlanSimulator(const Policy& policy, Answer answer, std::size_t workers, double share)
+    : policy_(policy), when_(answer), workers_(workers), pace_(share, stop_) {}
 
-Rehearsal::~Rehearsal() {
+PlanSimulator::~PlanSimulator() {
   {
     MutexLock lock(mutex_);
     ending_ = true;
@@ -30,7 +30,7 @@ Rehearsal::~Rehearsal() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Rehearsal::ask(const Iteration& iteration, const Machine& machine) {
+void PlanSimulator::ask(const Iteration& iteration, const Machine& machine) {
   {
     MutexLock lock(mutex_);
     stop_.store(true);
@@ -46,13 +46,13 @@ void Rehearsal::ask(const Iteration& iteration, const Machine& machine) {
   question_.reset();
 }
 
-std::vector<Told> Rehearsal::answer() {
+std::vector<Candidate> PlanSimulator::answer() {
   MutexLock lock(mutex_);
   while (when_ == Answer::kWaits && (question_ || thinking_)) changed_.wait(mutex_);
   return std::exchange(found_, {});
 }
 
-void Rehearsal::run() {
+void PlanSimulator::run() {
   while (const std::optional<Question> question = await_question()) {
     publish(best_of(*question));
     MutexLock lock(mutex_);
@@ -61,7 +61,7 @@ void Rehearsal::run() {
   }
 }
 
-std::optional<Rehearsal::Question> Rehearsal::await_question() {
+std::optional<PlanSimulator::Question> PlanSimulator::await_question() {
   MutexLock lock(mutex_);
   while (!question_ && !ending_) changed_.wait(mutex_);
   if (ending_) return std::nullopt;
@@ -71,39 +71,39 @@ std::optional<Rehearsal::Question> Rehearsal::await_question() {
 }
 
 // Drops the result if a newer request is waiting.
-void Rehearsal::publish(std::vector<Told> told) {
+void PlanSimulator::publish(std::vector<Candidate> candidates) {
   MutexLock lock(mutex_);
-  if (!question_) found_ = std::move(told);
+  if (!question_) found_ = std::move(candidates);
 }
 
-std::vector<Told> Rehearsal::best_of(const Question& question) {
+std::vector<Candidate> PlanSimulator::best_of(const Question& question) {
   const bool can_play = question.machine.in_rate > 0 && question.machine.out_rate > 0;
-  std::vector<Told> told = hear(question, can_play ? players_ : 0);
-  if (!told.front().time || stop_.load() || !policy_.may_be_refined()) return told;
-  publish(told);
-  return search(question, std::move(told));
+  std::vector<Candidate> candidates = race(question, can_play ? workers_ : 0);
+  if (!candidates.front().time || stop_.load() || !policy_.may_be_refined()) return candidates;
+  publish(candidates);
+  return search(question, std::move(candidates));
 }
 
 // Without workers the first candidate is the answer, without a predicted time.
-std::vector<Told> Rehearsal::hear(const Question& question, std::size_t players) {
+std::vector<Candidate> PlanSimulator::race(const Question& question, std::size_t workers) {
   const Iteration& iteration = question.iteration;
-  Contest contest(iteration, question.machine, policy_, stop_, [this](const Told& best) { publish({best}); });
+  CandidateRace contest(iteration, question.machine, policy_, stop_, [this](const Candidate& best) { publish({best}); });
   std::optional<Strategy> first;
   {
-    Heard heard;
+    SeenPlans seen;
     std::size_t places = 0;
-    Players at_play(players);
+    WorkerPool pool(workers);
     const auto play = [&](std::size_t place, Strategy strategy) {
-      at_play.hand([this, &contest, place, strategy = std::move(strategy)]() mutable {
+      pool.hand([this, &contest, place, strategy = std::move(strategy)]() mutable {
         const Pace::Turn turn(pace_);
         contest.play(place, std::move(strategy));
       });
     };
     const auto take = [&](Strategy strategy) {
-      const bool another = heard.add(strategy);
+      const bool another = seen.add(strategy);
       if (!first) {
         first = std::move(strategy);
-        return players > 0 && !stop_.load();
+        return workers > 0 && !stop_.load();
       }
       // A single candidate is not simulated: there is nothing to compare it with. The second is simulated
       // before the first, because the program is usually running the first already and only another candidate
@@ -121,18 +121,18 @@ std::vector<Told> Rehearsal::hear(const Question& question, std::size_t players)
       return goes_on;
     });
   }
-  std::vector<Told> told = contest.best();
-  if (told.empty()) return {{std::move(*first), {}}};
-  return told;
+  std::vector<Candidate> candidates = contest.best();
+  if (candidates.empty()) return {{std::move(*first), {}}};
+  return candidates;
 }
 
-std::vector<Told> Rehearsal::search(const Question& question, std::vector<Told> told) {
-  Search search(question.iteration, question.machine, policy_, stop_,
-                [this](std::vector<Told> best) { publish(std::move(best)); }, std::move(told));
+std::vector<Candidate> PlanSimulator::search(const Question& question, std::vector<Candidate> candidates) {
+  PlanSearch search(question.iteration, question.machine, policy_, stop_,
+                [this](std::vector<Candidate> best) { publish(std::move(best)); }, std::move(candidates));
   {
-    Players players(players_);
+    WorkerPool workers(workers_);
     while (search.goes_on()) {
-      players.hand([this, &search] {
+      workers.hand([this, &search] {
         const Pace::Turn turn(pace_);
         search.play();
       });

@@ -17,21 +17,21 @@
 
 namespace tessera {
 
-class Players {
+class WorkerPool {
  public:
   // REQUIRES: count > 0.
-  explicit Players(std::size_t count);
+  explicit WorkerPool(std::size_t count);
   // Waits until all tasks are done.
-  ~Players();
-  Players(const Players&) = delete;
-  Players& operator=(const Players&) = delete;
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
 
   void hand(std::function<void()> part);
 
  private:
   void run();
 
-  Mutex mutex_{LockRank::kRehearsal};
+  Mutex mutex_{LockRank::kSimulation};
   Condition changed_;
   std::optional<std::function<void()>> next_ GUARDED_BY(mutex_);  // not picked up yet
   bool ending_ GUARDED_BY(mutex_) = false;

@@ -1,4 +1,4 @@
-#include "rehearse/players.hpp"
+#include "simulate/worker_pool.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,22 +12,22 @@
 namespace tessera {
 namespace {
 
-TEST(Players, OnePlaysWhereItIsCalled) {
+TEST(WorkerPool, OnePlaysWhereItIsCalled) {
   std::vector<int> played;
-  Players players(1);
+  WorkerPool workers(1);
   for (int part = 0; part < 3; ++part) {
-    players.hand([&played, part] { played.push_back(part); });
+    workers.hand([&played, part] { played.push_back(part); });
     EXPECT_EQ(played.back(), part);
   }
 }
 
 // Each of two waits for the other.
-TEST(Players, SeveralPlayBesideEachOther) {
+TEST(WorkerPool, SeveralPlayBesideEachOther) {
   std::atomic<int> there{0};
   {
-    Players players(2);
+    WorkerPool workers(2);
     for (int part = 0; part < 2; ++part) {
-      players.hand([&there] {
+      workers.hand([&there] {
         there.fetch_add(1);
         while (there.load() < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       });
@@ -36,34 +36,34 @@ TEST(Players, SeveralPlayBesideEachOther) {
   EXPECT_EQ(there.load(), 2);
 }
 
-TEST(Players, AllIsPlayedBeforeTheyGo) {
+TEST(WorkerPool, AllIsPlayedBeforeTheyGo) {
   std::atomic<int> played{0};
   {
-    Players players(4);
-    for (int part = 0; part < 100; ++part) players.hand([&played] { played.fetch_add(1); });
+    WorkerPool workers(4);
+    for (int part = 0; part < 100; ++part) workers.hand([&played] { played.fetch_add(1); });
   }
   EXPECT_EQ(played.load(), 100);
 }
 
 // Two are running and one is queued: the fourth is accepted when a worker is free.
-TEST(Players, NothingIsMadeLongBeforeItIsPlayed) {
+TEST(WorkerPool, NothingIsMadeLongBeforeItIsPlayed) {
   std::atomic<bool> released{false};
-  Players players(2);
+  WorkerPool workers(2);
   const auto wait = [&released] {
     while (!released.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
-  for (int part = 0; part < 3; ++part) players.hand(wait);
+  for (int part = 0; part < 3; ++part) workers.hand(wait);
   std::thread releasing([&released] { released.store(true); });
-  players.hand(wait);
+  workers.hand(wait);
   EXPECT_TRUE(released.load());
   releasing.join();
 }
 
-TEST(Players, WithoutThreadsTheCallerPlays) {
+TEST(WorkerPool, WithoutThreadsTheCallerPlays) {
   const NoThreads none;
   int played = 0;
-  Players players(4);
-  players.hand([&played] { ++played; });
+  WorkerPool workers(4);
+  workers.hand([&played] { ++played; });
   EXPECT_EQ(played, 1);
 }
 

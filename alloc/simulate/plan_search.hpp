@@ -22,12 +22,12 @@
 
 #include "base/mutex.hpp"
 #include "learn/plan_neighbours.hpp"
-#include "rehearse/contest.hpp"
-#include "rehearse/heard.hpp"
+#include "simulate/candidate_race.hpp"
+#include "simulate/seen_plans.hpp"
 
 namespace tessera {
 
-class Search {
+class PlanSearch {
  public:
   // Limit on the uses simulated in all passes of all candidates.
   static constexpr std::uint64_t kMostUses = std::uint64_t{1} << 21;
@@ -38,48 +38,48 @@ class Search {
   // A time within this fraction of the computing time alone cannot be improved noticeably.
   static constexpr std::uint64_t kNearEnough = 256;
   // An intermediate result is reported when its best is faster than the last reported one by this fraction.
-  static constexpr std::uint64_t kWorthTelling = 64;
+  static constexpr std::uint64_t kWorthReporting = 64;
 
   // Called with the best few, by one thread at a time.
-  using Tell = std::function<void(std::vector<Told> best)>;
+  using Report = std::function<void(std::vector<Candidate> best)>;
 
   // REQUIRES: `from` is sorted, best first, and not empty; all other arguments, and the policies of its
   // strategies, outlive the search; the machine's rates are not zero.
-  Search(const Iteration& iteration, const Machine& machine, const Policy& policy,
-         const std::atomic<bool>& stop, Tell tell, std::vector<Told> from);
+  PlanSearch(const Iteration& iteration, const Machine& machine, const Policy& policy,
+         const std::atomic<bool>& stop, Report tell, std::vector<Candidate> from);
 
   bool goes_on() const EXCLUDES_LOCK(mutex_);
   // Simulates one more candidate.
   void play() EXCLUDES_LOCK(mutex_);
-  // The best candidates by predicted time, at most Contest::kMostTold. The last one is the best initial
+  // The best candidates by predicted time, at most CandidateRace::kMostAnswers. The last one is the best initial
   // candidate: found plans are tuned to the simulation, and the program may show that they take longer there.
-  std::vector<Told> best() const EXCLUDES_LOCK(mutex_);
+  std::vector<Candidate> best() const EXCLUDES_LOCK(mutex_);
 
  private:
   std::optional<Strategy> draw() EXCLUDES_LOCK(mutex_);
   bool is_last_round() const REQUIRES_LOCK(mutex_) { return found_.size() + 1 >= kRounds; }
   void begin_anew() REQUIRES_LOCK(mutex_);
-  void keep(Told told) EXCLUDES_LOCK(mutex_);
-  std::vector<Told> best_few() const REQUIRES_LOCK(mutex_);
-  const Told& fastest() const REQUIRES_LOCK(mutex_);  // of the current round
+  void keep(Candidate candidate) EXCLUDES_LOCK(mutex_);
+  std::vector<Candidate> best_few() const REQUIRES_LOCK(mutex_);
+  const Candidate& fastest() const REQUIRES_LOCK(mutex_);  // of the current round
   Nanoseconds slowest_kept() const REQUIRES_LOCK(mutex_);
 
   const Iteration& iteration_;
   const Machine& machine_;
   const Policy& policy_;
   const std::atomic<bool>& stop_;
-  const Tell tell_;
-  const std::vector<Told> from_;
+  const Report report_;
+  const std::vector<Candidate> from_;
   const Nanoseconds near_enough_;
   std::atomic<std::uint64_t> uses_{0};
   std::atomic<Nanoseconds> enough_{};  // slower candidates are not kept
-  mutable Mutex mutex_{LockRank::kRehearsal};
+  mutable Mutex mutex_{LockRank::kSimulation};
   PlanNeighbours neighbours_ GUARDED_BY(mutex_);
-  Heard heard_ GUARDED_BY(mutex_);
-  std::vector<Told> kept_ GUARDED_BY(mutex_);
-  std::vector<Told> found_ GUARDED_BY(mutex_);  // the best of each completed round
+  SeenPlans seen_ GUARDED_BY(mutex_);
+  std::vector<Candidate> kept_ GUARDED_BY(mutex_);
+  std::vector<Candidate> found_ GUARDED_BY(mutex_);  // the best of each completed round
   std::uint64_t fruitless_ GUARDED_BY(mutex_) = 0;
-  Nanoseconds told_ GUARDED_BY(mutex_);  // time of the best when last reported
+  Nanoseconds reported_ GUARDED_BY(mutex_);  // time of the best when last reported
 };
 
 }  // namespace tessera

@@ -24,9 +24,9 @@
 
 namespace tessera {
 
-class Stage {
+class SimulatedEngine {
  public:
-  // The first pass is the rest of the program's current iteration (Iteration::stands_at), starting with all
+  // The first pass is the rest of the program's current iteration (Iteration::last_step), starting with all
   // live runs where they are now. If that is unknown, the policy runs without a strategy in the first pass, and
   // its final state is the strategy's initial state. Later passes settle: while the device still has room, the
   // first of them can be up to a tenth faster or slower than all that follow. Two passes in a row that differ
@@ -40,11 +40,11 @@ class Stage {
 
   // REQUIRES: all arguments but the machine, and the strategy's policy, outlive it; the machine's rates are not
   // zero. Errors: as Residency::create.
-  static Result<std::unique_ptr<Stage>> create(const Iteration& iteration, const Machine& machine,
+  static Result<std::unique_ptr<SimulatedEngine>> create(const Iteration& iteration, const Machine& machine,
                                                const Strategy& strategy, const Policy& policy);
-  ~Stage();
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
+  ~SimulatedEngine();
+  SimulatedEngine(const SimulatedEngine&) = delete;
+  SimulatedEngine& operator=(const SimulatedEngine&) = delete;
 
   // The time of one settled iteration. Stops early with kBusy when the passes show that it takes longer than
   // `enough`, which may shrink meanwhile, or when `stop` is set. Errors: kOutOfMemory if a step does not fit,
@@ -56,10 +56,10 @@ class Stage {
   Nanoseconds alone() const { return alone_; }
 
  private:
-  Stage(const Iteration& iteration, const Machine& machine, const Strategy& strategy);
+  SimulatedEngine(const Iteration& iteration, const Machine& machine, const Strategy& strategy);
 
-  Status stand(const std::atomic<bool>& stop);
-  void lead();
+  Status restore_residency(const std::atomic<bool>& stop);
+  void start_plan();
   void begin_pass(int pass);
   bool is_hopeless() const;
   Status play_step(std::uint32_t step);
@@ -110,16 +110,16 @@ class Stage {
   Nanoseconds last_pass_{};    // duration of the previous one
   Nanoseconds alone_{};        // duration of the one without a strategy
   Nanoseconds unsettled_{};    // end of the passes excluded from the mean
-  std::optional<Nanoseconds> told_;
+  std::optional<Nanoseconds> settled_;
 };
 
-struct Played {
+struct Simulated {
   Result<Nanoseconds> time;  // of Stage::play
   Nanoseconds alone;         // of Stage::alone
   std::uint64_t uses = 0;    // of all passes
 };
 // Runs on a temporary Stage.
-Played play_on_stage(const Iteration& iteration, const Machine& machine, const Strategy& strategy,
+Simulated simulate_plan(const Iteration& iteration, const Machine& machine, const Strategy& strategy,
                      const Policy& policy, const std::atomic<Nanoseconds>& enough,
                      const std::atomic<bool>& stop);
 

@@ -1,4 +1,4 @@
-#include "rehearse/stage.hpp"
+#include "simulate/simulated_engine.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,8 +38,8 @@ class StageTest : public ::testing::Test {
   Result<Nanoseconds> play(const Machine& machine, AbsencePlan plan = {}, Nanoseconds limit = kAnyTime) {
     const std::atomic<Nanoseconds> enough(limit);
     const Strategy strategy{"", std::move(plan), &lru_};
-    std::unique_ptr<Stage> stage;
-    TESSERA_TRY_ASSIGN(stage, Stage::create(iteration_, machine, strategy, recency_));
+    std::unique_ptr<SimulatedEngine> stage;
+    TESSERA_TRY_ASSIGN(stage, SimulatedEngine::create(iteration_, machine, strategy, recency_));
     return stage->play(enough, stop_);
   }
   // Every activation is evicted after it was written, and its fetch starts two steps before it is read.
@@ -162,19 +162,19 @@ TEST_F(StageTest, PinnedRunsStay) {
 TEST_F(StageTest, PlaysUntilTwoPassesAreAlike) {
   const Machine small = machine(640_MiB, 5e9);
   const Strategy strategy{"", {}, &lru_};
-  const auto stage = Stage::create(iteration_, small, strategy, recency_).take();
+  const auto stage = SimulatedEngine::create(iteration_, small, strategy, recency_).take();
   const std::atomic<Nanoseconds> enough(kAnyTime);
-  const Nanoseconds told = stage->play(enough, stop_).take();
+  const Nanoseconds candidates = stage->play(enough, stop_).take();
   EXPECT_GE(stage->passes(), 4);
-  EXPECT_LT(stage->passes(), Stage::kMostPasses);
-  EXPECT_GT(told, kStep * (2 * kLayers));
+  EXPECT_LT(stage->passes(), SimulatedEngine::kMostPasses);
+  EXPECT_GT(candidates, kStep * (2 * kLayers));
 }
 
 // Nothing is left to simulate of the current iteration, so all passes are complete and of equal time.
 TEST_F(StageTest, BeginsWithTheRestOfTheIterationThatTheProgramIsIn) {
-  iteration_.stands_at = 2 * kLayers - 1;
+  iteration_.last_step = 2 * kLayers - 1;
   EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers));
-  iteration_.stands_at = kLayers - 1;
+  iteration_.last_step = kLayers - 1;
   for (std::uint32_t i = 0; i < kLayers; ++i) iteration_.runs[i].pages.assign(2, i % 2 == 0 ? kAtHost : kAtDevice);
   EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers));
   EXPECT_GT(play(machine(640_MiB, 1e9)).take(), kStep * (2 * kLayers));
@@ -183,7 +183,7 @@ TEST_F(StageTest, BeginsWithTheRestOfTheIterationThatTheProgramIsIn) {
 TEST_F(StageTest, ABlockThatNoStepUsesTakesRoomWhereItIs) {
   Machine small = machine(640_MiB, 1e9);
   small.host = 640_MiB;
-  iteration_.stands_at = 2 * kLayers - 1;
+  iteration_.last_step = 2 * kLayers - 1;
   const Nanoseconds without = play(small).take();
   iteration_.others.assign(2, {.bytes = 256_MiB, .pages = std::vector<Places>(8, kAtHost)});
   EXPECT_EQ(play(small).status().code(), Code::kOutOfMemory);

@@ -1,4 +1,4 @@
-#include "rehearse/rehearsal.hpp"
+#include "simulate/plan_simulator.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "no_threads.hpp"
 #include "policy/auto_policy.hpp"
 #include "policy/lru_policy.hpp"
-#include "rehearse/contest.hpp"
+#include "simulate/candidate_race.hpp"
 
 namespace tessera {
 namespace {
@@ -45,8 +45,8 @@ class Two final : public Policy {
  public:
   std::string_view name() const override { return "two"; }
   Decision decide(const Snapshot& snapshot) const override { return lru_.decide(snapshot); }
-  void strategies(const Iteration&, const Machine&, const Hear& hear) const override {
-    if (hear({"lru", {}, &lru_})) hear({"newest", {}, &newest_});
+  void strategies(const Iteration&, const Machine&, const EmitCandidate& race) const override {
+    if (race({"lru", {}, &lru_})) race({"newest", {}, &newest_});
   }
 
  private:
@@ -63,10 +63,10 @@ class Counting final : public Policy {
     ++asked;
     return lru_.decide(snapshot);
   }
-  void strategies(const Iteration&, const Machine&, const Hear& hear) const override {
+  void strategies(const Iteration&, const Machine&, const EmitCandidate& race) const override {
     const AbsencePlan nothing{{.gap = {.run = 1, .after = 1, .until = 1, .wraps = true, .dead = true}}};
-    bool more = hear({"bare", {}, this}) && hear({"another", {}, &lru_});
-    for (std::size_t told = 2; more && told < strategies_; ++told) more = hear({"other", nothing, this});
+    bool more = race({"bare", {}, this}) && race({"another", {}, &lru_});
+    for (std::size_t candidates = 2; more && candidates < strategies_; ++candidates) more = race({"other", nothing, this});
   }
   mutable std::size_t asked = 0;
 
@@ -77,41 +77,41 @@ class Counting final : public Policy {
 
 std::size_t asked_for(std::size_t strategies, Strategy& answer) {
   const Counting policy(strategies);
-  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
-  rehearsal.ask(cycle(6), kMachine);
-  answer = rehearsal.answer().at(0).strategy;
+  PlanSimulator simulation(policy, PlanSimulator::Answer::kWaits);
+  simulation.ask(cycle(6), kMachine);
+  answer = simulation.answer().at(0).strategy;
   return policy.asked;
 }
 
 // Asks repeatedly until there is an answer.
-Strategy await_answer(Rehearsal& rehearsal) {
+Strategy await_answer(PlanSimulator& simulation) {
   for (;;) {
-    if (std::vector<Told> told = rehearsal.answer(); !told.empty()) return std::move(told.front().strategy);
+    if (std::vector<Candidate> candidates = simulation.answer(); !candidates.empty()) return std::move(candidates.front().strategy);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
-TEST(Rehearsal, AnswersWithWhatTookTheLeastTime) {
+TEST(PlanSimulator, AnswersWithWhatTookTheLeastTime) {
   const Two policy;
-  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
-  rehearsal.ask(cycle(6), kMachine);
-  EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "newest");
-  EXPECT_TRUE(rehearsal.answer().empty()) << "one answer for each question";
+  PlanSimulator simulation(policy, PlanSimulator::Answer::kWaits);
+  simulation.ask(cycle(6), kMachine);
+  EXPECT_EQ(simulation.answer().at(0).strategy.name, "newest");
+  EXPECT_TRUE(simulation.answer().empty()) << "one answer for each question";
 }
 
 // Candidates that are behind by more than the prediction error are not worth measuring, nor duplicates; the search's
 // starting point is kept, as the last resort.
-TEST(Rehearsal, AnswersWithAllThatMayBeTheBest) {
+TEST(PlanSimulator, AnswersWithAllThatMayBeTheBest) {
   const AutoPolicy policy;
-  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
-  rehearsal.ask(cycle(14), kMachine);
-  const std::vector<Told> told = rehearsal.answer();
-  ASSERT_GE(told.size(), 2u);
-  EXPECT_LE(told.size(), Contest::kMostTold);
-  for (std::size_t i = 1; i < told.size(); ++i) {
-    EXPECT_LE(told[i - 1].time, told[i].time);
-    const bool is_last = i + 1 == told.size();
-    EXPECT_TRUE(is_last || told[i].time - told[0].time <= told[0].time / Contest::kDoubt);
+  PlanSimulator simulation(policy, PlanSimulator::Answer::kWaits);
+  simulation.ask(cycle(14), kMachine);
+  const std::vector<Candidate> candidates = simulation.answer();
+  ASSERT_GE(candidates.size(), 2u);
+  EXPECT_LE(candidates.size(), CandidateRace::kMostAnswers);
+  for (std::size_t i = 1; i < candidates.size(); ++i) {
+    EXPECT_LE(candidates[i - 1].time, candidates[i].time);
+    const bool is_last = i + 1 == candidates.size();
+    EXPECT_TRUE(is_last || candidates[i].time - candidates[0].time <= candidates[0].time / CandidateRace::kDoubt);
   }
 }
 
@@ -133,8 +133,8 @@ class LruAndSlow final : public Policy {
  public:
   std::string_view name() const override { return "lru and slow"; }
   Decision decide(const Snapshot& snapshot) const override { return lru_.decide(snapshot); }
-  void strategies(const Iteration&, const Machine&, const Hear& hear) const override {
-    if (hear({"lru", {}, &lru_}) && hear({"lru again", {}, &again_})) hear({"slow", {}, &slow});
+  void strategies(const Iteration&, const Machine&, const EmitCandidate& race) const override {
+    if (race({"lru", {}, &lru_}) && race({"lru again", {}, &again_})) race({"slow", {}, &slow});
   }
   Slow slow;
 
@@ -142,34 +142,34 @@ class LruAndSlow final : public Policy {
   LruPolicy lru_, again_;
 };
 
-TEST(Rehearsal, AnswersWithTheBestSoFarUntilThereIsABetterOne) {
+TEST(PlanSimulator, AnswersWithTheBestSoFarUntilThereIsABetterOne) {
   const LruAndSlow policy;
-  Rehearsal rehearsal(policy, Rehearsal::Answer::kWhenReady);
-  rehearsal.ask(cycle(6), kMachine);
-  EXPECT_EQ(await_answer(rehearsal).name, "lru");
-  EXPECT_TRUE(rehearsal.answer().empty());
+  PlanSimulator simulation(policy, PlanSimulator::Answer::kWhenReady);
+  simulation.ask(cycle(6), kMachine);
+  EXPECT_EQ(await_answer(simulation).name, "lru");
+  EXPECT_TRUE(simulation.answer().empty());
   policy.slow.released.store(true);
-  EXPECT_EQ(await_answer(rehearsal).name, "slow");
+  EXPECT_EQ(await_answer(simulation).name, "slow");
 }
 
 // Which candidates are abandoned, and what the search finds, depends on completion order; the quality hardly does.
-TEST(Rehearsal, AnswersAsWellWithSeveralPlayers) {
+TEST(PlanSimulator, AnswersAsWellWithSeveralPlayers) {
   const AutoPolicy policy;
-  Rehearsal one(policy, Rehearsal::Answer::kWaits), several(policy, Rehearsal::Answer::kWaits, 4);
+  PlanSimulator one(policy, PlanSimulator::Answer::kWaits), several(policy, PlanSimulator::Answer::kWaits, 4);
   one.ask(cycle(6), kMachine);
   several.ask(cycle(6), kMachine);
-  const std::vector<Told> a = one.answer(), b = several.answer();
+  const std::vector<Candidate> a = one.answer(), b = several.answer();
   ASSERT_FALSE(b.empty());
   EXPECT_LT(a.front().time, b.front().time + b.front().time / 16);
   EXPECT_LT(b.front().time, a.front().time + a.front().time / 16);
   EXPECT_TRUE(several.answer().empty()) << "one answer for each question";
 }
 
-TEST(Rehearsal, LeavesTheProgramMostProcessors) {
-  EXPECT_EQ(Rehearsal::players_beside(0), 1u) << "nobody knows how many there are";
-  EXPECT_EQ(Rehearsal::players_beside(7), 1u);
-  EXPECT_EQ(Rehearsal::players_beside(8), 2u);
-  EXPECT_EQ(Rehearsal::players_beside(256), 4u);
+TEST(PlanSimulator, LeavesTheProgramMostProcessors) {
+  EXPECT_EQ(PlanSimulator::workers_beside(0), 1u) << "nobody knows how many there are";
+  EXPECT_EQ(PlanSimulator::workers_beside(7), 1u);
+  EXPECT_EQ(PlanSimulator::workers_beside(8), 2u);
+  EXPECT_EQ(PlanSimulator::workers_beside(256), 4u);
 }
 
 // Neither of its strategies continues before the other one has begun.
@@ -177,8 +177,8 @@ class Together final : public Policy {
  public:
   std::string_view name() const override { return "together"; }
   Decision decide(const Snapshot& snapshot) const override { return lru_.decide(snapshot); }
-  void strategies(const Iteration&, const Machine&, const Hear& hear) const override {
-    if (hear({"one", {}, &one_})) hear({"other", {}, &other_});
+  void strategies(const Iteration&, const Machine&, const EmitCandidate& race) const override {
+    if (race({"one", {}, &one_})) race({"other", {}, &other_});
   }
 
  private:
@@ -202,20 +202,20 @@ class Together final : public Policy {
   LruPolicy lru_;
 };
 
-TEST(Rehearsal, PlaysSeveralAtOnce) {
+TEST(PlanSimulator, PlaysSeveralAtOnce) {
   const Together policy;
-  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits, 2);
-  rehearsal.ask(cycle(6), kMachine);
-  EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "one") << "of two that do the same the likelier";
+  PlanSimulator simulation(policy, PlanSimulator::Answer::kWaits, 2);
+  simulation.ask(cycle(6), kMachine);
+  EXPECT_EQ(simulation.answer().at(0).strategy.name, "one") << "of two that do the same the likelier";
 }
 
-TEST(Rehearsal, SeveralPlayersEndInTheMiddleOfAThought) {
+TEST(PlanSimulator, SeveralPlayersEndInTheMiddleOfAThought) {
   const AutoPolicy policy;
-  Rehearsal rehearsal(policy, Rehearsal::Answer::kWhenReady, 4);
-  rehearsal.ask(cycle(10'000), kMachine);
+  PlanSimulator simulation(policy, PlanSimulator::Answer::kWhenReady, 4);
+  simulation.ask(cycle(10'000), kMachine);
 }
 
-TEST(Rehearsal, PlaysOnceWhatSeveralWouldDo) {
+TEST(PlanSimulator, PlaysOnceWhatSeveralWouldDo) {
   Strategy two, five;
   const std::size_t once = asked_for(2, two);
   const std::size_t again = asked_for(5, five);
@@ -225,50 +225,50 @@ TEST(Rehearsal, PlaysOnceWhatSeveralWouldDo) {
   EXPECT_EQ(five.name, "bare");
 }
 
-TEST(Rehearsal, ThinksBesideTheProgram) {
+TEST(PlanSimulator, ThinksBesideTheProgram) {
   const Two policy;
-  Rehearsal rehearsal(policy, Rehearsal::Answer::kWhenReady);
-  EXPECT_TRUE(rehearsal.answer().empty());
-  rehearsal.ask(cycle(6), kMachine);
+  PlanSimulator simulation(policy, PlanSimulator::Answer::kWhenReady);
+  EXPECT_TRUE(simulation.answer().empty());
+  simulation.ask(cycle(6), kMachine);
   std::string_view name;
-  do name = await_answer(rehearsal).name;
+  do name = await_answer(simulation).name;
   while (name != "newest");
 }
 
-TEST(Rehearsal, AnswersWithTheFirstWhereNothingCanBeTold) {
+TEST(PlanSimulator, AnswersWithTheFirstWhereNothingCanBeTold) {
   const Two policy;
-  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
-  rehearsal.ask(cycle(6), {.device = kMachine.device, .host = 4_GiB});
-  EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "lru") << "no rate is known";
-  rehearsal.ask(cycle(6), {.device = 32_MiB, .host = 4_GiB, .out_rate = 1e9, .in_rate = 1e9});
-  EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "lru") << "nothing fits";
+  PlanSimulator simulation(policy, PlanSimulator::Answer::kWaits);
+  simulation.ask(cycle(6), {.device = kMachine.device, .host = 4_GiB});
+  EXPECT_EQ(simulation.answer().at(0).strategy.name, "lru") << "no rate is known";
+  simulation.ask(cycle(6), {.device = 32_MiB, .host = 4_GiB, .out_rate = 1e9, .in_rate = 1e9});
+  EXPECT_EQ(simulation.answer().at(0).strategy.name, "lru") << "nothing fits";
 }
 
-TEST(Rehearsal, TheNewestQuestionIsTheOneThatIsAnswered) {
+TEST(PlanSimulator, TheNewestQuestionIsTheOneThatIsAnswered) {
   const Two policy;
-  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
-  for (std::uint32_t runs = 100; runs > 2; --runs) rehearsal.ask(cycle(runs), kMachine);
-  rehearsal.ask(cycle(2), kMachine);
-  EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "lru") << "of what fits, both take as long";
-  EXPECT_TRUE(rehearsal.answer().empty());
+  PlanSimulator simulation(policy, PlanSimulator::Answer::kWaits);
+  for (std::uint32_t runs = 100; runs > 2; --runs) simulation.ask(cycle(runs), kMachine);
+  simulation.ask(cycle(2), kMachine);
+  EXPECT_EQ(simulation.answer().at(0).strategy.name, "lru") << "of what fits, both take as long";
+  EXPECT_TRUE(simulation.answer().empty());
 }
 
-TEST(Rehearsal, HasNoAnswerWithoutAThreadAndTriesAgain) {
+TEST(PlanSimulator, HasNoAnswerWithoutAThreadAndTriesAgain) {
   const Two policy;
-  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
+  PlanSimulator simulation(policy, PlanSimulator::Answer::kWaits);
   {
     const NoThreads none;
-    rehearsal.ask(cycle(6), kMachine);
+    simulation.ask(cycle(6), kMachine);
   }
-  EXPECT_TRUE(rehearsal.answer().empty());
-  rehearsal.ask(cycle(6), kMachine);
-  EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "newest");
+  EXPECT_TRUE(simulation.answer().empty());
+  simulation.ask(cycle(6), kMachine);
+  EXPECT_EQ(simulation.answer().at(0).strategy.name, "newest");
 }
 
-TEST(Rehearsal, EndsInTheMiddleOfAThought) {
+TEST(PlanSimulator, EndsInTheMiddleOfAThought) {
   const Two policy;
-  Rehearsal rehearsal(policy, Rehearsal::Answer::kWhenReady);
-  rehearsal.ask(cycle(10'000), kMachine);
+  PlanSimulator simulation(policy, PlanSimulator::Answer::kWhenReady);
+  simulation.ask(cycle(10'000), kMachine);
 }
 
 }  // namespace

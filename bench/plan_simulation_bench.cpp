@@ -19,18 +19,18 @@
 #include "iterations.hpp"
 #include "policy/auto_policy.hpp"
 #include "program.hpp"
-#include "rehearse/rehearsal.hpp"
+#include "simulate/plan_simulator.hpp"
 
 namespace tessera::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostPlayers = 4;  // threads that simulate candidates
+constexpr std::size_t kMostWorkers = 4;  // threads that simulate candidates
 
 struct Row {
   std::string program;
-  std::size_t launches = 0, events = 0, players = 0;
+  std::size_t launches = 0, events = 0, workers = 0;
   double better_s = 0, all_s = 0;  // 0: no candidate is better
   std::string best{};
 };
@@ -39,24 +39,24 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-Row measure(std::string program, const Iteration& iteration, std::size_t players) {
+Row measure(std::string program, const Iteration& iteration, std::size_t workers) {
   const AutoPolicy policy;
   const Machine machine{.device = round_up(live_peak(iteration) / 2, kLargePage),
                         .host = 1_TiB,
                         .out_rate = 25e9,
                         .in_rate = 25e9};
-  Row row{std::move(program), iteration.steps.size(), events_of(iteration), players};
-  Rehearsal all(policy, Rehearsal::Answer::kWaits, players);
+  Row row{std::move(program), iteration.steps.size(), events_of(iteration), workers};
+  PlanSimulator all(policy, PlanSimulator::Answer::kWaits, workers);
   auto start = Clock::now();
   all.ask(iteration, machine);
   row.best = all.answer().front().strategy.name;
   row.all_s = since(start);
-  Rehearsal first(policy, Rehearsal::Answer::kWhenReady, players);
+  PlanSimulator first(policy, PlanSimulator::Answer::kWhenReady, workers);
   start = Clock::now();
   first.ask(iteration, machine);
   while (since(start) < 2 * row.all_s + 1) {
-    const std::vector<Told> told = first.answer();
-    if (!told.empty() && !told.front().strategy.plan.empty()) {
+    const std::vector<Candidate> candidates = first.answer();
+    if (!candidates.empty() && !candidates.front().strategy.plan.empty()) {
       row.better_s = since(start);
       break;
     }
@@ -73,10 +73,10 @@ std::optional<Results> run(bool smoke) {
   };
   std::vector<Row> rows;
   for (const auto& [program, iteration] : programs) {
-    for (std::size_t players = 1;
-         players <= std::min<std::size_t>(kMostPlayers, std::thread::hardware_concurrency());
-         players *= 2) {
-      rows.push_back(measure(program, iteration, players));
+    for (std::size_t workers = 1;
+         workers <= std::min<std::size_t>(kMostWorkers, std::thread::hardware_concurrency());
+         workers *= 2) {
+      rows.push_back(measure(program, iteration, workers));
     }
   }
   Results results;
@@ -84,17 +84,17 @@ std::optional<Results> run(bool smoke) {
     results.json["results"].push_back({{"program", row.program},
                                        {"launches", row.launches},
                                        {"events", row.events},
-                                       {"players", row.players},
+                                       {"workers", row.workers},
                                        {"first_better_s", row.better_s},
                                        {"all_done_s", row.all_s},
                                        {"best", row.best}});
   }
   results.print = [rows] {
     fmt::print("\n{:<14} {:>9} {:>9} {:>8} {:>15} {:>12}  {}\n", "program", "launches", "events",
-               "players", "first better, s", "all done, s", "best");
+               "workers", "first better, s", "all done, s", "best");
     for (const Row& row : rows) {
       fmt::print("{:<14} {:>9} {:>9} {:>8} {:>15.2f} {:>12.2f}  {}\n", row.program, row.launches,
-                 row.events, row.players, row.better_s, row.all_s, row.best);
+                 row.events, row.workers, row.better_s, row.all_s, row.best);
     }
   };
   return results;

@@ -1,20 +1,20 @@
 // Simulates a policy's candidate strategies beside the program and returns the best few.
 //
-// Each is simulated on the engine itself in virtual time (stage.hpp), so the judge knows everything that the
+// Each is simulated on the engine itself in virtual time (simulated_engine.hpp), so the judge knows everything that the
 // engine does, and no separate model has to be kept accurate. If nothing can be simulated, for example because
 // no link rate is known yet, the first candidate is the answer. Equivalent candidates are simulated once.
 //
 // Source: simulation as the judge of plans, SwapAdvisor (ASPLOS 2020); here applied to whole policies.
 //
 // A long iteration takes long to simulate; the best candidate so far is the answer until there is a better one
-// (contest.hpp). Several candidates are simulated concurrently if there are processors for it. A slow candidate
+// (candidate_race.hpp). Several candidates are simulated concurrently if there are processors for it. A slow candidate
 // is aborted earlier when a better one finishes earlier, so with several workers the choice among nearly equal
-// candidates is not deterministic. After all candidates, plans near the best ones are tried (search.hpp); until
+// candidates is not deterministic. After all candidates, plans near the best ones are tried (plan_search.hpp); until
 // then the best candidate is the answer.
 //
 // If no thread can be started, a request gets no answer; the next request tries again.
 //
-// Bounds: at most Contest::kMostUses and Search::kMostUses uses are simulated per request; candidates beyond
+// Bounds: at most CandidateRace::kMostUses and Search::kMostUses uses are simulated per request; candidates beyond
 // that are skipped. Each worker holds one simulated engine in memory.
 //
 // Thread safety: ask() and answer() by one thread at a time; simulations run on threads of their own.
@@ -24,12 +24,12 @@
 #include <thread>
 
 #include "base/mutex.hpp"
-#include "rehearse/pace.hpp"
+#include "simulate/pace.hpp"
 #include "residency/residency.hpp"
 
 namespace tessera {
 
-class Rehearsal final : public Planner {
+class PlanSimulator final : public Planner {
  public:
   // kWaits: answer() blocks until the final result. With one worker a run in virtual time is then
   // deterministic.
@@ -37,18 +37,18 @@ class Rehearsal final : public Planner {
 
   // A quarter of the processors, since the program needs the others. Beyond four workers little waiting time is
   // left to save, and each takes memory. With few processors the single worker uses less than one (pace.hpp).
-  static std::size_t players_beside(double processors);
+  static std::size_t workers_beside(double processors);
 
   // `share` of a processor for each worker. REQUIRES: `policy` outlives it; players > 0; share > 0.
-  explicit Rehearsal(const Policy& policy, Answer answer, std::size_t players = 1, double share = 1);
+  explicit PlanSimulator(const Policy& policy, Answer answer, std::size_t workers = 1, double share = 1);
   // Aborts running simulations.
-  ~Rehearsal() override;
+  ~PlanSimulator() override;
 
   void ask(const Iteration& iteration, const Machine& machine) override;
-  std::vector<Told> answer() override;
+  std::vector<Candidate> answer() override;
 
  private:
-  static constexpr double kShare = 4, kMostPlayers = 4;
+  static constexpr double kShare = 4, kMostWorkers = 4;
 
   struct Question {
     Iteration iteration;
@@ -56,20 +56,20 @@ class Rehearsal final : public Planner {
   };
   void run();
   std::optional<Question> await_question();
-  std::vector<Told> best_of(const Question& question);
-  std::vector<Told> hear(const Question& question, std::size_t players);
-  std::vector<Told> search(const Question& question, std::vector<Told> told);
-  void publish(std::vector<Told> told);
+  std::vector<Candidate> best_of(const Question& question);
+  std::vector<Candidate> race(const Question& question, std::size_t workers);
+  std::vector<Candidate> search(const Question& question, std::vector<Candidate> candidates);
+  void publish(std::vector<Candidate> candidates);
 
   const Policy& policy_;
   const Answer when_;
-  const std::size_t players_;
+  const std::size_t workers_;
   std::atomic<bool> stop_{false};  // aborts running simulations
   const Pace pace_;
   Mutex mutex_{LockRank::kObserve};
   Condition changed_;
   std::optional<Question> question_ GUARDED_BY(mutex_);  // not started yet
-  std::vector<Told> found_ GUARDED_BY(mutex_);
+  std::vector<Candidate> found_ GUARDED_BY(mutex_);
   bool thinking_ GUARDED_BY(mutex_) = false;
   bool ending_ GUARDED_BY(mutex_) = false;
   std::thread thread_;  // started with the first request

@@ -4,8 +4,8 @@
 #include "iterations.hpp"
 #include "policy/object_walk.hpp"
 #include "policy/swapadvisor_policy.hpp"
-#include "rehearse/rehearsal.hpp"
-#include "rehearse/stage.hpp"
+#include "simulate/plan_simulator.hpp"
+#include "simulate/simulated_engine.hpp"
 
 namespace tessera::test {
 namespace {
@@ -23,18 +23,18 @@ Nanoseconds on_the_engine(const Iteration& iteration, const Machine& machine, co
                           const Policy& policy) {
   const std::atomic<Nanoseconds> enough{Nanoseconds(~std::uint64_t{0})};
   const std::atomic<bool> stop{false};
-  const Played played = play_on_stage(iteration, machine, strategy, policy, enough, stop);
+  const Simulated played = simulate_plan(iteration, machine, strategy, policy, enough, stop);
   EXPECT_TRUE(played.time.is_ok()) << played.time.status().to_string();
   return played.time.is_ok() ? played.time.value() : Nanoseconds();
 }
 
 // The strategy that the engine would follow.
 Strategy chosen_by(const Policy& policy, const Iteration& iteration, const Machine& machine) {
-  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
-  rehearsal.ask(iteration, machine);
-  std::vector<Told> told = rehearsal.answer();
-  EXPECT_FALSE(told.empty());
-  return told.empty() ? Strategy{"", {}, &policy} : std::move(told.front().strategy);
+  PlanSimulator simulation(policy, PlanSimulator::Answer::kWaits);
+  simulation.ask(iteration, machine);
+  std::vector<Candidate> candidates = simulation.answer();
+  EXPECT_FALSE(candidates.empty());
+  return candidates.empty() ? Strategy{"", {}, &policy} : std::move(candidates.front().strategy);
 }
 
 TEST(GalleryJudged, SwapadvisorIsNeverWorseThanItsSeedOnTheEngineAndSometimesBetter) {

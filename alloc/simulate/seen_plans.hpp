@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-class Heard {
+class SeenPlans {
  public:
   // Returns false if an equivalent candidate was added before.
   bool add(const Strategy& strategy) {

@@ -1,4 +1,4 @@
-#include "rehearse/players.hpp"
+#include "simulate/worker_pool.hpp"
 
 #include <utility>
 
@@ -7,28 +7,28 @@
 
 namespace tessera {
 
-Players::Players(std::size_t count) {
+WorkerPool::WorkerPool(std::size_t count) {
   while (count > 1 && threads_.size() < count) {
-    std::thread player;
-    if (const Status started = start_thread(player, [this] { run(); }); !started.is_ok()) {
+    std::thread worker;
+    if (const Status started = start_thread(worker, [this] { run(); }); !started.is_ok()) {
       log_line(LogLevel::kDebug, "only {} of {} simulation threads started: {}", threads_.size(), count,
                started.message());
       return;
     }
-    threads_.push_back(std::move(player));
+    threads_.push_back(std::move(worker));
   }
 }
 
-Players::~Players() {
+WorkerPool::~WorkerPool() {
   {
     MutexLock lock(mutex_);
     ending_ = true;
   }
   changed_.notify_all();
-  for (std::thread& player : threads_) player.join();
+  for (std::thread& worker : threads_) worker.join();
 }
 
-void Players::hand(std::function<void()> part) {
+void WorkerPool::hand(std::function<void()> part) {
   if (threads_.empty()) return part();
   {
     MutexLock lock(mutex_);
@@ -38,7 +38,7 @@ void Players::hand(std::function<void()> part) {
   changed_.notify_all();
 }
 
-void Players::run() {
+void WorkerPool::run() {
   for (;;) {
     std::optional<std::function<void()>> part;
     {

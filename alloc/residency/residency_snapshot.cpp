@@ -45,7 +45,7 @@ std::vector<Places> places_of(const Run& run) {
 // Several runs of the iteration may use one address in turn: it counts for the one that used it last. Small runs are
 // fetched by their first use. While nothing has been written to the file, a simulation started with everything evicted
 // that has to be is just as good.
-Iteration Conductor::as_it_stands() const {
+Iteration Conductor::residency_snapshot() const {
   const auto was_written = [](const auto& run) {
     return static_cast<bool>(run->cost.moved[static_cast<std::size_t>(Link::kFileWrite)]);
   };
@@ -58,7 +58,7 @@ Iteration Conductor::as_it_stands() const {
     const auto [player, is_new] = players.try_emplace(seen[i].run, i);
     if (!is_new && seen[player->second].used < seen[i].used) player->second = i;
   }
-  now.stands_at = static_cast<std::uint32_t>(*newest_->place());
+  now.last_step = static_cast<std::uint32_t>(*newest_->place());
   for (const auto& run : all_runs_) {
     if (run->is_dead() || run->shape.bytes() <= kBasePage) continue;
     std::vector<Places> places = places_of(*run);

@@ -1,4 +1,4 @@
-#include "rehearse/contest.hpp"
+#include "simulate/candidate_race.hpp"
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ class ContestTest : public ::testing::Test {
   }
   std::vector<std::string_view> names() {
     std::vector<std::string_view> names;
-    for (const Told& each : contest_.best()) names.push_back(each.strategy.name);
+    for (const Candidate& each : contest_.best()) names.push_back(each.strategy.name);
     return names;
   }
 
@@ -47,9 +47,9 @@ class ContestTest : public ::testing::Test {
   LruPolicy lru_;
   LatestFirst latest_;
   std::atomic<bool> stop_{false};
-  std::vector<std::string_view> told_;
-  Contest contest_{iteration_, kShort, lru_, stop_,
-                   [this](const Told& best) { told_.push_back(best.strategy.name); }};
+  std::vector<std::string_view> reported_;
+  CandidateRace contest_{iteration_, kShort, lru_, stop_,
+                   [this](const Candidate& best) { reported_.push_back(best.strategy.name); }};
   const Strategy slow_{"slow", {}, &lru_}, fast_{"fast", {}, &latest_};
 };
 
@@ -57,15 +57,15 @@ TEST_F(ContestTest, TellsWhoeverIsAheadOfAllBefore) {
   contest_.play(0, slow_);
   contest_.play(1, fast_);
   contest_.play(2, slow_);
-  EXPECT_EQ(told_, (std::vector<std::string_view>{"slow", "fast"}));
+  EXPECT_EQ(reported_, (std::vector<std::string_view>{"slow", "fast"}));
   EXPECT_EQ(names(), std::vector<std::string_view>{"fast"});
 }
 
 TEST_F(ContestTest, TellsNothingBeforeTheLikeliestIsKnown) {
   contest_.play(1, slow_);
-  EXPECT_TRUE(told_.empty());
+  EXPECT_TRUE(reported_.empty());
   contest_.play(0, fast_);
-  EXPECT_EQ(told_, std::vector<std::string_view>{"fast"});
+  EXPECT_EQ(reported_, std::vector<std::string_view>{"fast"});
 }
 
 // The first pass goes around several times, and the policy evicts the run needed next.
@@ -83,15 +83,15 @@ TEST_F(ContestTest, ButWhoIsFasterThanThePolicyWithoutAnyIsToldAtOnce) {
     }
   }
   contest_.play(1, slow_);
-  EXPECT_TRUE(told_.empty());
+  EXPECT_TRUE(reported_.empty());
   contest_.play(2, fast_);
-  EXPECT_EQ(told_, std::vector<std::string_view>{"fast"});
+  EXPECT_EQ(reported_, std::vector<std::string_view>{"fast"});
 }
 
 TEST_F(ContestTest, ALikeliestThatIsBehindIsKnownToo) {
   contest_.play(1, fast_);
   contest_.play(0, slow_);
-  EXPECT_EQ(told_, std::vector<std::string_view>{"fast"});
+  EXPECT_EQ(reported_, std::vector<std::string_view>{"fast"});
 }
 
 TEST_F(ContestTest, OfTwoThatDoTheSameTheLikelierIsTheAnswer) {
@@ -106,16 +106,16 @@ TEST_F(ContestTest, GoesOnUntilItIsStoppedOrEnoughWasPlayed) {
   stop_.store(true);
   EXPECT_FALSE(contest_.goes_on());
   contest_.play(1, fast_);
-  EXPECT_EQ(contest_.best().size(), 1u) << "what was stopped is not told";
+  EXPECT_EQ(contest_.best().size(), 1u) << "what was stopped is not candidates";
 }
 
 TEST_F(ContestTest, ManyMayPlayAtOnce) {
-  std::vector<std::thread> players;
+  std::vector<std::thread> workers;
   for (std::size_t place = 0; place < 4; ++place) {
-    players.emplace_back([this, place] { contest_.play(place, place == 2 ? fast_ : slow_); });
+    workers.emplace_back([this, place] { contest_.play(place, place == 2 ? fast_ : slow_); });
   }
-  for (std::thread& player : players) player.join();
-  EXPECT_EQ(told_.back(), "fast");
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_EQ(reported_.back(), "fast");
   EXPECT_EQ(names(), std::vector<std::string_view>{"fast"});
 }
 

@@ -1,6 +1,6 @@
 // Compares the candidate strategies for one iteration: the simulated time of each, and which may be the best.
 //
-// Each candidate is simulated on an engine of its own (stage.hpp) and aborted when it is behind the best so far.
+// Each candidate is simulated on an engine of its own (simulated_engine.hpp) and aborted when it is behind the best so far.
 // The most likely one, which is the reference for the others, is simulated to the end. No result is reported
 // before the most likely candidate has been simulated, or one that is faster than the policy without a plan:
 // any other may be worse than what the program is currently doing.
@@ -18,21 +18,21 @@
 
 namespace tessera {
 
-class Contest {
+class CandidateRace {
  public:
   // Limit on the uses simulated in all passes of all candidates.
   static constexpr std::uint64_t kMostUses = std::uint64_t{1} << 21;
   // A predicted time may be off by a fraction 1 / kDoubt, so candidates that are behind the best by less are
-  // returned too, at most kMostTold.
+  // returned too, at most kMostAnswers.
   static constexpr std::uint64_t kDoubt = 32;
-  static constexpr std::size_t kMostTold = 4;
+  static constexpr std::size_t kMostAnswers = 4;
 
   // Called with each new best candidate, by one thread at a time.
-  using Tell = std::function<void(const Told& best)>;
+  using Report = std::function<void(const Candidate& best)>;
 
   // `stop` aborts running simulations. REQUIRES: all arguments outlive this; the machine's rates are not zero.
-  Contest(const Iteration& iteration, const Machine& machine, const Policy& policy,
-          const std::atomic<bool>& stop, Tell tell);
+  CandidateRace(const Iteration& iteration, const Machine& machine, const Policy& policy,
+          const std::atomic<bool>& stop, Report tell);
 
   // `place`: the position in the policy's order; 0 is the most likely candidate.
   void play(std::size_t place, Strategy strategy);
@@ -40,30 +40,30 @@ class Contest {
   bool goes_on() const { return !stop_.load() && uses_.load() <= kMostUses; }
   // The candidates by predicted time. Of those with equal times to the nanosecond, which make the same moves,
   // only the more likely one. Empty if no candidate could be simulated.
-  std::vector<Told> best() EXCLUDES_LOCK(mutex_);
+  std::vector<Candidate> best() EXCLUDES_LOCK(mutex_);
 
  private:
   struct Entry {
     std::size_t place = 0;
-    Told told;
+    Candidate candidate;
   };
   static bool is_before(const Entry& a, const Entry& b) {
-    return a.told.time != b.told.time ? a.told.time < b.told.time : a.place < b.place;
+    return a.candidate.time != b.candidate.time ? a.candidate.time < b.candidate.time : a.place < b.place;
   }
 
   const Iteration& iteration_;
   const Machine& machine_;
   const Policy& policy_;
   const std::atomic<bool>& stop_;
-  const Tell tell_;
+  const Report report_;
   std::atomic<std::uint64_t> uses_{0};
   const std::atomic<Nanoseconds> never_{Nanoseconds(~std::uint64_t{0})};
   std::atomic<Nanoseconds> enough_{
       Nanoseconds(~std::uint64_t{0})};  // slower candidates are not returned
-  Mutex mutex_{LockRank::kRehearsal};
+  Mutex mutex_{LockRank::kSimulation};
   std::vector<Entry> entries_ GUARDED_BY(mutex_);
-  bool tells_ GUARDED_BY(mutex_) = false;
-  Nanoseconds told_ GUARDED_BY(mutex_){~std::uint64_t{0}};  // time of the best when last reported
+  bool reports_ GUARDED_BY(mutex_) = false;
+  Nanoseconds reported_ GUARDED_BY(mutex_){~std::uint64_t{0}};  // time of the best when last reported
 };
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-#include "rehearse/stage.hpp"
+#include "simulate/simulated_engine.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -37,7 +37,7 @@ void note(const Status& status) {
 
 }  // namespace
 
-Stage::Stage(const Iteration& iteration, const Machine& machine, const Strategy& strategy)
+SimulatedEngine::SimulatedEngine(const Iteration& iteration, const Machine& machine, const Strategy& strategy)
     : learned_(iteration),
       strategy_(strategy),
       iteration_(with_small_runs(iteration)),
@@ -58,40 +58,40 @@ Stage::Stage(const Iteration& iteration, const Machine& machine, const Strategy&
       pinned_(iteration_.runs.size()),
       last_uses_(iteration_.runs.size()) {}
 
-Result<std::unique_ptr<Stage>> Stage::create(const Iteration& iteration, const Machine& machine,
+Result<std::unique_ptr<SimulatedEngine>> SimulatedEngine::create(const Iteration& iteration, const Machine& machine,
                                              const Strategy& strategy, const Policy& policy) {
-  std::unique_ptr<Stage> stage(new Stage(iteration, machine, strategy));
-  auto io = std::make_unique<VirtualFileIo>(stage->clock_, speed(machine.file_read_rate),
+  std::unique_ptr<SimulatedEngine> engine(new SimulatedEngine(iteration, machine, strategy));
+  auto io = std::make_unique<VirtualFileIo>(engine->clock_, speed(machine.file_read_rate),
                                             speed(machine.file_write_rate));
-  stage->file_ = std::make_unique<FileTier>(std::move(io), machine.file, checksum_of_nothing);
+  engine->file_ = std::make_unique<FileTier>(std::move(io), machine.file, checksum_of_nothing);
   std::uint32_t last_stream = 0;
   for (const IterationStep& step : iteration.steps) last_stream = std::max(last_stream, step.stream);
-  while (stage->streams_.size() <= last_stream) {
+  while (engine->streams_.size() <= last_stream) {
     StreamId stream;
-    TESSERA_TRY_ASSIGN(stream, stage->driver_.create_stream(DeviceId()));
-    stage->streams_.push_back(stream);
+    TESSERA_TRY_ASSIGN(stream, engine->driver_.create_stream(DeviceId()));
+    engine->streams_.push_back(stream);
   }
   if (has_peer(machine)) {
     const Loan loan{DeviceId(1), machine.peer};
-    stage->peer_ = std::make_unique<PeerTier>(stage->driver_, std::vector{loan});
-    TESSERA_TRY(stage->peer_->admit(DeviceId()));
+    engine->peer_ = std::make_unique<PeerTier>(engine->driver_, std::vector{loan});
+    TESSERA_TRY(engine->peer_->admit(DeviceId()));
   }
-  const TierStack tiers{stage->device_, stage->host_, *stage->file_, nullptr, stage->peer_.get()};
-  TESSERA_TRY_ASSIGN(stage->residency_,
-                     Residency::create(stage->driver_, DeviceId(), tiers,
-                                       std::make_unique<Borrowed>(policy), stage->log_,
+  const TierStack tiers{engine->device_, engine->host_, *engine->file_, nullptr, engine->peer_.get()};
+  TESSERA_TRY_ASSIGN(engine->residency_,
+                     Residency::create(engine->driver_, DeviceId(), tiers,
+                                       std::make_unique<Borrowed>(policy), engine->log_,
                                        {.grace = machine.grace}));
-  if (machine.unseen) stage->residency_->expect_unseen_work();
+  if (machine.unseen) engine->residency_->expect_unseen_work();
   const Bytes addresses = tiers.capacity() * kAddressesPerByte;
-  TESSERA_TRY_ASSIGN(stage->pages_, PageManager::create(stage->driver_, *stage->residency_, addresses,
+  TESSERA_TRY_ASSIGN(engine->pages_, PageManager::create(engine->driver_, *engine->residency_, addresses,
                                                         addresses));
   auto blocks = BlockCacheOptions::for_device(tiers.device.usage().capacity);
   blocks.planned_limit = {};  // the iteration consists of runs
-  stage->blocks_ = std::make_unique<BlockCache>(*stage->residency_, *stage->pages_, blocks);
-  return stage;
+  engine->blocks_ = std::make_unique<BlockCache>(*engine->residency_, *engine->pages_, blocks);
+  return engine;
 }
 
-Stage::~Stage() {
+SimulatedEngine::~SimulatedEngine() {
   note(driver_.synchronize(DeviceId()));
   blocks_.reset();
   pages_.reset();
@@ -100,48 +100,48 @@ Stage::~Stage() {
   for (const StreamId stream : streams_) note(driver_.destroy_stream(stream));
 }
 
-Result<Nanoseconds> Stage::play(const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop) {
+Result<Nanoseconds> SimulatedEngine::play(const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop) {
   std::uint32_t first = 0;
-  if (learned_.stands_at) {
-    TESSERA_TRY(stand(stop));
-    lead();
-    first = *learned_.stands_at + 1;
+  if (learned_.last_step) {
+    TESSERA_TRY(restore_residency(stop));
+    start_plan();
+    first = *learned_.last_step + 1;
   }
-  for (; !told_; ++passes_) {
-    if (passes_ == kAlone && !leads_) lead();
+  for (; !settled_; ++passes_) {
+    if (passes_ == kAlone && !leads_) start_plan();
     const StreamId stream = streams_[iteration_.steps[first % iteration_.steps.size()].stream];
     TESSERA_TRY(driver_.host_function(stream, [this, pass = passes_] { begin_pass(pass); }));
-    for (std::uint32_t step = std::exchange(first, 0); step < iteration_.steps.size() && !told_; ++step) {
+    for (std::uint32_t step = std::exchange(first, 0); step < iteration_.steps.size() && !settled_; ++step) {
       enough_ = enough.load(std::memory_order_relaxed);
       const bool stopped = is_hopeless() || stop.load(std::memory_order_relaxed);
       if (stopped) return Status(Code::kBusy, "stopped");
       TESSERA_TRY(play_step(step));
     }
   }
-  return *told_;
+  return *settled_;
 }
 
 // Reproduces the program's current state. Runs that are off the device are placed first, so that the others
 // have room.
-Status Stage::stand(const std::atomic<bool>& stop) {
-  struct Standing {
+Status SimulatedEngine::restore_residency(const std::atomic<bool>& stop) {
+  struct Placed {
     const IterationRun* run;
     std::optional<std::uint32_t> index;  // of the iteration; none = no step uses it
     std::uint64_t present;
   };
-  std::vector<Standing> all;
+  std::vector<Placed> all;
   const auto add = [&](const IterationRun& run, std::optional<std::uint32_t> index) {
     const auto away = std::ranges::count_if(run.pages, [](Places at) { return at != 0 && (at & kAtDevice) == 0; });
     const std::uint64_t present = run.pages.size() - static_cast<std::uint64_t>(away);
     if (!run.pages.empty()) all.push_back({&run, index, present * run.bytes.value() / run.pages.size()});
   };
-  const std::vector<bool> live = live_behind(iteration_, frees_, *learned_.stands_at);
+  const std::vector<bool> live = live_behind(iteration_, frees_, *learned_.last_step);
   for (std::uint32_t i = 0; i < learned_.runs.size(); ++i) {
     if (live[i]) add(learned_.runs[i], i);
   }
   for (const IterationRun& run : learned_.others) add(run, std::nullopt);
-  std::ranges::stable_sort(all, {}, &Standing::present);
-  for (const Standing& each : all) {
+  std::ranges::stable_sort(all, {}, &Placed::present);
+  for (const Placed& each : all) {
     if (stop.load(std::memory_order_relaxed)) return Status(Code::kBusy, "stopped");
     Run* placed = nullptr;
     if (each.index) {
@@ -158,35 +158,35 @@ Status Stage::stand(const std::atomic<bool>& stop) {
   return {};
 }
 
-void Stage::lead() {
+void SimulatedEngine::start_plan() {
   leads_ = true;
   residency_->lead(learned_, strategy_, std::span(held_).first(learned_.runs.size()));
 }
 
 // Called when the device reaches the pass.
-void Stage::begin_pass(int pass) {
+void SimulatedEngine::begin_pass(int pass) {
   pass_ = pass;
   const Nanoseconds began = std::exchange(pass_began_, clock_.now());
   const Nanoseconds before = std::exchange(last_pass_, pass_began_ - began);
-  if (pass == kAlone && !learned_.stands_at) alone_ = last_pass_;
+  if (pass == kAlone && !learned_.last_step) alone_ = last_pass_;
   if (pass == kUnsettled) unsettled_ = pass_began_;
-  if (pass < kAlone + 2 || told_) return;
+  if (pass < kAlone + 2 || settled_) return;
   longer_ = last_pass_ > enough_ ? longer_ + 1 : 0;
   const Nanoseconds longer = std::max(before, last_pass_), shorter = std::min(before, last_pass_);
   if ((longer - shorter) * kAlike <= longer) {
-    told_ = (before + last_pass_) / 2;
+    settled_ = (before + last_pass_) / 2;
   } else if (pass >= kMostPasses) {
-    told_ = (pass_began_ - unsettled_) / static_cast<std::uint64_t>(pass - kUnsettled);
+    settled_ = (pass_began_ - unsettled_) / static_cast<std::uint64_t>(pass - kUnsettled);
   }
 }
 
-bool Stage::is_hopeless() const {
+bool SimulatedEngine::is_hopeless() const {
   if (pass_ <= kAlone) return false;
   const Nanoseconds since = clock_.now() - pass_began_;
   return longer_ >= kMostLonger || (since > enough_ && (since - enough_) * kHopeless > enough_);
 }
 
-Status Stage::play_step(std::uint32_t index) {
+Status SimulatedEngine::play_step(std::uint32_t index) {
   look();
   const IterationStep& step = iteration_.steps[index];
   operands_.clear();
@@ -204,7 +204,7 @@ Status Stage::play_step(std::uint32_t index) {
   return {};
 }
 
-Status Stage::allocate(std::uint32_t index, StreamId stream) {
+Status SimulatedEngine::allocate(std::uint32_t index, StreamId stream) {
   const IterationRun& run = iteration_.runs[index];
   Address address;
   TESSERA_TRY_ASSIGN(address, blocks_->allocate(run.bytes, stream, run.tag));
@@ -215,7 +215,7 @@ Status Stage::allocate(std::uint32_t index, StreamId stream) {
   return residency_->pin(held_[index]);
 }
 
-Status Stage::queue(const IterationStep& step) {
+Status SimulatedEngine::queue(const IterationStep& step) {
   if (queued_ - awaited_ == kAhead) TESSERA_TRY(await_oldest());
   if (events_.size() < kAhead) {
     EventId event;
@@ -240,7 +240,7 @@ Status Stage::queue(const IterationStep& step) {
 }
 
 // A reader waits for the last writer, a writer for all previous uses.
-Status Stage::await_others(const IterationStep& step) {
+Status SimulatedEngine::await_others(const IterationStep& step) {
   const StreamId own = streams_[step.stream];
   for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
     const RunUse& use = iteration_.uses[i];
@@ -258,11 +258,11 @@ Status Stage::await_others(const IterationStep& step) {
 }
 
 // Events of older steps have left the ring; those steps have completed.
-Status Stage::await(std::uint64_t number, StreamId by) {
+Status SimulatedEngine::await(std::uint64_t number, StreamId by) {
   return number <= awaited_ ? Status() : driver_.wait_event(by, events_[(number - 1) % kAhead]);
 }
 
-Status Stage::set_remake(std::uint32_t index) {
+Status SimulatedEngine::set_remake(std::uint32_t index) {
   const Nanoseconds time = iteration_.runs[index].regenerate;
   if (!time) return {};
   Run* const run = held_[index];
@@ -272,7 +272,7 @@ Status Stage::set_remake(std::uint32_t index) {
   return residency_->set_remake(run, {work, time});
 }
 
-Status Stage::await_oldest() {
+Status SimulatedEngine::await_oldest() {
   const EventId oldest = events_[awaited_ % kAhead];
   Status over = driver_.query(oldest);
   while (over.code() == Code::kNotReady && clock_.step()) {
@@ -283,20 +283,20 @@ Status Stage::await_oldest() {
   return over;
 }
 
-void Stage::look() {
+void SimulatedEngine::look() {
   if (clock_.now() < next_look_) return;
   next_look_ = clock_.now() + kLook;
   residency_->advance();
 }
 
-Played play_on_stage(const Iteration& iteration, const Machine& machine, const Strategy& strategy,
+Simulated simulate_plan(const Iteration& iteration, const Machine& machine, const Strategy& strategy,
                      const Policy& policy, const std::atomic<Nanoseconds>& enough,
                      const std::atomic<bool>& stop) {
-  const auto stage = Stage::create(iteration, machine, strategy, policy);
-  Played played{stage.is_ok() ? stage.value()->play(enough, stop) : Result<Nanoseconds>(stage.status()), {}};
-  if (stage.is_ok()) {
-    played.alone = stage.value()->alone();
-    played.uses = static_cast<std::uint64_t>(stage.value()->passes()) * iteration.uses.size();
+  const auto engine = SimulatedEngine::create(iteration, machine, strategy, policy);
+  Simulated played{engine.is_ok() ? engine.value()->play(enough, stop) : Result<Nanoseconds>(engine.status()), {}};
+  if (engine.is_ok()) {
+    played.alone = engine.value()->alone();
+    played.uses = static_cast<std::uint64_t>(engine.value()->passes()) * iteration.uses.size();
   }
   log_line(LogLevel::kDebug, "simulated {}: {}", strategy.name,
            played.time.is_ok() ? fmt::format("{} ns", played.time.value().value())

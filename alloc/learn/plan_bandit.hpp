@@ -4,7 +4,7 @@
 // predicted or measured, is followed; if it turns out slower than predicted, the next one that may be faster is
 // tried, and the first is resumed if those are no better. A candidate predicted to be faster by a negligible
 // amount is not tried. Each is tried once; then the fastest stays, until it becomes slower than measured by a
-// fraction 1 / kWorse.
+// fraction 1 / kRegressionTolerance.
 //
 // If the program followed another strategy before, its measured time is the baseline. The first candidate
 // measured against the baseline decides for all of them, because the same simulator predicted the others. A
@@ -29,23 +29,23 @@
 
 namespace tessera {
 
-class Trial {
+class PlanBandit {
  public:
   static constexpr std::uint64_t kAlike = 100;  // two iterations are alike if they differ by less than 1 / kAlike
   static constexpr std::uint64_t kMany = 8;
-  static constexpr std::uint64_t kWorse = 50;
+  static constexpr std::uint64_t kRegressionTolerance = 50;
 
-  Trial() = default;
+  PlanBandit() = default;
   // REQUIRES: `told` is not empty. The first candidate with the shortest predicted time is current.
-  explicit Trial(std::span<const Nanoseconds> told);
+  explicit PlanBandit(std::span<const Nanoseconds> predicted);
 
   std::size_t current() const { return current_; }
   // Without alternatives, no iteration times are needed.
-  bool is_idle() const { return candidates_.size() < 2 && !rival_; }
+  bool is_idle() const { return arms_.size() < 2 && !baseline_; }
   // Sets the measured time of the baseline; 0 = there is none. All candidates may be tried again.
-  void compete_with(Nanoseconds rival);
+  void set_baseline(Nanoseconds baseline);
   // The measured time if the candidates have lost against the baseline; 0 = they have not.
-  Nanoseconds lost_with() const;
+  Nanoseconds measured_if_worse() const;
   // An iteration took this long, all of it under current(). Returns true if another candidate is current from
   // now on.
   bool note(Nanoseconds took);
@@ -53,18 +53,18 @@ class Trial {
   void interrupt();
 
  private:
-  struct Candidate {
+  struct Arm {
     Nanoseconds time;  // predicted, or measured once tried
     bool tried = false;
     // A prediction is not exact, and a trial costs one or two atypical iterations.
     Nanoseconds expected() const { return tried ? time : time + time / kAlike; }
   };
-  std::vector<Candidate> candidates_;
+  std::vector<Arm> arms_;
   std::size_t current_ = 0;
   Nanoseconds last_{};  // previous iteration; 0 = none to compare with
   std::uint64_t many_ = 0;
   Nanoseconds took_{};  // the sum of many_ iterations
-  Nanoseconds rival_{};  // the baseline; 0 = none, or it was beaten
+  Nanoseconds baseline_{};  // the baseline; 0 = none, or it was beaten
 };
 
 }  // namespace tessera

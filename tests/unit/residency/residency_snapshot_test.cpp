@@ -55,7 +55,7 @@ class StandingTest : public ::testing::Test {
 
 TEST_F(StandingTest, TellsWhereEachPageIsOnceSomeHaveBeenToTheFile) {
   iterate_on(16_MiB);
-  ASSERT_TRUE(seen_.stands_at);
+  ASSERT_TRUE(seen_.last_step);
   std::size_t pages = 0, on_device = 0, away = 0;
   for (const IterationRun& run : seen_.runs) {
     EXPECT_EQ(run.pages.size(), run.bytes / kBasePage);
@@ -78,13 +78,13 @@ TEST_F(StandingTest, TellsOfWhatNoStepUses) {
 
 TEST_F(StandingTest, TellsNothingOfWhatIsPinnedBeside) {
   iterate_on(16_MiB, true);
-  ASSERT_TRUE(seen_.stands_at);
+  ASSERT_TRUE(seen_.last_step);
   EXPECT_TRUE(seen_.others.empty());
 }
 
 TEST_F(StandingTest, TellsNothingWhereTheHostHasRoomForAll) {
   iterate_on(128_MiB);
-  EXPECT_FALSE(seen_.stands_at);
+  EXPECT_FALSE(seen_.last_step);
   EXPECT_TRUE(seen_.others.empty());
 }
 

@@ -1,4 +1,4 @@
-#include "rehearse/pace.hpp"
+#include "simulate/pace.hpp"
 
 #include <algorithm>
 #include <cstddef>
