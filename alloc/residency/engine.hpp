@@ -1,7 +1,7 @@
 // State that all parts of the engine share: the machine below them, and what they know of the program.
 //
 // The parts form a chain in which each calls only those before it: PageMover, Transfers, HostRoom, Room, Arrivals,
-// Follower. Residency owns all of them behind its lock. Clang's analysis does not follow a mutex into objects that
+// PlanExecutor. Residency owns all of them behind its lock. Clang's analysis does not follow a mutex into objects that
 // refer to each other, so nothing here is annotated: each part is an annotated member of Residency.
 //
 // Thread safety: none; the engine's lock. What it refers to keeps its own rules.
@@ -16,7 +16,7 @@
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
 #include "policy/snapshot.hpp"
-#include "residency/conductor.hpp"
+#include "residency/iteration_tracker.hpp"
 #include "residency/copy_lanes.hpp"
 #include "residency/gate.hpp"
 #include "residency/held_uses.hpp"
@@ -46,7 +46,7 @@ struct Engine {
   const ResidencyOptions& options;
   const CopyLanes& lanes;
   StreamTable& streams;
-  Conductor& conductor;
+  IterationTracker& tracker;
   Gate& gate;
   const HeldUses& held_uses;
   const std::atomic<bool>& automatic;  // live runs may be evicted automatically
@@ -57,7 +57,7 @@ struct Engine {
   RunsByTrait by_trait{};         // of `runs`: the same indices
   Bytes pinned_bytes{};           // of runs with a pin
   ResidencyStats stats{};
-  Conductor::Orders orders{};     // not carried out yet, oldest first
+  IterationTracker::Orders orders{};     // not carried out yet, oldest first
   RemakeTurn turn{};
   SpareRoom spare{};
   Stall* stall = nullptr;         // of the call that fetches at the moment
@@ -89,7 +89,7 @@ struct Engine {
             .used = used,
             .gap = run.gap.load(),
             .often = often_by(run, now),
-            .next = conductor.next_use(run, now),
+            .next = tracker.next_use(run, now),
             .idle = streams.passed(run.streams.load(), used),
             .dead = dead,
             .tag = run.tag};

@@ -32,7 +32,7 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
       MutexLock lock(mutex_);
       for (Run* run : runs) run->holds.fetch_add(1);
       stall.go_on();
-      follower_.follow();
+      executor_.follow();
       Run& latest = latest_of(runs);
       engine_.stall = &stall;
       Status status = engine_.turn.keeps_waiting(runs) ? Status(Code::kBusy, "another call is recomputing blocks")
@@ -40,7 +40,7 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
       engine_.stall = nullptr;
       const bool others = status.code() == Code::kBusy && engine_.turn.may_wait();
       if (!others && stall.has_waited()) note_stall(stall, latest);
-      follower_.work_ahead();
+      executor_.evict_to_watermarks();
       if (status.is_ok()) {
         held_uses_.add();
         if (engine_.turn.take_for(runs)) break;

@@ -113,10 +113,10 @@ Result<Bytes> HostRoom::sink_coldest(Bytes bytes, const Run* newcomer, Which whi
                              .used = newcomer->last_work(),
                              .gap = newcomer->gap.load(),
                              .often = often_by(*newcomer, snapshot.epoch),
-                             .next = engine_.conductor.next_use(*newcomer, snapshot.epoch),
+                             .next = engine_.tracker.next_use(*newcomer, snapshot.epoch),
                              .tag = newcomer->tag});
   }
-  const Decision decision = engine_.conductor.decider().decide(snapshot);
+  const Decision decision = engine_.tracker.decider().decide(snapshot);
   pictures_ = std::move(snapshot.runs);
   Bytes total;
   for (std::size_t index : decision.leave) {

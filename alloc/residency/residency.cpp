@@ -27,10 +27,10 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
     : driver_(driver), device_(device), tiers_(tiers), guide_(make_guide(std::move(policy), options.make_planner)),
       log_(log), options_(std::move(options)), lanes_(std::move(lanes)),
       streams_(driver, device, options_.patience, options_.queue_depth),
-      conductor_(driver, device, *guide_.policy, *guide_.planner, engine_.runs, options_.class_of_tag),
+      tracker_(driver, device, *guide_.policy, *guide_.planner, engine_.runs, options_.class_of_tag),
       gate_(options_.patience),
       engine_{.driver = driver, .device = device, .tiers = tiers, .log = log, .options = options_,
-              .lanes = *lanes_, .streams = streams_, .conductor = conductor_, .gate = gate_,
+              .lanes = *lanes_, .streams = streams_, .tracker = tracker_, .gate = gate_,
               .held_uses = held_uses_, .automatic = automatic_, .unseen = unseen_,
               .waiting = waiting_},
       mover_(driver, device, tiers, *lanes_, gate_, log, engine_.stats, engine_.by_trait, unseen_,
@@ -38,9 +38,9 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
       transfers_(engine_, mover_, in_flight_), host_room_(engine_, mover_, transfers_),
       room_(engine_, mover_, transfers_, host_room_),
       arrivals_(engine_, transfers_, host_room_, room_),
-      follower_(engine_, mover_, transfers_, host_room_, room_, awaits_room_) {
+      executor_(engine_, mover_, transfers_, host_room_, room_, awaits_room_) {
   // Planned moves run beside the program's work, which host-backed pages must not.
-  if (tiers_.is_backed()) conductor_.rest();
+  if (tiers_.is_backed()) tracker_.stop_logging();
 }
 
 Residency::~Residency() {
@@ -75,7 +75,7 @@ Result<Run*> Residency::add(Address address, RunShape shape, TagId tag, RunOwner
   }
   engine_.stats.run_bytes += shape.bytes();
   const bool fits = engine_.stats.run_bytes <= tiers_.device.usage().capacity;
-  if (!fits && !tiers_.is_backed()) conductor_.note_shortage();
+  if (!fits && !tiers_.is_backed()) tracker_.note_shortage();
   run->index = engine_.runs.size();
   engine_.runs.push_back(std::move(run));
   return engine_.runs.back().get();
@@ -94,8 +94,8 @@ Status Residency::remove(Run* run) {
   Status result = await_uses(*run, fenced);
   if (result.is_ok()) result = transfers_.await_way_out(*run);
   if (result.code() == Code::kNotReady) return Status(Code::kBusy, std::string(result.message()));
-  follower_.follow();
-  follower_.forget(*run);
+  executor_.follow();
+  executor_.forget(*run);
   if (result.is_ok()) result = await_unfinished(*run);
   run->quiet = run->last_work();
   run->live.store(0);
@@ -161,7 +161,7 @@ Status Residency::unpin(Run* run) {
 // the device, since a larger launch may itself have used what is pinned now.
 Status Residency::check_room_beside_pins(const Run& run) const {
   const Bytes device = tiers_.device.usage().capacity;
-  const Bytes launches = std::min(conductor_.largest_launch().bytes, Bytes(device.value() / 2));
+  const Bytes launches = std::min(tracker_.largest_launch().bytes, Bytes(device.value() / 2));
   if (run.pins.load() != 0 || engine_.pinned_bytes + run.shape.bytes() + launches <= device) return {};
   return Status(Code::kOutOfMemory,
                 fmt::format("of {} MiB of device memory, {} MiB are pinned and launches need {} MiB: another {} MiB cannot "
@@ -210,7 +210,7 @@ Status Residency::prefetch(std::span<Run* const> runs) {
 Status Residency::evict(std::span<Run* const> runs) {
   TESSERA_TRY(account_for_unannounced());
   MutexLock lock(mutex_);
-  follower_.call_off(runs);
+  executor_.cancel_fetches(runs);
   // All copies are queued before the first wait: the link is busy while pages are unmapped.
   for (Run* run : runs) {
     TESSERA_TRY(room_.leave(*run, run->shape.bytes(), Room::Patience::kDemand).status());
@@ -219,15 +219,15 @@ Status Residency::evict(std::span<Run* const> runs) {
   return {};
 }
 
-void Residency::lead(Iteration iteration, const Strategy& strategy, Runs players) {
+void Residency::activate_plan(Iteration iteration, const Strategy& strategy, Runs players) {
   MutexLock lock(mutex_);
-  follower_.lead(std::move(iteration), strategy, players);
+  executor_.activate_plan(std::move(iteration), strategy, players);
 }
 
 Guide Residency::set_policy(std::unique_ptr<Policy> policy) {
   Guide guide = make_guide(std::move(policy), options_.make_planner);
   MutexLock lock(mutex_);
-  follower_.set_policy(*guide.policy, *guide.planner);
+  executor_.set_policy(*guide.policy, *guide.planner);
   std::swap(guide_, guide);
   return guide;
 }
@@ -236,13 +236,13 @@ Guide Residency::set_policy(std::unique_ptr<Policy> policy) {
 
 void Residency::advance() {
   MutexLock lock(mutex_);
-  follower_.advance();
+  executor_.advance();
 }
 
 // At the launch itself: some launches later, copies out would wait for the work of those launches too.
 void Residency::keep_to_plan() {
   if (!mutex_.try_lock()) return;  // the holder of the lock will look
-  follower_.advance();
+  executor_.advance();
   mutex_.unlock();
 }
 

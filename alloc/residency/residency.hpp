@@ -24,9 +24,9 @@
 #include "driver/driver.hpp"
 #include "policy/policy.hpp"
 #include "residency/arrivals.hpp"
-#include "residency/conductor.hpp"
+#include "residency/iteration_tracker.hpp"
 #include "residency/engine.hpp"
-#include "residency/follower.hpp"
+#include "residency/plan_executor.hpp"
 #include "residency/gate.hpp"
 #include "residency/held_uses.hpp"
 #include "residency/host_room.hpp"
@@ -104,10 +104,10 @@ class Residency {
   // Fences all uses and frees noted so far, and polls; streams().passed() then answers.
   Status poll_streams();
   std::uint64_t epoch() const { return streams_.epoch(); }  // of the newest use
-  // Blocks like these will share runs from now on; see Conductor::note_moved.
+  // Blocks like these will share runs from now on; see IterationTracker::note_moved.
   void note_moved(std::span<const MovedBlock> moved);
   // Whether all blocks have ever not fitted into the device at once. By any thread.
-  bool is_short() const { return conductor_.is_short(); }
+  bool is_short() const { return tracker_.is_short(); }
   // The bytes by which every block used by a launch so far could grow with each of these launches still fitting.
   Bytes spare_for_each_block();
 
@@ -123,8 +123,8 @@ class Residency {
   Result<Moved> wake(std::optional<TagId> tag);
   // Switches the policy; what was learned is kept. Returns the previous one, which is best destroyed without a lock.
   Guide set_policy(std::unique_ptr<Policy> policy);
-  // From the next use on, as if this iteration had been learned and this been the answer (Conductor::lead()).
-  void lead(Iteration iteration, const Strategy& strategy, Runs players = {});
+  // From the next use on, as if this iteration had been learned and this been the answer (IterationTracker::activate_plan()).
+  void activate_plan(Iteration iteration, const Strategy& strategy, Runs players = {});
   Status place(Run* run, std::span<const Places> places);  // REQUIRES: all pages on the device, none in use
   // Off: live runs are evicted by evict() and sleep() only, since work may use them unannounced; these then wait for
   // all work on the device. Switching on also waits for that work; switching off waits for copies out in flight, and
@@ -222,7 +222,7 @@ class Residency {
   const ResidencyOptions options_;
   const std::unique_ptr<CopyLanes> lanes_;
   StreamTable streams_;
-  Conductor conductor_;
+  IterationTracker tracker_;
   Gate gate_;
   std::atomic<bool> own_streams_{false};  // a per-thread default stream is in use
   UseCounts counts_;
@@ -241,7 +241,7 @@ class Residency {
   HostRoom host_room_ GUARDED_BY(mutex_);
   Room room_ GUARDED_BY(mutex_);
   Arrivals arrivals_ GUARDED_BY(mutex_);
-  Follower follower_ GUARDED_BY(mutex_);
+  PlanExecutor executor_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

@@ -20,7 +20,7 @@ inline void note_stream(Run& run, std::uint64_t bit) {
 }
 
 inline bool Residency::has_work() const {
-  return in_flight_.load(std::memory_order_relaxed) != 0 || conductor_.has_news() ||
+  return in_flight_.load(std::memory_order_relaxed) != 0 || tracker_.has_news() ||
          awaits_room_.load(std::memory_order_relaxed);
 }
 
@@ -44,7 +44,7 @@ bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
   counts_.add(gate_slot, runs->size());  // the slot is the thread's number
   use = {.kind = Use::Kind::kGate, .work = use.work, .gate_slot = gate_slot};
   const std::uint64_t epoch = stamp_all(*runs, stream, slot_for_use(stream), access);
-  if (conductor_.log().is_on()) note_launch(*runs, stream, epoch, access, use);
+  if (tracker_.log().is_on()) note_launch(*runs, stream, epoch, access, use);
   return true;
 }
 
@@ -79,7 +79,7 @@ inline std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId s
 inline void Residency::note_use(std::span<Run* const> runs, StreamId stream, std::uint32_t slot,
                                 Access access, Use& use) {
   const std::uint64_t epoch = stamp_all(runs, stream, slot, access);
-  if (conductor_.log().is_on()) note_launch(runs, stream, epoch, access, use);
+  if (tracker_.log().is_on()) note_launch(runs, stream, epoch, access, use);
 }
 
 // `use` by reference: a copy with wider loads than the stores that just wrote it would stall until they complete.
@@ -87,7 +87,7 @@ inline void Residency::end_use(std::span<Run* const> runs, StreamId stream, cons
   const bool plain = use.kind == Use::Kind::kGate && use.watch == Use::kNoWatch && stream != kPerThreadStream;
   if (!plain) return end_other_use(runs, stream, use);
   gate_.leave(use.gate_slot);
-  if (conductor_.log().calls()) keep_to_plan();
+  if (tracker_.log().calls()) keep_to_plan();
 }
 
 }  // namespace tessera

@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "residency/conductor.hpp"
+#include "residency/iteration_tracker.hpp"
 
 namespace tessera {
 namespace {
@@ -45,13 +45,13 @@ std::vector<Places> places_of(const Run& run) {
 // Several runs of the iteration may use one address in turn: it counts for the one that used it last. Small runs are
 // fetched by their first use. While nothing has been written to the file, a simulation started with everything evicted
 // that has to be is just as good.
-Iteration Conductor::residency_snapshot() const {
+Iteration IterationTracker::residency_snapshot() const {
   const auto was_written = [](const auto& run) {
     return static_cast<bool>(run->cost.moved[static_cast<std::size_t>(Link::kFileWrite)]);
   };
   Iteration now = newest_->iteration();
-  if (!newest_->knows_place() || std::ranges::none_of(all_runs_, was_written)) return now;
-  const std::vector<Course::Order>& seen = newest_->players();
+  if (!newest_->in_sync() || std::ranges::none_of(all_runs_, was_written)) return now;
+  const std::vector<LearnedIteration::Order>& seen = newest_->players();
   std::unordered_map<const Run*, std::size_t> players;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     if (seen[i].run == nullptr) continue;
@@ -72,9 +72,9 @@ Iteration Conductor::residency_snapshot() const {
 }
 
 // Bytes of pinned runs outside the iteration. No plan moves them, so their room is not available to it.
-Bytes Conductor::pinned_beside() const {
+Bytes IterationTracker::pinned_beside() const {
   std::unordered_set<const Run*> players;
-  for (const Course::Order& player : newest_->players()) players.insert(player.run);
+  for (const LearnedIteration::Order& player : newest_->players()) players.insert(player.run);
   Bytes bytes;
   for (const auto& run : all_runs_) {
     const bool is_part = run->shape.bytes() > kBasePage;  // smaller ones are small runs, which machine() subtracts

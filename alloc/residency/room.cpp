@@ -110,7 +110,7 @@ Result<Bytes> Room::leaving_for(Bytes bytes) {
 
 Decision Room::choose(Bytes need, Which which, Recency recency) {
   Snapshot snapshot = picture(need, which, recency);
-  Decision decision = engine_.conductor.decider().decide(snapshot);
+  Decision decision = engine_.tracker.decider().decide(snapshot);
   pictures_ = std::move(snapshot.runs);
   return decision;
 }
@@ -195,7 +195,7 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, Recenc
     if (total + promised >= bytes) break;
     Run& run = *engine_.runs[index];
     const bool dead = run.is_dead(), idle = engine_.streams.passed(run.streams.load(), run.last_work());
-    const bool strict = engine_.conductor.is_strict() && !(dead && idle);
+    const bool strict = engine_.tracker.is_strict() && !(dead && idle);
     if (patience == Patience::kDemand && (strict || !dead)) {
       total += leave_by_plan(bytes - total - promised, strict ? 0 : run.next, recency);
       if (total + promised >= bytes) break;
@@ -227,7 +227,7 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, Recenc
 // would be queued behind theirs. Where `awaited` has later work on the same stream, the fetch is waited for too.
 void Room::send_due(const Run* awaited) {
   bool kept_back = false;
-  std::erase_if(engine_.orders.leave, [&](const Conductor::Order& order) {
+  std::erase_if(engine_.orders.leave, [&](const IterationTracker::Order& order) {
     Run& run = *order.run;
     if (run.last_work() != order.used) return true;
     const bool is_before = awaited != nullptr && order.used < awaited->last_work() &&
@@ -239,7 +239,7 @@ void Room::send_due(const Run* awaited) {
 }
 
 // True when the order is done: its copies are in flight, or it cannot be followed.
-bool Room::carry_out(const Conductor::Order& order) {
+bool Room::carry_out(const IterationTracker::Order& order) {
   Run& run = *order.run;
   if (!run.may_leave()) return true;
   const Bytes stays = order.stays();
@@ -262,7 +262,7 @@ void Room::await_arrival(const Run& run) {
 // be waited for; but any run evicted in their place would have to be fetched again, while these leave all the same.
 Bytes Room::leave_by_plan(Bytes wanted, std::uint64_t than, Recency recency) {
   Bytes total;
-  std::erase_if(engine_.orders.leave, [&](const Conductor::Order& order) {
+  std::erase_if(engine_.orders.leave, [&](const IterationTracker::Order& order) {
     Run& run = *order.run;
     if (total >= wanted || run.next <= than || !run.may_leave() || run.last_work() != order.used) return false;
     if (recency == Recency::kSettled && !engine_.is_settled(run)) return false;

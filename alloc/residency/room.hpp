@@ -68,7 +68,7 @@ class Room {
   // How much of the run may leave, and how much of that has a valid copy or is dropped.
   void measure(const Run& run, Which which, bool drops, RunPicture& picture) const;
   Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full);
-  bool carry_out(const Conductor::Order& order);
+  bool carry_out(const IterationTracker::Order& order);
   void await_arrival(const Run& run);
   Bytes leave_by_plan(Bytes wanted, std::uint64_t than, Recency recency);
   // leave.cpp

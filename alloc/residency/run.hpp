@@ -122,11 +122,11 @@ struct Run {
 
   std::vector<Page> pages;
   std::uint64_t quiet = 0;        // every use up to this epoch is known to be over
-  std::uint64_t next = 0;         // number of the launch of its next use, as counted by Conductor; 0 = unknown
-  std::uint32_t often = 0;        // uses that Conductor has read while memory was short (decayed_count.hpp), ...
+  std::uint64_t next = 0;         // number of the launch of its next use, as counted by IterationTracker; 0 = unknown
+  std::uint32_t often = 0;        // uses that IterationTracker has read while memory was short (decayed_count.hpp), ...
   std::uint64_t counted = 0;      // ... as of this epoch, that of the last of them
   std::size_t index = 0;          // in the engine's list
-  std::size_t mention = 0;        // where the launch being read may mention it (conductor.cpp)
+  std::size_t mention = 0;        // where the launch being read may mention it (iteration_tracker.cpp)
   bool coming = false;            // prefetched: pages that reach the host go on to the device
   std::uint64_t called = 0;       // its last use at the time of the prefetch
   const char* exposed = nullptr;  // why it may not move, if it may not

@@ -60,7 +60,7 @@ Status Residency::set_automatic(bool on) {
   }
   MutexLock lock(mutex_);
   automatic_.store(false);
-  follower_.keep_all();
+  executor_.cancel_evictions();
   return keep_who_is_leaving();
 }
 
@@ -114,8 +114,8 @@ Result<Moved> Residency::sleep(std::optional<TagId> tag) {
 Status Residency::start_leaving(std::optional<TagId> tag) {
   {
     MutexLock lock(mutex_);
-    follower_.call_off(tagged(tag, Side::kThere));
-    follower_.call_off(tagged(tag, Side::kAway));
+    executor_.cancel_fetches(tagged(tag, Side::kThere));
+    executor_.cancel_fetches(tagged(tag, Side::kAway));
   }
   for (Address passed;;) {
     MutexLock lock(mutex_);

@@ -66,16 +66,16 @@ void Residency::note_launch(std::span<Run* const> runs, StreamId stream, std::ui
                             Access access, Use& use) {
   if (is_inside_callback()) return;  // not part of what the program repeats
   std::optional<Stopwatches::Watch> watch;
-  if (use.kind == Use::Kind::kGate && stream != kNoStream && conductor_.times()) {
-    watch = conductor_.watches().start(stream);
+  if (use.kind == Use::Kind::kGate && stream != kNoStream && tracker_.times()) {
+    watch = tracker_.watches().start(stream);
   }
   if (watch) use.watch = *watch;
-  if (conductor_.is_short() && use.kind == Use::Kind::kGate) note_kernel(use.work, stream, epoch, use.gate_slot);
-  conductor_.log().note(use.work, runs, epoch, access == Access::kWrite, watch, stream);
+  if (tracker_.is_short() && use.kind == Use::Kind::kGate) note_kernel(use.work, stream, epoch, use.gate_slot);
+  tracker_.log().note(use.work, runs, epoch, access == Access::kWrite, watch, stream);
 }
 
 void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const Use& use) {
-  if (use.watch != Use::kNoWatch) conductor_.watches().stop(use.watch, stream);
+  if (use.watch != Use::kNoWatch) tracker_.watches().stop(use.watch, stream);
   const bool held = use.kind == Use::Kind::kHold;
   // Work may have been queued after a fence labelled with the first stamp: stamp again.
   if (held) stamp_outside(runs, stream, slot_for_use(stream));
@@ -89,7 +89,7 @@ void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const
   } else {
     gate_.leave(use.gate_slot);
   }
-  if (conductor_.log().calls()) keep_to_plan();
+  if (tracker_.log().calls()) keep_to_plan();
 }
 
 std::uint32_t Residency::begin_unnamed(StreamId stream, const void* work) {
@@ -98,7 +98,7 @@ std::uint32_t Residency::begin_unnamed(StreamId stream, const void* work) {
   const std::uint32_t gate_slot = gate_.enter();
   const std::uint64_t epoch = streams_.tick();
   streams_.note_use(streams_.slot_of(stream), epoch);
-  if (conductor_.is_short()) note_kernel(work, stream, epoch, gate_slot);
+  if (tracker_.is_short()) note_kernel(work, stream, epoch, gate_slot);
   return gate_slot;
 }
 
@@ -123,7 +123,7 @@ void Residency::end_unnamed(StreamId stream, std::uint32_t gate_slot) {
 void Residency::note_written(Run& run) {
   const std::uint64_t epoch = run.used.load();
   raise_to(run.written, epoch);
-  if (conductor_.log().is_on()) conductor_.log().note_write(run, epoch);
+  if (tracker_.log().is_on()) tracker_.log().note_write(run, epoch);
 }
 
 Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
@@ -182,15 +182,15 @@ void Residency::note_over(std::optional<StreamId> stream, std::uint64_t epoch) {
 
 Bytes Residency::spare_for_each_block() {
   MutexLock lock(mutex_);
-  const Conductor::Extent largest = conductor_.largest_launch();
+  const IterationTracker::Extent largest = tracker_.largest_launch();
   const Bytes device = tiers_.device.usage().capacity, taken = engine_.pinned_bytes + largest.bytes;
   return (device - std::min(device, taken)) / std::max<std::size_t>(largest.blocks, 1);
 }
 
 void Residency::note_moved(std::span<const MovedBlock> moved) {
   MutexLock lock(mutex_);
-  follower_.follow();
-  conductor_.note_moved(moved);
+  executor_.follow();
+  tracker_.note_moved(moved);
 }
 
 Status Residency::poll_streams() {

@@ -108,7 +108,7 @@ Result<Nanoseconds> SimulatedEngine::play(const std::atomic<Nanoseconds>& enough
     first = *learned_.last_step + 1;
   }
   for (; !settled_; ++passes_) {
-    if (passes_ == kAlone && !leads_) start_plan();
+    if (passes_ == kAlone && !has_active_plan_) start_plan();
     const StreamId stream = streams_[iteration_.steps[first % iteration_.steps.size()].stream];
     TESSERA_TRY(driver_.host_function(stream, [this, pass = passes_] { begin_pass(pass); }));
     for (std::uint32_t step = std::exchange(first, 0); step < iteration_.steps.size() && !settled_; ++step) {
@@ -159,8 +159,8 @@ Status SimulatedEngine::restore_residency(const std::atomic<bool>& stop) {
 }
 
 void SimulatedEngine::start_plan() {
-  leads_ = true;
-  residency_->lead(learned_, strategy_, std::span(held_).first(learned_.runs.size()));
+  has_active_plan_ = true;
+  residency_->activate_plan(learned_, strategy_, std::span(held_).first(learned_.runs.size()));
 }
 
 // Called when the device reaches the pass.
@@ -225,7 +225,7 @@ Status SimulatedEngine::queue(const IterationStep& step) {
   if (streams_.size() > 1) TESSERA_TRY(await_others(step));
   const StreamId stream = streams_[step.stream];
   Use use;
-  if (!leads_) use.work = &step;  // all steps look different, so that no iteration is learned
+  if (!has_active_plan_) use.work = &step;  // all steps look different, so that no iteration is learned
   TESSERA_TRY(residency_->begin_use(operands_, stream, Access::kRead, Use::Kind::kGate, use));
   for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
     if (iteration_.uses[i].writes) residency_->note_written(*operands_[i - step.first_use]);

@@ -99,7 +99,7 @@ class SimulatedEngine {
   };
   std::vector<LastUses> last_uses_;  // by run of the iteration
   std::vector<EventId> events_;  // ring of events, one after each of the latest steps
-  bool leads_ = false;
+  bool has_active_plan_ = false;
   std::uint64_t queued_ = 0, awaited_ = 0;
   Nanoseconds next_look_{};
   int passes_ = 0;

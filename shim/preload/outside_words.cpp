@@ -97,10 +97,10 @@ void OutsideChange::prepare(CUdeviceptr to, std::size_t bytes, std::vector<Outsi
   to_ = to;
   bytes_ = bytes;
   words_ = std::move(words);
-  if (words_.empty() || keep_all(false)) return;
+  if (words_.empty() || cancel_evictions(false)) return;
   // Releasing the blocks named by the overwritten places may make room.
   before_ = outside_words().take(to_, bytes_);
-  if (keep_all(true)) return;
+  if (cancel_evictions(true)) return;
   let_go(std::exchange(kept_, {}));
   std::vector<OutsideWord> before;
   for (const auto& [place, block] : before_) before.push_back({place, block, block, true});
@@ -110,7 +110,7 @@ void OutsideChange::prepare(CUdeviceptr to, std::size_t bytes, std::vector<Outsi
 }
 
 // False, with the reason in status(), if a block that has to stay cannot.
-bool OutsideChange::keep_all(bool is_last_try) {
+bool OutsideChange::cancel_evictions(bool is_last_try) {
   tessera_allocator* const allocator = running();
   const Entry entry;
   if (allocator == nullptr || entry.nested()) return true;

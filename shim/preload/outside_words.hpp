@@ -79,7 +79,7 @@ class OutsideChange {
   void made();
 
  private:
-  bool keep_all(bool is_last_try);
+  bool cancel_evictions(bool is_last_try);
 
   CUdeviceptr to_ = 0;
   std::size_t bytes_ = 0;

@@ -73,7 +73,7 @@ TEST_F(HostRoomTest, WhoLeavesByPlanWaitsUntilThereIsRoom) {
   iteration.steps = {{Nanoseconds(1), 0, 1}, {Nanoseconds(1), 1, 2}};
   const std::unique_ptr<Policy> rest = make_policy("lru").take();
   const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
-  machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0}}, rest.get()});
+  machine_.residency().activate_plan(iteration, {"test", {{.gap = gap, .back_at = 0}}, rest.get()});
   ASSERT_OK(machine_.touch({runs_[2]}));
   while (in_host(2) != kBytes) {  // its copy out follows the write that makes room for it
     ASSERT_EQ(in_file(2), Bytes());

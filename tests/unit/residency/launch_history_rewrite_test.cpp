@@ -19,7 +19,7 @@ class LaunchHistoryRewriteTest : public ::testing::Test {
   static constexpr std::size_t kAll = LaunchHistory::kMostSteps;
   static constexpr std::uint64_t kShared = ~std::uint64_t{0};
 
-  // A launch of this work; returns its signature, as computed by the conductor.
+  // A launch of this work; returns its signature, as computed by the tracker.
   std::uint64_t launch(const int& work, std::vector<LaunchLog::Use> uses) {
     std::ranges::stable_sort(uses, {}, [](const LaunchLog::Use& use) {
       return role_of(use.run->shape.bytes(), use.run->tag, use.writes, use.run->name);

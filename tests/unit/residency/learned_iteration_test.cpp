@@ -1,146 +1,284 @@
-// Which iteration is learned for a program with inner loops, and when.
+// A plan while the program temporarily does something else.
+#include "residency/learned_iteration.hpp"
+
 #include <gtest/gtest.h>
 
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "conductor_fixture.hpp"
+#include "iteration_tracker_fixture.hpp"
 
 namespace tessera {
 namespace {
 
-using test::ConductorTest;
+using test::IterationTrackerTest;
 using test::DeviceRun;
+using test::EveryGap;
 
-// Like a pipeline stage: a few forward rounds, many alternating ones, and a final round.
-TEST_F(ConductorTest, WhatIsAroundAllLoopsIsLearnedWhileOneOfThemIsFollowed) {
-  const auto works = std::span(works_);
-  const std::span<const char> round = works.first(10), turn = works.subspan(10, 20), end = works.subspan(30, 10);
-  const auto play = [this](std::span<const char> loop, int times) {
-    for (int i = 0; i < times; ++i) {
-      for (const char& work : loop) launch(work, make_run(), true);
-    }
+TEST_F(IterationTrackerTest, CeasesAtOnceWhenTheProgramDoesSomethingElse) {
+  for (int i = 0; i < 3; ++i) iterate();
+  DeviceRun* const run = make_run();
+  launch(works_[0], run, true);
+  forget_orders();
+  launch(works_[2 * kLayers], make_run(), true);
+  EXPECT_FALSE(tracker_.has_active_plan());
+  EXPECT_TRUE(left_.empty() && came_.empty());
+  EXPECT_EQ(tracker_.next_use(*run, epoch_), 0u);
+}
+
+TEST_F(IterationTrackerTest, LeadsAgainSoonAfterABreak) {
+  for (int i = 0; i < 3; ++i) iterate();
+  for (int i = 0; i < 5; ++i) launch(works_[2 * kLayers], make_run(), true);
+  iterate();
+  EXPECT_TRUE(tracker_.has_active_plan());
+}
+
+// Runs in an offload interval at that point have been used, or fetched, since the plan was left.
+TEST_F(IterationTrackerTest, WhomThePlanHasAwayWhenThePlaceIsFoundAgainLeavesThen) {
+  DeviceRun* const weight = make_run();
+  const auto iterate_with_weight = [&] {
+    launch(works_[2 * kLayers], weight, true);
+    iterate();
   };
-  play(round, 3);
-  play(turn, 6);
-  play(round, 1);
-  play(end, 1);
-  play(round, 3);
-  play(turn, 1);
-  ASSERT_NE(policy_.seen.steps.size(), 170u);
-  play(turn, 2);
-  EXPECT_TRUE(conductor_.leads());
-  EXPECT_EQ(policy_.seen.steps.size(), 170u);
+  for (int i = 0; i < 3; ++i) iterate_with_weight();
+  for (std::size_t i = 1; i < 5; ++i) launch(works_[2 * kLayers + i], weight, false);
+  forget_orders();
+  iterate_with_weight();
+  std::size_t sent = 0;
+  for (const IterationTracker::Order& leave : left_) sent += leave.run == weight ? 1 : 0;
+  EXPECT_EQ(sent, 1u);
+  EXPECT_EQ(left_.front().run, weight) << "with the first launch that is known again";
 }
 
-TEST_F(ConductorTest, AProgramThatHasNoLongerOneIsPlannedByAnIterationOfAFewLaunches) {
-  for (const std::size_t steps : {1u, 3u}) {
-    for (std::size_t i = 0; i < 20 * steps; ++i)
-      launch(works_[steps + i % steps], make_run(), true);
-    EXPECT_EQ(policy_.seen.steps.size(), steps);
-    EXPECT_TRUE(conductor_.leads());
+// Answers when the test allows it, with a plan of the given predicted time.
+class Oracle final : public Planner {
+ public:
+  explicit Oracle(const Policy& policy) : policy_(policy) {}
+  void ask(const Iteration& iteration, const Machine& machine) override {
+    asked = iteration.steps.size();
+    told_ = {{{"", policy_.plan(iteration, machine), &policy_}, {}}};
   }
-}
+  std::vector<Candidate> answer() override {
+    if (!ready || told_.empty()) return {};
+    told_.front().time = time;
+    return std::exchange(told_, {});
+  }
+  std::size_t asked = 0;  // with iterations of about this many steps
+  bool ready = true;
+  Nanoseconds time;
 
-// Each has its own weights: a plan for one would take the next one's weights for the same.
-TEST_F(ConductorTest, TheLayersOfAModelAreOneIteration) {
-  std::vector<DeviceRun*> weights;
-  for (std::size_t i = 0; i < 3 * kLayers; ++i) {
-    weights.push_back(make_run());
-    weights.back()->fresh = false;
-  }
-  for (int iteration = 0; iteration < 4; ++iteration) {
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      launch(works_[i % 3], weights[i], false);
-      ASSERT_TRUE(policy_.seen.steps.empty() || policy_.seen.steps.size() == weights.size()) << policy_.seen.steps.size();
-    }
-  }
-  EXPECT_EQ(policy_.seen.steps.size(), weights.size());
-}
-
-// A separate conductor for launches of one run, which becomes short of memory at a point that the test chooses.
-class LoopOfLaunchesTest : public ConductorTest {
- protected:
-  void launch_timed(const char& work, std::uint64_t nanoseconds) {
-    const auto watch = own_.watches().start(stream_);
-    own_.log().note(&work, {&run_, 1}, ++epoch_, true, watch, StreamId());
-    EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(nanoseconds), {}).is_ok());
-    EXPECT_TRUE(watch && own_.watches().stop(*watch, stream_));
-    EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
-    read();
-  }
-  void launch_untimed(const char& work) {
-    own_.log().note(&work, {&run_, 1}, ++epoch_, true, std::nullopt, StreamId());
-    read();
-  }
-  void read() {
-    Conductor::Orders orders;
-    if (own_.wants_plan()) own_.ask_for_plan({.device = 64_MiB});
-    own_.read(orders, clock_.now());
-  }
-
-  Conductor own_{sim_, DeviceId(0), policy_, planner_, runs_};
-  DeviceRun* const run_ = make_run();
+ private:
+  const Policy& policy_;
+  std::vector<Candidate> told_;
 };
 
-TEST_F(LoopOfLaunchesTest, WhatWasLearnedBeforeItRestedIsLearnedAnew) {
-  constexpr std::size_t kSteps = 2 * kLayers;
-  while (own_.log().is_on()) launch_untimed(works_[epoch_ % kSteps]);
-  own_.note_shortage();
-  for (std::size_t i = 0; i < 4 * kSteps; ++i) launch_timed(works_[i % kSteps], 100 + i % kSteps);
-  EXPECT_TRUE(own_.leads());
-  ASSERT_EQ(policy_.seen.steps.size(), kSteps);
-  std::uint64_t sum = 0;
-  for (const IterationStep& step : policy_.seen.steps) sum += step.duration.value();
-  EXPECT_EQ(sum, kSteps * 100 + kSteps * (kSteps - 1) / 2);
-}
+// Each third iteration has an additional launch, which makes a period of three iterations.
+class RegularBreakTest : public IterationTrackerTest {
+ protected:
+  static constexpr std::size_t kShort = 2 * kLayers, kLong = 3 * kShort + 1;
 
-// Learned in the middle of its second repetition, and timed from there on. Before the next repetition is complete, so
-// many launches are recorded that the older half is dropped, which must not remove the beginning of the waiting
-// iteration.
-TEST_F(LoopOfLaunchesTest, NothingIsForgottenOfAnIterationThatWaitsForItsDurations) {
-  constexpr std::size_t kSteps = 40'000, kHalf = kSteps / 2, kFast = 8'000, kMost = 2 * Conductor::kMaxSteps;
-  const std::vector<char> works(kSteps), others(kMost - kSteps - kHalf - 30'000);
-  own_.note_shortage();
-  for (const char& work : others) launch_untimed(work);
-  for (std::size_t i = 0; i < kSteps + kHalf; ++i) launch_untimed(works[i % kSteps]);
-  ASSERT_TRUE(policy_.seen.steps.empty());
-  for (std::size_t i = kHalf; i < kHalf + kSteps; ++i) {
-    launch_timed(works[i % kSteps], i % kSteps < kFast ? 10 : 1000);
+  RegularBreakTest() {
+    tracker_.set_policy(policy_, oracle_);
+    oracle_.time = Nanoseconds(1);
+    for (int i = 0; i < 3; ++i) iterate();
+    EXPECT_EQ(oracle_.asked, kShort);
+    EXPECT_TRUE(tracker_.has_active_plan());
   }
-  launch_untimed(works[kHalf]);
-  ASSERT_EQ(policy_.seen.steps.size(), kSteps);
-  EXPECT_EQ(policy_.seen.steps.front().duration, Nanoseconds(10));
-  EXPECT_EQ(policy_.seen.steps.back().duration, Nanoseconds(1000));
-}
-
-// The first of two loops was not timed before the second was learned.
-TEST_F(LoopOfLaunchesTest, AnIterationThatNobodyWasAskedAboutIsPlannedWhenTheProgramIsBackAtIt) {
-  constexpr std::size_t kLong = kLayers, kShort = kLayers / 2;
-  own_.note_shortage();
-  for (std::size_t i = 0; i < 2 * kLong; ++i) launch_untimed(works_[i % kLong]);
-  for (std::size_t i = 0; i < 2 * kShort; ++i) launch_untimed(works_[kLong + i % kShort]);
-  ASSERT_TRUE(policy_.seen.steps.empty());
-  for (std::size_t i = 0; i < 4 * kLong; ++i) launch_timed(works_[i % kLong], 100);
-  EXPECT_EQ(policy_.seen.steps.size(), kLong);
-  EXPECT_TRUE(own_.leads());
-}
-
-// The launches after the gap look like an iteration of twelve launches.
-TEST_F(LoopOfLaunchesTest, LaunchesThatWereLostEndWhatIsCounted) {
-  constexpr std::size_t kSteps = kLayers, kLost = 8;
-  const std::vector<char> others(LaunchLog::kMaxLaunches - kSteps);
-  own_.note_shortage();
-  for (const char& work : others) own_.log().note(&work, {&run_, 1}, ++epoch_, true, std::nullopt, StreamId());
-  for (std::size_t i = 0; i < kSteps + kLost; ++i) {
-    own_.log().note(&works_[i % kSteps], {&run_, 1}, ++epoch_, true, std::nullopt, StreamId());
+  void iterate_and_break() {
+    for (int i = 0; i < 3; ++i) iterate();
+    launch(works_[2 * kLayers], make_run(), true);
   }
-  read();
-  for (std::size_t i = kLost; i < kSteps; ++i) launch_timed(works_[i], 100);
-  read();
-  EXPECT_TRUE(policy_.seen.steps.empty());
-  for (std::size_t i = 0; i < 3 * kSteps; ++i) launch_timed(works_[i % kSteps], 100);
-  EXPECT_EQ(policy_.seen.steps.size(), kSteps);
+  // Twice until the longer period is learned, and once more until the time of the additional launch is known. Its plan
+  // sends everything to the file.
+  void learn_the_longer() {
+    policy_.to = Away::kFile;
+    for (int i = 0; i < 4; ++i) iterate_and_break();
+    EXPECT_EQ(oracle_.asked, kLong);
+  }
+  Nanoseconds time_of_a_period() {
+    const Nanoseconds before = clock_.now();
+    iterate_and_break();
+    return clock_.now() - before;
+  }
+  // The number of launches of the next period under any plan.
+  std::size_t led() {
+    std::size_t led = 0;
+    for (int i = 0; i < 3; ++i) {
+      for (std::size_t step = 0; step < kShort; ++step) {
+        launch(works_[step], make_run(), true);
+        led += tracker_.has_active_plan() ? 1 : 0;
+      }
+    }
+    launch(works_[2 * kLayers], make_run(), true);
+    return led + (tracker_.has_active_plan() ? 1 : 0);
+  }
+  // The offload targets of an iteration in the middle of a period.
+  std::set<Away> sends_to() {
+    iterate();
+    forget_orders();
+    iterate();
+    std::set<Away> places;
+    for (const IterationTracker::Order& leave : left_) places.insert(leave.to);
+    return places;
+  }
+
+  Oracle oracle_{policy_};
+};
+
+// So that launches in breaks have times when a period that includes them is learned.
+TEST_F(RegularBreakTest, LaunchesInABreakAreTimed) {
+  EXPECT_FALSE(tracker_.times());
+  launch(works_[2 * kLayers], make_run(), true);
+  EXPECT_TRUE(tracker_.times());
+}
+
+TEST_F(RegularBreakTest, WhatIsFollowedIsFollowedOnWhileALongerPeriodIsPlanned) {
+  oracle_.ready = false;
+  learn_the_longer();
+  EXPECT_EQ(led(), 3 * kShort - (kContext - 1))
+      << "until the break, and from a context behind it on";
+}
+
+TEST_F(RegularBreakTest, ALongerPeriodGoesFirstIfItIsToldToBeFasterThanTheProgramWas) {
+  learn_the_longer();
+  EXPECT_EQ(led(), kLong);
+  EXPECT_EQ(sends_to(), std::set{Away::kFile});
+}
+
+TEST_F(RegularBreakTest, ALongerPeriodIsFollowedInTheBreaksOnlyIfItIsToldToTakeLonger) {
+  oracle_.time = time_of_a_period() * 17 / 16;
+  learn_the_longer();
+  EXPECT_EQ(led(), kLong);
+  EXPECT_EQ(sends_to(), std::set{Away::kHost});
+}
+
+TEST_F(RegularBreakTest, OneThatIsToldToTakeAsLongGoesFirstWhenTheProgramGoesOnWithIt) {
+  oracle_.time = time_of_a_period();
+  learn_the_longer();
+  EXPECT_EQ(led(), kLong);
+  EXPECT_EQ(sends_to(), std::set{Away::kFile});
+}
+
+TEST_F(RegularBreakTest, OneThatIsToldToTakeAsLongAndWasAMatterOfChanceDoesNot) {
+  oracle_.time = time_of_a_period();
+  policy_.to = Away::kFile;
+  for (int i = 0; i < 2; ++i) iterate_and_break();
+  EXPECT_EQ(oracle_.asked, kLong);
+  iterate();
+  launch(works_[2 * kLayers], make_run(), true);  // two iterations too soon
+  iterate();
+  EXPECT_EQ(sends_to(), std::set{Away::kHost});
+}
+
+// Its predicted time was near zero, and its measured time exceeds the earlier periods' by this fraction.
+class DisappointingTest : public RegularBreakTest {
+ protected:
+  void learn_the_longer_late() {
+    policy_.to = Away::kFile;
+    oracle_.ready = false;
+    for (int i = 0; i < 4; ++i) iterate_and_break();
+    oracle_.ready = true;
+  }
+  void iterate_and_wait(Nanoseconds wait) {
+    for (int i = 0; i < 4; ++i) {
+      iterate_and_break();
+      clock_.run_until(clock_.now() + wait);
+    }
+  }
+};
+class DisappointingByPartTest : public DisappointingTest, public ::testing::WithParamInterface<std::uint64_t> {};
+
+TEST_P(DisappointingByPartTest, ALongerPeriodThatIsSlowerThanTheProgramWasGoesBehind) {
+  const Nanoseconds period = time_of_a_period();
+  learn_the_longer_late();
+  iterate_and_wait(period / GetParam());
+  const bool is_slower = GetParam() < PlanBandit::kRegressionTolerance;
+  EXPECT_EQ(sends_to(), std::set{is_slower ? Away::kHost : Away::kFile});
+  iterate();
+  launch(works_[2 * kLayers], make_run(), true);
+  EXPECT_TRUE(tracker_.has_active_plan()) << "in the break, which is in no other plan";
+}
+
+// The other periods were measured on an emptier device, and turn out slower.
+TEST_F(DisappointingTest, ItGoesFirstAgainWhenTheOthersAreSlowerThanIt) {
+  const Nanoseconds period = time_of_a_period();
+  learn_the_longer_late();
+  iterate_and_wait(period / 10);
+  iterate_and_wait(period / 5);
+  EXPECT_EQ(sends_to(), std::set{Away::kFile});
+}
+
+TEST_F(DisappointingTest, ItStaysBehindWhileTheOthersAreFasterThanIt) {
+  const Nanoseconds period = time_of_a_period();
+  learn_the_longer_late();
+  iterate_and_wait(period / 10);
+  iterate_and_wait(period / 12);
+  EXPECT_EQ(sends_to(), std::set{Away::kHost});
+}
+
+INSTANTIATE_TEST_SUITE_P(ByAPart, DisappointingByPartTest, ::testing::Values(10, 100));
+
+// Loops, each repeated many times, such as a prompt and its decoded words.
+class LoopsTest : public RegularBreakTest {
+ protected:
+  using Loop = std::span<const char>;
+
+  Loop loop(std::size_t number) const { return Loop(works_).subspan(number * kShort, kShort); }
+  void play(const Loop& loop) {
+    for (int i = 0; i < 4; ++i) {
+      for (const char& work : loop) launch(work, make_run(), true);
+    }
+  }
+  // The launches of another loop until a plan is followed again; the size of the loop if none is.
+  std::size_t launches_until_led(const Loop& loop) {
+    for (std::size_t i = 0; i < loop.size(); ++i) {
+      launch(loop[i], make_run(), true);
+      if (tracker_.has_active_plan()) return i + 1;
+    }
+    return loop.size();
+  }
+};
+
+TEST_F(LoopsTest, APlanIsFollowedAgainAsSoonAsTheProgramIsBackAtItsLoop) {
+  const Loop prompt = loop(1), words = loop(2);
+  play(prompt);
+  play(words);
+  EXPECT_EQ(launches_until_led(prompt), kContext);
+  EXPECT_EQ(launches_until_led(words), kContext);
+}
+
+TEST_F(LoopsTest, TheLastFewAreKept) {
+  for (std::size_t i = 0; i <= IterationTracker::kMostIterations; ++i) play(loop(i));
+  for (std::size_t i = IterationTracker::kMostIterations; i > 0; --i)
+    EXPECT_LE(launches_until_led(loop(i)), kContext);
+  EXPECT_EQ(launches_until_led(loop(0)), kShort);
+}
+
+TEST_F(LoopsTest, OfMoreThanAreKeptTheOneGoesThatTheProgramWasAtLongestAgo) {
+  for (std::size_t i = 0; i < IterationTracker::kMostIterations; ++i) play(loop(i));
+  play(loop(0));
+  play(loop(IterationTracker::kMostIterations));
+  EXPECT_LE(launches_until_led(loop(0)), kContext);
+  EXPECT_EQ(launches_until_led(loop(1)), kShort);
+}
+
+// As frameworks launch when they initialise many tensors.
+TEST_F(LoopsTest, LoopsOfAFewLaunchesTakeNobodysPlace) {
+  for (std::size_t i = 0; i < IterationTracker::kMostIterations; ++i) {
+    for (int turn = 0; turn < 30; ++turn) {
+      for (const char& work : loop(i + 1).first(i + 1)) launch(work, make_run(), true);
+    }
+  }
+  EXPECT_LE(launches_until_led(loop(0)), kContext);
+}
+
+TEST_F(RegularBreakTest, APlanThatNothingWasFollowedBeforeNeedNotBeFaster) {
+  oracle_.time = Nanoseconds(~std::uint64_t{0});
+  tracker_.set_policy(policy_, oracle_);
+  launch(works_[0], make_run(), true);
+  EXPECT_TRUE(tracker_.has_active_plan());
 }
 
 }  // namespace

@@ -4,16 +4,16 @@
 #include <span>
 #include <vector>
 
-#include "conductor_fixture.hpp"
+#include "iteration_tracker_fixture.hpp"
 
 namespace tessera {
 namespace {
 
-using test::ConductorTest;
+using test::IterationTrackerTest;
 using test::DeviceRun;
 using test::EveryGap;
 
-class NextPolicyTest : public ConductorTest {
+class NextPolicyTest : public IterationTrackerTest {
  protected:
   NextPolicyTest() { next_.to = Away::kRegenerated; }  // distinguishes its plan from the first one's
 
@@ -25,23 +25,23 @@ TEST_F(NextPolicyTest, PlansAtOnceWhatWasLearnedUnderTheOneBefore) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
   launch(works_[0], run, true);
-  ASSERT_NE(conductor_.next_use(*run, epoch_), 0u);
-  conductor_.set_policy(next_, next_planner_);
-  EXPECT_FALSE(conductor_.leads());
-  EXPECT_EQ(&conductor_.decider(), &next_);
-  EXPECT_NE(conductor_.next_use(*run, epoch_), 0u) << "which is the program's, whoever plans";
-  EXPECT_TRUE(conductor_.wants_plan());
+  ASSERT_NE(tracker_.next_use(*run, epoch_), 0u);
+  tracker_.set_policy(next_, next_planner_);
+  EXPECT_FALSE(tracker_.has_active_plan());
+  EXPECT_EQ(&tracker_.decider(), &next_);
+  EXPECT_NE(tracker_.next_use(*run, epoch_), 0u) << "which is the program's, whoever plans";
+  EXPECT_TRUE(tracker_.wants_plan());
 
   forget_orders();
   launch(works_[1], make_run(), true);
-  EXPECT_TRUE(conductor_.leads());
-  EXPECT_EQ(&conductor_.decider(), &next_);
+  EXPECT_TRUE(tracker_.has_active_plan());
+  EXPECT_EQ(&tracker_.decider(), &next_);
   ASSERT_EQ(next_.seen.steps.size(), policy_.seen.steps.size());
   for (std::size_t i = 0; i < next_.seen.steps.size(); ++i) {
     EXPECT_EQ(next_.seen.steps[i].duration, policy_.seen.steps[i].duration);
   }
   ASSERT_FALSE(left_.empty());
-  for (const Conductor::Order& leave : left_) EXPECT_EQ(leave.to, Away::kRegenerated);
+  for (const IterationTracker::Order& leave : left_) EXPECT_EQ(leave.to, Away::kRegenerated);
 }
 
 TEST_F(NextPolicyTest, IsAskedInsteadOfTheOneThatHasNotAnsweredYet) {
@@ -53,21 +53,21 @@ TEST_F(NextPolicyTest, IsAskedInsteadOfTheOneThatHasNotAnsweredYet) {
     std::vector<Candidate> answer() override { return {}; }
     std::size_t steps = 0;
   } pondering;
-  conductor_.set_policy(policy_, pondering);
+  tracker_.set_policy(policy_, pondering);
   for (int i = 0; i < 4; ++i) iterate();
   ASSERT_EQ(pondering.steps, 2 * kLayers);
-  EXPECT_FALSE(conductor_.leads());
-  conductor_.set_policy(next_, next_planner_);
+  EXPECT_FALSE(tracker_.has_active_plan());
+  tracker_.set_policy(next_, next_planner_);
   launch(works_[0], make_run(), true);
   EXPECT_EQ(next_.seen.steps.size(), 2 * kLayers);
-  EXPECT_TRUE(conductor_.leads());
+  EXPECT_TRUE(tracker_.has_active_plan());
 }
 
 TEST_F(NextPolicyTest, WaitsForTheDurationsThatTheOneBeforeWaitedFor) {
   iterate();
   std::size_t launched = 0;
   while (policy_.seen.steps.empty()) {
-    conductor_.set_policy(policy_, planner_);  // has no effect as long as nothing is known
+    tracker_.set_policy(policy_, planner_);  // has no effect as long as nothing is known
     launch(works_[launched % kLayers], make_run(), true);
     ASSERT_LT(++launched, 10 * kLayers);
   }
@@ -80,22 +80,22 @@ TEST_F(NextPolicyTest, WaitsForTheDurationsThatTheOneBeforeWaitedFor) {
 // The first of two loops was never timed when the second was learned.
 TEST_F(NextPolicyTest, IsAskedAboutTheNewestOfSeveralIterationsThatHadNoPlan) {
   constexpr std::size_t kShort = kLayers / 2;
-  Conductor conductor(sim_, DeviceId(0), policy_, planner_, runs_);
-  conductor.note_shortage();
+  IterationTracker tracker(sim_, DeviceId(0), policy_, planner_, runs_);
+  tracker.note_shortage();
   DeviceRun* const run = make_run();
-  Conductor::Orders orders;
+  IterationTracker::Orders orders;
   const auto loop = [&](std::size_t steps, int times) {
     for (std::size_t i = 0; i < steps * static_cast<std::size_t>(times); ++i) {
-      conductor.log().note(&works_[steps + i % steps], std::span(&run, 1), ++epoch_, false, std::nullopt, StreamId());
-      conductor.read(orders, clock_.now());
-      if (conductor.wants_plan()) conductor.ask_for_plan({.device = 64_MiB});
+      tracker.log().note(&works_[steps + i % steps], std::span(&run, 1), ++epoch_, false, std::nullopt, StreamId());
+      tracker.read(orders, clock_.now());
+      if (tracker.wants_plan()) tracker.ask_for_plan({.device = 64_MiB});
     }
   };
   loop(4 * kLayers, 2);
   loop(kShort, 2);
   ASSERT_TRUE(policy_.seen.steps.empty());
-  conductor.set_policy(next_, next_planner_);
-  EXPECT_FALSE(conductor.wants_plan());
+  tracker.set_policy(next_, next_planner_);
+  EXPECT_FALSE(tracker.wants_plan());
   loop(kShort, 2);
   EXPECT_EQ(next_.seen.steps.size(), kShort);
 }
@@ -103,18 +103,18 @@ TEST_F(NextPolicyTest, IsAskedAboutTheNewestOfSeveralIterationsThatHadNoPlan) {
 TEST_F(NextPolicyTest, IsNotAskedForAPeriodThatIsTooLongToPlan) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
-  const std::vector<char> works(Conductor::kMaxSteps + 1);
-  Conductor::Orders orders;
+  const std::vector<char> works(IterationTracker::kMaxSteps + 1);
+  IterationTracker::Orders orders;
   for (int round = 0; round < 3; ++round) {
     for (const char& work : works) {
-      conductor_.log().note(&work, std::span(&run, 1), ++epoch_, false, std::nullopt, StreamId());
-      if (epoch_ % 1024 == 0) conductor_.read(orders, clock_.now());
+      tracker_.log().note(&work, std::span(&run, 1), ++epoch_, false, std::nullopt, StreamId());
+      if (epoch_ % 1024 == 0) tracker_.read(orders, clock_.now());
     }
   }
-  conductor_.read(orders, clock_.now());
-  conductor_.set_policy(next_, next_planner_);
-  ASSERT_TRUE(conductor_.wants_plan());
-  conductor_.ask_for_plan({.device = 64_MiB});
+  tracker_.read(orders, clock_.now());
+  tracker_.set_policy(next_, next_planner_);
+  ASSERT_TRUE(tracker_.wants_plan());
+  tracker_.ask_for_plan({.device = 64_MiB});
   EXPECT_EQ(next_.seen.steps.size(), 2 * kLayers) << "it may come back to those";
 }
 

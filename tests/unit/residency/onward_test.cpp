@@ -14,13 +14,13 @@ class OnwardTest : public ::testing::Test {
   explicit OnwardTest(Bytes host = 64_MiB, Bytes file = 64_MiB)
       : machine_({.device = 4 * kRunBytes, .host = host, .file = file}) {}
 
-  void lead(Away to = Away::kFile) {
+  void activate_plan(Away to = Away::kFile) {
     Iteration iteration;
     iteration.runs = {{.bytes = kRunBytes}, {.bytes = kRunBytes}};
     iteration.uses = {{.run = 0}, {.run = 1}};
     iteration.steps = {{Nanoseconds(1), 0, 1}, {Nanoseconds(1), 1, 2}};
     const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
-    machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0, .to = to}}, rest_.get()});
+    machine_.residency().activate_plan(iteration, {"test", {{.gap = gap, .back_at = 0, .to = to}}, rest_.get()});
   }
   void write_both() {
     for (SentRun* run : {sent_, other_}) ASSERT_OK(machine_.write(run, 1));
@@ -46,7 +46,7 @@ class OnwardTest : public ::testing::Test {
 
 TEST_F(OnwardTest, WhoIsSentToTheFileIsThereAlsoWhereTheHostHasRoom) {
   write_both();
-  lead();
+  activate_plan();
   step(sent_);
   EXPECT_EQ(in_file(sent_), kRunBytes);
   EXPECT_EQ(machine_.tiers().host.usage().used, Bytes());
@@ -58,7 +58,7 @@ TEST_F(OnwardTest, WhoIsSentToTheFileIsThereAlsoWhereTheHostHasRoom) {
 
 TEST_F(OnwardTest, WhoIsSentToTheHostStaysThere) {
   write_both();
-  lead(Away::kHost);
+  activate_plan(Away::kHost);
   step(sent_);
   EXPECT_EQ(in_host(sent_), kRunBytes);
   EXPECT_EQ(stats().bytes_file_written, Bytes());
@@ -66,7 +66,7 @@ TEST_F(OnwardTest, WhoIsSentToTheHostStaysThere) {
 
 TEST_F(OnwardTest, WhatIsReadOnlyIsWrittenOnceAndReadEachTime) {
   write_both();
-  lead();
+  activate_plan();
   for (std::uint64_t round = 0; round < 4; ++round) {
     step(sent_);
     EXPECT_EQ(in_file(sent_), kRunBytes);
@@ -83,7 +83,7 @@ TEST_F(OnwardTest, ACopyThatIsInTheHostAlreadyGoesOnWithoutAnother) {
   ASSERT_OK(machine_.check(sent_, 1));  // it is only read, so the copy stays
   ASSERT_OK(machine_.settle());
   ASSERT_EQ(stats().bytes_out, kRunBytes);
-  lead();
+  activate_plan();
   step(sent_);
   EXPECT_EQ(in_file(sent_), kRunBytes);
   EXPECT_EQ(machine_.tiers().host.usage().used, Bytes());
@@ -95,7 +95,7 @@ TEST_F(OnwardTest, ACopyThatIsInTheHostAlreadyGoesOnWithoutAnother) {
 TEST_F(OnwardTest, WhoCannotGoOnStaysInTheHost) {
   write_both();
   machine_.file().set_write_outcome(Status(Code::kIo, "worn out"));
-  lead();
+  activate_plan();
   step(sent_);
   EXPECT_EQ(in_host(sent_), kRunBytes);
   step(other_);
@@ -105,7 +105,7 @@ TEST_F(OnwardTest, WhoCannotGoOnStaysInTheHost) {
 
 TEST_F(OnwardTest, WhoComesBackBeforeItIsWrittenIsReadFromTheHost) {
   write_both();
-  lead();
+  activate_plan();
   EXPECT_OK(machine_.check(sent_, 1));
   EXPECT_OK(machine_.sim().synchronize(DeviceId(0)));
   machine_.residency().advance();
@@ -122,7 +122,7 @@ class SmallFileTest : public OnwardTest {
 
 TEST_F(SmallFileTest, WhatTheFileHasNoRoomForStaysInTheHost) {
   write_both();
-  lead();
+  activate_plan();
   step(sent_);
   EXPECT_EQ(in_file(sent_), kRunBytes / 2);
   EXPECT_EQ(in_host(sent_), kRunBytes / 2);
@@ -143,7 +143,7 @@ TEST_F(FullHostTest, NobodyThereMakesWayForWhoGoesOn) {
     ASSERT_OK(machine_.evict(run));
   }
   write_both();
-  lead();
+  activate_plan();
   step(sent_);
   EXPECT_EQ(in_file(sent_), kRunBytes);
   for (SentRun* run : rest) EXPECT_EQ(in_host(run), kRunBytes);

@@ -364,7 +364,7 @@ TEST_F(RemakeOrCopyTest, APlanMayWantItAnyhow) {
   const auto policy = make_policy("lru").take();
   const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
   const Strategy strategy{"test", {{.gap = gap, .back_at = 0, .to = Away::kRegenerated}}, policy.get()};
-  residency().lead(iteration, strategy);
+  residency().activate_plan(iteration, strategy);
   for (int i = 0; i < 3; ++i) {
     EXPECT_OK(machine_.check(run, 5));
     EXPECT_OK(machine_.settle());

@@ -1,9 +1,9 @@
-// Which of the iterations known to a conductor has precedence.
+// Which of the iterations known to a tracker has precedence.
 #include <gtest/gtest.h>
 
 #include <utility>
 
-#include "conductor_fixture.hpp"
+#include "iteration_tracker_fixture.hpp"
 
 namespace tessera::test {
 namespace {
@@ -29,7 +29,7 @@ class ByLength final : public Planner {
 };
 
 // A loop, repeated twice and followed by a launch of another kind, again and again.
-class SeveralIterationsTest : public ConductorTest {
+class SeveralIterationsTest : public IterationTrackerTest {
  protected:
   static constexpr std::size_t kLoop = 2 * kLayers;
 
@@ -40,7 +40,7 @@ class SeveralIterationsTest : public ConductorTest {
   void launch_in(Nanoseconds time, std::size_t work) {
     learner_.log().note(&works_[work], {&weights_[work], 1}, ++epoch_, true, std::nullopt, StreamId());
     clock_.run_until(clock_.now() + time);
-    Conductor::Orders orders;
+    IterationTracker::Orders orders;
     if (learner_.wants_plan()) learner_.ask_for_plan({.device = 64_MiB});
     learner_.read(orders, clock_.now());
   }
@@ -58,7 +58,7 @@ class SeveralIterationsTest : public ConductorTest {
 
   EveryGap of_loop_, of_round_;
   ByLength by_length_{kLoop, of_loop_, of_round_, Nanoseconds(100 * (2 * kLoop + 1) * 11 / 10)};
-  Conductor learner_{sim_, DeviceId(0), policy_, by_length_, runs_};
+  IterationTracker learner_{sim_, DeviceId(0), policy_, by_length_, runs_};
   std::vector<DeviceRun*> weights_;
 };
 

@@ -121,7 +121,7 @@ TEST_P(Grace, APlanSendsARunAwayOnlyBehindTheLaunchesThatMayUseIt) {
   }
   const std::unique_ptr<Policy> rest = make_policy("lru").take();
   const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
-  machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0}}, rest.get()});
+  machine_.residency().activate_plan(iteration, {"test", {{.gap = gap, .back_at = 0}}, rest.get()});
   std::uint32_t launches = 0;
   ASSERT_OK(machine_.touch({runs[0]}));
   for (;; ++launches) {

@@ -172,7 +172,7 @@ class QueuedCopies : public ::testing::Test {
       iteration.steps.push_back({Nanoseconds(1), i, i + 1});
     }
     const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
-    machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0}}, rest_.get()});
+    machine_.residency().activate_plan(iteration, {"test", {{.gap = gap, .back_at = 0}}, rest_.get()});
     Use use;
     ASSERT_OK(machine_.residency().begin_use({&run, 1}, stream, Access::kWrite, Use::Kind::kGate, use));
     ASSERT_OK(kernel_.launch(machine_.sim(), stream));

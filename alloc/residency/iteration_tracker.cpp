@@ -1,4 +1,4 @@
-#include "residency/conductor.hpp"
+#include "residency/iteration_tracker.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -55,28 +55,28 @@ void count_use(Run& run, std::uint64_t epoch) {
 
 // What was logged before logging stopped has a gap after it. Nor are durations known, as nothing was timed, so an
 // iteration learned by then is learned again.
-void Conductor::note_shortage() {
+void IterationTracker::note_shortage() {
   if (short_.exchange(true)) return;
   if (!log_.is_on()) {
-    lose_place();
+    lose_sync();
     log_.take(batch_);
     finder_.interrupt();
     history_.drop_oldest(history_.size());
-    courses_.clear();
+    learned_.clear();
     newest_ = nullptr;
     wanted_ = asked_ = false;
-    contends_ = {};
+    challenger_time_ = {};
   }
   log_.look_from(1);
   log_.switch_on();
 }
 
-void Conductor::note_moved(std::span<const MovedBlock> moved) {
+void IterationTracker::note_moved(std::span<const MovedBlock> moved) {
   history_.rewrite(moved);
   finder_.rewrite(history_.last_signatures(finder_.size()));
 }
 
-void Conductor::read(Orders& orders, Nanoseconds now) {
+void IterationTracker::read(Orders& orders, Nanoseconds now) {
   if (asked_) take_answer(orders);
   log_.take(batch_);
   auto write = batch_.writes.begin();
@@ -92,17 +92,17 @@ void Conductor::read(Orders& orders, Nanoseconds now) {
     read_launch(launch, uses, orders, now);
   }
   if (batch_.lost) {
-    lose_place();
+    lose_sync();
     finder_.interrupt();
   }
-  if (leads()) log_.call_at(leader_->until_due());
-  times_.store(short_ && (wanted_ || !leads()) && (finder_.repeats() || untimely_ < kMaxSteps),
+  if (has_active_plan()) log_.call_at(active_->until_due());
+  times_.store(short_ && (wanted_ || !has_active_plan()) && (finder_.repeats() || untimely_ < kMaxSteps),
                std::memory_order_relaxed);
   history_.read_watches();
   history_.trim(wanted_ ? began_ : history_.next());
 }
 
-void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
+void IterationTracker::read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                             Orders& orders, Nanoseconds now) {
   ++read_;
   for (const LaunchLog::Use& use : uses) count_use(*use.run, launch.epoch);
@@ -112,22 +112,22 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
   history_.remember(launch, signature, uses, parts.size(), now);
   finder_.note(signature, newest_ == nullptr ? 0 : newest_->iteration().steps.size());
   if (launch.watch && !finder_.repeats()) ++untimely_;
-  if (short_ && wanted_ && newest_->knows_place()) ++waited_;
-  const Course* const before = first_placed(false);
+  if (short_ && wanted_ && newest_->in_sync()) ++waited_;
+  const LearnedIteration* const before = first_in_sync(false);
   const std::optional<std::uint64_t> context = finder_.context();
-  for (const auto& course : courses_) course->note(signature, context, launch.epoch, parts);
-  if (before != nullptr && !before->knows_place()) before->end_predictions();
-  if (contends_ && is_as_fast()) put_newest_first(history_.took(newest_->iteration().steps.size()));
-  const bool takes_over = choose_leader();
-  if (finder_.period() != 0 && (first_placed(false) == nullptr || is_around_all())) learn_course();
-  const Course* const knows = leads() ? leader_ : first_placed(false);
+  for (const auto& learned : learned_) learned->note(signature, context, launch.epoch, parts);
+  if (before != nullptr && !before->in_sync()) before->end_predictions();
+  if (challenger_time_ && is_as_fast()) prefer_newest(history_.took(newest_->iteration().steps.size()));
+  const bool takes_over = choose_active();
+  if (finder_.period() != 0 && (first_in_sync(false) == nullptr || is_around_all())) learn_iteration();
+  const LearnedIteration* const knows = has_active_plan() ? active_ : first_in_sync(false);
   if (knows != nullptr) knows->predict(parts, read_);
-  if (!leads()) return;
-  leader_->tell_due(orders, now, takes_over);
-  if (leader_->measured_if_worse()) put_last(*leader_);
+  if (!has_active_plan()) return;
+  active_->collect_due(orders, now, takes_over);
+  if (active_->measured_if_worse()) demote(*active_);
 }
 
-void Conductor::note_extent(std::span<const LaunchLog::Use> uses) {
+void IterationTracker::note_extent(std::span<const LaunchLog::Use> uses) {
   Extent extent;
   for (const LaunchLog::Use& use : uses) {
     extent.bytes += use.run->shape.bytes();
@@ -136,35 +136,35 @@ void Conductor::note_extent(std::span<const LaunchLog::Use> uses) {
   largest_ = {std::max(largest_.bytes, extent.bytes), std::max(largest_.blocks, extent.blocks)};
 }
 
-// True if the active course changed.
-bool Conductor::choose_leader() {
-  Course* const last = std::exchange(leader_, first_placed(true));
-  if (last == leader_) return false;
-  if (last != nullptr) last->step_down();
+// True if the active learned iteration changed.
+bool IterationTracker::choose_active() {
+  LearnedIteration* const last = std::exchange(active_, first_in_sync(true));
+  if (last == active_) return false;
+  if (last != nullptr) last->deactivate();
   return true;
 }
 
-Course* Conductor::first_placed(bool with_plan) const {
-  const auto first = std::ranges::find_if(courses_, [&](const auto& course) {
-    return course->knows_place() && (course->has_plan() || !with_plan);
+LearnedIteration* IterationTracker::first_in_sync(bool with_plan) const {
+  const auto first = std::ranges::find_if(learned_, [&](const auto& learned) {
+    return learned->in_sync() && (learned->has_plan() || !with_plan);
   });
-  return first == courses_.end() ? nullptr : first->get();
+  return first == learned_.end() ? nullptr : first->get();
 }
 
-void Conductor::lose_place() {
-  for (const auto& course : courses_) {
-    if (course->knows_place()) course->end_predictions();
-    course->lose_place();
+void IterationTracker::lose_sync() {
+  for (const auto& learned : learned_) {
+    if (learned->in_sync()) learned->end_predictions();
+    learned->lose_sync();
   }
-  leader_ = nullptr;
+  active_ = nullptr;
 }
 
 // ---- learning -----------------------------------------------------------------------------------
 
-// All known courses are loops inside what the finder has found, in which the program may stay for long.
-bool Conductor::is_around_all() const {
-  return std::ranges::all_of(courses_, [this](const auto& course) {
-    return finder_.period() >= PeriodFinder::kFar * course->iteration().steps.size();
+// All known learned iterations are loops inside what the finder has found, in which the program may stay for long.
+bool IterationTracker::is_around_all() const {
+  return std::ranges::all_of(learned_, [this](const auto& learned) {
+    return finder_.period() >= PeriodFinder::kFar * learned->iteration().steps.size();
   });
 }
 
@@ -172,15 +172,15 @@ bool Conductor::is_around_all() const {
 // whole. A short sequence of launches, such as one that initialises many blocks, becomes an iteration only in a program
 // without a longer one. Where each round uses other memory, as each layer of a model has weights of its own, the
 // iteration spans all rounds until the memory is the same again.
-void Conductor::learn_course() {
+void IterationTracker::learn_iteration() {
   std::size_t period = finder_.period();
   if (period > std::min(kMaxSteps, history_.size())) return;
   const bool is_loop = period <= kContext;
-  const auto is_longer = [](const auto& course) {
-    return course->iteration().steps.size() > kContext;
+  const auto is_longer = [](const auto& learned) {
+    return learned->iteration().steps.size() > kContext;
   };
   if (is_loop) {
-    if (read_ % kSeldom != 0 || std::ranges::any_of(courses_, is_longer)) return;
+    if (read_ % kSeldom != 0 || std::ranges::any_of(learned_, is_longer)) return;
     period = history_.same_memory_after(period);
     if (period == 0) return;
   }
@@ -193,28 +193,28 @@ void Conductor::learn_course() {
     std::rotate(signatures.begin(), signatures.end() - static_cast<std::ptrdiff_t>(again), signatures.end());
   }
   make_place();
-  courses_.push_back(std::make_unique<Course>(std::move(iteration), std::move(signatures), std::move(runs),
+  learned_.push_back(std::make_unique<LearnedIteration>(std::move(iteration), std::move(signatures), std::move(runs),
                                               (again + period - 1) % period));
-  newest_ = courses_.back().get();
+  newest_ = learned_.back().get();
   took_ = history_.took(period);
   began_ = history_.next() - again - period;
   waited_ = look_at_ = 0;
   wanted_ = true;
   asked_ = false;
-  contends_ = {};
+  challenger_time_ = {};
 }
 
 // Only the newest is planned: others without a plan are learned again when the program returns to them. Of the rest,
 // the one that the program left longest ago is dropped.
-void Conductor::make_place() {
-  std::erase_if(courses_, [](const auto& course) { return !course->has_plan(); });
-  if (courses_.size() < kMostCourses) return;
-  courses_.erase(std::ranges::min_element(courses_, {},
-                                          [](const auto& course) { return course->last_known(); }));
+void IterationTracker::make_place() {
+  std::erase_if(learned_, [](const auto& learned) { return !learned->has_plan(); });
+  if (learned_.size() < kMostIterations) return;
+  learned_.erase(std::ranges::min_element(learned_, {},
+                                          [](const auto& learned) { return learned->last_known(); }));
 }
 
 // The run that fills each role now; null where it is gone.
-std::vector<Course::Order> Conductor::players(const Iteration& iteration) const {
+std::vector<LearnedIteration::Order> IterationTracker::players(const Iteration& iteration) const {
   std::unordered_map<std::uint64_t, Run*> run_of;  // by name
   for (const auto& run : all_runs_) run_of[run->name] = run.get();
   std::vector<Order> runs(iteration.runs.size());
@@ -228,7 +228,7 @@ std::vector<Course::Order> Conductor::players(const Iteration& iteration) const 
 
 // All but a few durations have to be known, or after one more iteration those that there are; the rest are set to the
 // mean. Checked a few times per iteration. In a short loop none is known until the device has executed it.
-bool Conductor::learns_durations() {
+bool IterationTracker::learns_durations() {
   const Iteration& iteration = newest_->iteration();
   if (iteration.steps.front().duration) return true;  // known since the previous policy
   if (waited_ < look_at_) return false;
@@ -248,7 +248,7 @@ bool Conductor::learns_durations() {
   return true;
 }
 
-void Conductor::ask_for_plan(const Machine& machine) {
+void IterationTracker::ask_for_plan(const Machine& machine) {
   wanted_ = false;
   asked_ = true;
   machine_ = machine;
@@ -262,76 +262,76 @@ void Conductor::ask_for_plan(const Machine& machine) {
 
 // Where nothing was active before, a strategy need not be faster. Otherwise what is active may be a loop in the new
 // iteration, or the new one may be two of the old plus an interruption: which is better shows as the program goes on.
-void Conductor::take_answer(Orders& orders) {
+void IterationTracker::take_answer(Orders& orders) {
   std::vector<Candidate> candidates = planner_->answer();
   if (candidates.empty()) return;
-  const auto has_plan = [](const auto& course) { return course->has_plan(); };
-  const bool is_only_one = std::ranges::none_of(courses_, has_plan);
+  const auto has_plan = [](const auto& learned) { return learned->has_plan(); };
+  const bool is_only_one = std::ranges::none_of(learned_, has_plan);
   const bool goes_first = candidates.front().time < took_ || is_only_one;
-  contends_ = goes_first ? Nanoseconds() : candidates.front().time;
-  contends_from_ = 0;
-  newest_->take_up(std::move(candidates), machine_);
-  if (goes_first) put_newest_first(is_only_one ? Nanoseconds() : took_);
-  choose_leader();
-  if (leader_ == newest_) newest_->catch_up(orders);
+  challenger_time_ = goes_first ? Nanoseconds() : candidates.front().time;
+  challenger_from_ = 0;
+  newest_->set_candidates(std::move(candidates), machine_);
+  if (goes_first) prefer_newest(is_only_one ? Nanoseconds() : took_);
+  choose_active();
+  if (active_ == newest_) newest_->catch_up(orders);
 }
 
 // Checked whenever the newest begins again: what is active meanwhile may only now have reached its steady time.
-bool Conductor::is_as_fast() const {
-  if (newest_->place() != 0 || !newest_->is_regular() || read_ < contends_from_) return false;
+bool IterationTracker::is_as_fast() const {
+  if (newest_->place() != 0 || !newest_->is_regular() || read_ < challenger_from_) return false;
   const Nanoseconds took = history_.took(newest_->iteration().steps.size());
-  return contends_ < took + took / kTie;
+  return challenger_time_ < took + took / kTie;
 }
 
-// `took`: measured time of an iteration with the courses that it replaces; 0 = there are none.
-void Conductor::put_newest_first(Nanoseconds took) {
-  contends_ = {};
+// `took`: measured time of an iteration with the learned iterations that it replaces; 0 = there are none.
+void IterationTracker::prefer_newest(Nanoseconds took) {
+  challenger_time_ = {};
   newest_->set_baseline(took);
-  const auto place = std::ranges::find(courses_, newest_, &std::unique_ptr<Course>::get);
-  std::rotate(courses_.begin(), place, place + 1);
+  const auto place = std::ranges::find(learned_, newest_, &std::unique_ptr<LearnedIteration>::get);
+  std::rotate(learned_.begin(), place, place + 1);
 }
 
 // It was predicted to be faster than the others and measures slower. The others may have run with an emptier device
 // then, so it is compared again later by its own measured time, without counting a tie.
-void Conductor::put_last(Course& course) {
-  if (&course == newest_) {
-    contends_ = course.measured_if_worse() + course.measured_if_worse() / kTie;
-    contends_from_ = read_ + kSettled * course.iteration().steps.size();
+void IterationTracker::demote(LearnedIteration& learned) {
+  if (&learned == newest_) {
+    challenger_time_ = learned.measured_if_worse() + learned.measured_if_worse() / kTie;
+    challenger_from_ = read_ + kSettled * learned.iteration().steps.size();
   }
-  course.set_baseline({});
-  const auto place = std::ranges::find(courses_, &course, &std::unique_ptr<Course>::get);
-  std::rotate(place, place + 1, courses_.end());
+  learned.set_baseline({});
+  const auto place = std::ranges::find(learned_, &learned, &std::unique_ptr<LearnedIteration>::get);
+  std::rotate(place, place + 1, learned_.end());
 }
 
-// One course is planned again: the best, if there was a plan, else the newest, for which durations are still collected.
+// One learned iteration is planned again: the best, if there was a plan, else the newest, for which durations are still collected.
 // Others are learned again when the program returns to them.
-void Conductor::set_policy(const Policy& policy, Planner& planner) {
+void IterationTracker::set_policy(const Policy& policy, Planner& planner) {
   log_.call_at(0);
   policy_ = &policy;
   planner_ = &planner;
   asked_ = false;
-  contends_ = {};
-  leader_ = nullptr;
-  if (courses_.empty()) return;
-  if (courses_.front()->has_plan()) {
-    wanted_ = wanted_ && newest_ == courses_.front().get();
+  challenger_time_ = {};
+  active_ = nullptr;
+  if (learned_.empty()) return;
+  if (learned_.front()->has_plan()) {
+    wanted_ = wanted_ && newest_ == learned_.front().get();
   } else {
-    std::swap(courses_.front(),
-              *std::ranges::find(courses_, newest_, &std::unique_ptr<Course>::get));
+    std::swap(learned_.front(),
+              *std::ranges::find(learned_, newest_, &std::unique_ptr<LearnedIteration>::get));
   }
-  courses_.resize(1);
-  newest_ = courses_.front().get();
+  learned_.resize(1);
+  newest_ = learned_.front().get();
   newest_->drop_strategies();
   if (std::exchange(wanted_, true)) return;
   waited_ = look_at_ = 0;
 }
 
-void Conductor::lead(Iteration iteration, const Strategy& strategy, const Machine& machine,
+void IterationTracker::activate_plan(Iteration iteration, const Strategy& strategy, const Machine& machine,
                      std::span<Run* const> players, Orders& orders) {
   note_shortage();
   log_.take(batch_);  // launches before this belong to no iteration
   wanted_ = asked_ = false;
-  contends_ = {};
+  challenger_time_ = {};
   std::vector<std::uint64_t> signatures;
   const auto role = [&iteration](const RunUse& use) {
     const IterationRun& run = iteration.runs[use.run];
@@ -350,17 +350,17 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy, const Machin
   for (std::size_t i = 0; i < std::min(players.size(), runs.size()); ++i) {
     if (players[i] != nullptr) runs[i] = {.run = players[i], .used = players[i]->last_work()};
   }
-  courses_.push_back(
-      std::make_unique<Course>(std::move(iteration), std::move(signatures), std::move(runs), place));
-  leader_ = newest_ = courses_.back().get();
-  leader_->foresee(read_);
-  leader_->take_up({{strategy, {}}}, machine);
-  leader_->catch_up(orders);
+  learned_.push_back(
+      std::make_unique<LearnedIteration>(std::move(iteration), std::move(signatures), std::move(runs), place));
+  active_ = newest_ = learned_.back().get();
+  active_->foresee(read_);
+  active_->set_candidates({{strategy, {}}}, machine);
+  active_->catch_up(orders);
 }
 
 // REQUIRES (of the caller): every launch logged for the run has been read.
-void Conductor::forget(const Run& run) {
-  for (const auto& course : courses_) course->forget(run);
+void IterationTracker::forget(const Run& run) {
+  for (const auto& learned : learned_) learned->forget(run);
 }
 
 }  // namespace tessera

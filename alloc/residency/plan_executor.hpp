@@ -1,6 +1,6 @@
 // Moves made ahead of need: those of the active plan, and eviction to the watermarks.
 //
-// Conductor reports what is due (conductor.hpp); this carries it out: runs are evicted after their use and fetched
+// IterationTracker reports what is due (iteration_tracker.hpp); this carries it out: runs are evicted after their use and fetched
 // before the next one, in order of need. An order that cannot be followed yet waits; one that never can is dropped.
 //
 // Thread safety: none; the engine's lock.
@@ -17,11 +17,11 @@
 
 namespace tessera {
 
-class Follower {
+class PlanExecutor {
  public:
   // `awaits_room`: set while an order waits for room that queued work may free; advance() has to be called when
   // that work is over.
-  Follower(Engine& engine, PageMover& mover, Transfers& transfers, HostRoom& host_room, Room& room,
+  PlanExecutor(Engine& engine, PageMover& mover, Transfers& transfers, HostRoom& host_room, Room& room,
            std::atomic<bool>& awaits_room)
       : engine_(engine), mover_(mover), transfers_(transfers), host_room_(host_room), room_(room),
         awaits_room_(awaits_room) {}
@@ -31,16 +31,16 @@ class Follower {
   // Reads the launches and carries out what is due.
   void follow();
   // Evicts to the watermarks: on the device where no plan is active, and in host memory.
-  void work_ahead();
+  void evict_to_watermarks();
 
-  // As the functions of Conductor. Drops pending orders: the new plan may need the opposite.
+  // As the functions of IterationTracker. Drops pending orders: the new plan may need the opposite.
   void set_policy(const Policy& policy, Planner& planner);
-  void lead(Iteration iteration, const Strategy& strategy, Runs players);
+  void activate_plan(Iteration iteration, const Strategy& strategy, Runs players);
 
   // Cancels pending fetches of these runs, by prefetches and by plan orders.
-  void call_off(Runs runs);
+  void cancel_fetches(Runs runs);
   // Cancels all planned evictions.
-  void keep_all();
+  void cancel_evictions();
   // The run is about to be removed. REQUIRES: no launch announces it any more, and follow() was called after the last
   // that did.
   void forget(const Run& run);
@@ -53,7 +53,7 @@ class Follower {
   Machine machine() const;
   void decide();
   void carry_out_orders();
-  bool bring_back(Conductor::Order& order);
+  bool bring_back(IterationTracker::Order& order);
 
   Engine& engine_;
   PageMover& mover_;

@@ -1,4 +1,4 @@
-#include "residency/course.hpp"
+#include "residency/learned_iteration.hpp"
 
 #include <utility>
 
@@ -6,27 +6,27 @@
 
 namespace tessera {
 
-Course::Course(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs, std::size_t place)
+LearnedIteration::LearnedIteration(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs, std::size_t place)
     : iteration_(std::move(iteration)),
       place_(std::move(signatures), place),
       runs_(std::move(runs)),
       distances_(next_use_distances(iteration_)) {}
 
-void Course::set_durations(std::span<const Nanoseconds> by_step) {
+void LearnedIteration::set_durations(std::span<const Nanoseconds> by_step) {
   for (std::size_t i = 0; i < by_step.size(); ++i) iteration_.steps[i].duration = by_step[i];
 }
 
 // ---- position -----------------------------------------------------------------------------------
 
-void Course::note(std::uint64_t signature, std::optional<std::uint64_t> context,
+void LearnedIteration::note(std::uint64_t signature, std::optional<std::uint64_t> context,
                   std::uint64_t epoch, std::span<const LaunchLog::Use> uses) {
   const std::optional<std::size_t> before = place();
   place_.note(signature, context);
-  if (!knows_place()) return lose_place();
+  if (!in_sync()) return lose_sync();
   const bool went_on = before && *place() == (*before + 1) % iteration_.steps.size();
   const IterationStep& step = iteration_.steps[*place()];
   if (uses.size() != step.end_use - step.first_use)
-    return lose_place();  // another launch with the same hash
+    return lose_sync();  // another launch with the same hash
   last_known_ = epoch;
   kept_ = went_on ? kept_ + 1 : 0;
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
@@ -34,19 +34,19 @@ void Course::note(std::uint64_t signature, std::optional<std::uint64_t> context,
   }
 }
 
-void Course::lose_place() {
+void LearnedIteration::lose_sync() {
   place_.lose();
   kept_ = 0;
-  step_down();
+  deactivate();
 }
 
-void Course::predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches) const {
+void LearnedIteration::predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches) const {
   const std::uint32_t first = iteration_.steps[*place()].first_use;
   for (std::uint32_t i = 0; i < uses.size(); ++i)
     uses[i].run->next = launches + distances_[first + i];
 }
 
-void Course::foresee(std::uint64_t launches) const {
+void LearnedIteration::foresee(std::uint64_t launches) const {
   const std::size_t count = iteration_.steps.size();
   for (std::size_t back = count; back-- > 0;) {  // the newest use of a run counts
     const IterationStep& step = iteration_.steps[(*place() + count - back) % count];
@@ -57,13 +57,13 @@ void Course::foresee(std::uint64_t launches) const {
   }
 }
 
-void Course::end_predictions() const {
+void LearnedIteration::end_predictions() const {
   for (const Order& known : runs_) {
     if (known.run != nullptr) known.run->next = 0;
   }
 }
 
-void Course::forget(const Run& run) {
+void LearnedIteration::forget(const Run& run) {
   for (Order& known : runs_) {
     if (known.run == &run) known.run = nullptr;
   }
@@ -71,7 +71,7 @@ void Course::forget(const Run& run) {
 
 // ---- strategy -----------------------------------------------------------------------------------
 
-void Course::take_up(std::vector<Candidate> candidates, const Machine& machine) {
+void LearnedIteration::set_candidates(std::vector<Candidate> candidates, const Machine& machine) {
   candidates_ = std::move(candidates);
   machine_ = machine;
   std::vector<Nanoseconds> times;
@@ -80,19 +80,19 @@ void Course::take_up(std::vector<Candidate> candidates, const Machine& machine) 
   adopt();
 }
 
-void Course::set_baseline(Nanoseconds rival) {
+void LearnedIteration::set_baseline(Nanoseconds rival) {
   bandit_.set_baseline(rival);
   note_when_due();
 }
 
-void Course::drop_strategies() {
+void LearnedIteration::drop_strategies() {
   candidates_.clear();
   bandit_ = {};
   due_.clear();
   pass_began_.reset();
 }
 
-void Course::adopt() {
+void LearnedIteration::adopt() {
   pass_began_.reset();
   due_.assign(iteration_.steps.size(), {});
   for (const Absence& absence : current().plan) {
@@ -104,7 +104,7 @@ void Course::adopt() {
 }
 
 // The iteration before was run under one strategy from its first launch to its last, if its beginning is known.
-void Course::tell_due(Orders& orders, Nanoseconds now, bool takes_over) {
+void LearnedIteration::collect_due(Orders& orders, Nanoseconds now, bool takes_over) {
   bool is_new = takes_over;
   const std::size_t position = *place();
   if (position == 0) {
@@ -125,8 +125,8 @@ void Course::tell_due(Orders& orders, Nanoseconds now, bool takes_over) {
   }
 }
 
-void Course::catch_up(Orders& orders) const {
-  if (!knows_place()) return;
+void LearnedIteration::catch_up(Orders& orders) const {
+  if (!in_sync()) return;
   const auto step = static_cast<std::uint32_t>(*place());
   for (const auto& [gap, back_at, to, part] :
        late_absences(iteration_, machine_, current().plan, step)) {
@@ -135,13 +135,13 @@ void Course::catch_up(Orders& orders) const {
   }
 }
 
-void Course::step_down() {
+void LearnedIteration::deactivate() {
   bandit_.interrupt();
   pass_began_.reset();
 }
 
 // The beginning of an iteration is due too while its duration has to be measured.
-void Course::note_when_due() {
+void LearnedIteration::note_when_due() {
   const std::size_t count = due_.size();
   until_due_.assign(count, 0);
   std::uint32_t until = 0;

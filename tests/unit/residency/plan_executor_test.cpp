@@ -147,7 +147,7 @@ class SweepTest : public ::testing::TestWithParam<bool> {
       const Gap gap{.run = i, .after = i, .until = i, .wraps = true};
       if (i >= kKept) plan.push_back({.gap = gap, .back_at = i});
     }
-    machine_.residency().lead(iteration, {"test", plan, policy_.get(), GetParam()});
+    machine_.residency().activate_plan(iteration, {"test", plan, policy_.get(), GetParam()});
   }
   Bytes sweep(int times) {
     const Bytes before = machine_.residency().stats().bytes_in;

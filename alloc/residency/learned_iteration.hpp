@@ -22,7 +22,7 @@
 
 namespace tessera {
 
-class Course {
+class LearnedIteration {
  public:
   struct Order {
     Run* run = nullptr;
@@ -44,7 +44,7 @@ class Course {
 
   // The program is behind step `place`. `runs` fill the roles of the iteration's runs; null for a run that is gone or
   // not known yet.
-  Course(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs, std::size_t place);
+  LearnedIteration(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs, std::size_t place);
 
   const Iteration& iteration() const { return iteration_; }
   // By run of the iteration, as last seen.
@@ -58,12 +58,12 @@ class Course {
             std::span<const LaunchLog::Use> uses);
   // The step of the last launch, if the launches follow the iteration.
   std::optional<std::size_t> place() const { return place_.position(); }
-  bool knows_place() const { return place().has_value(); }
+  bool in_sync() const { return place().has_value(); }
   // The epoch of the last launch that matched; 0 = none since it was learned.
   std::uint64_t last_known() const { return last_known_; }
   // Has matched for so long without a break that it is not a coincidence.
   bool is_regular() const { return kept_ >= kRegular * iteration_.steps.size(); }
-  void lose_place();
+  void lose_sync();
   // Sets the predicted next use of each run of the last launch. `launches`: the number of that launch.
   void predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches) const;
   // The same for all runs of the iteration. REQUIRES: a position.
@@ -77,7 +77,7 @@ class Course {
 
   bool has_plan() const { return !due_.empty(); }
   // The planner's answer, and the machine it is for.
-  void take_up(std::vector<Candidate> candidates, const Machine& machine);
+  void set_candidates(std::vector<Candidate> candidates, const Machine& machine);
   void drop_strategies();
   // `rival`: how long the program took before; 0 = there is nothing to compare with. REQUIRES: a plan.
   void set_baseline(Nanoseconds rival);
@@ -85,11 +85,11 @@ class Course {
   Nanoseconds measured_if_worse() const { return bandit_.measured_if_worse(); }
   // Appends the moves that are due with the last launch. `takes_over`: this plan was not active before. REQUIRES: a
   // plan and a position.
-  void tell_due(Orders& orders, Nanoseconds now, bool takes_over);
+  void collect_due(Orders& orders, Nanoseconds now, bool takes_over);
   // Evicts what the plan has away at this position. REQUIRES: a plan.
   void catch_up(Orders& orders) const;
   // The plan is no longer active.
-  void step_down();
+  void deactivate();
   // Launches from here until something is due; 0 = never. REQUIRES: a plan and a position.
   std::uint32_t until_due() const { return until_due_[*place()]; }
   // The strategy's fallback policy, and whether the runs that its plan evicts go before all others.

@@ -4,7 +4,7 @@
 // (learn/plan_bandit.hpp).
 //
 // Sits between the pure learner (learn/) and the engine that moves pages: it knows runs and epochs but moves nothing. A
-// strategy is followed as long as the launches keep to the iteration (course.hpp). At the first launch that does not,
+// strategy is followed as long as the launches keep to the iteration (learned_iteration.hpp). At the first launch that does not,
 // orders and predictions end, and the policy's decide() alone chooses until the iteration is found again.
 //
 // A launch is identified by its work and the sizes of its runs, in order, not by their addresses: an activation may
@@ -22,7 +22,7 @@
 // Launches are logged from the first on, so that an iteration in which memory gets short is known from its beginning. A
 // program that has launched kMaxSteps without a shortage is not logged further until it has one.
 //
-// Bounds: iterations of up to kMaxSteps launches and half of LaunchHistory::kMostMentions are planned; kMostCourses are
+// Bounds: iterations of up to kMaxSteps launches and half of LaunchHistory::kMostMentions are planned; kMostIterations are
 // kept.
 #pragma once
 
@@ -33,25 +33,25 @@
 
 #include "learn/period_finder.hpp"
 #include "policy/policy.hpp"
-#include "residency/course.hpp"
+#include "residency/learned_iteration.hpp"
 #include "residency/launch_history.hpp"
 #include "residency/launch_log.hpp"
 #include "residency/planner.hpp"
 
 namespace tessera {
 
-class Conductor {
+class IterationTracker {
  public:
   static constexpr std::size_t kMaxSteps = std::size_t{1} << 16;
-  static constexpr std::size_t kMostCourses = 4;
+  static constexpr std::size_t kMostIterations = 4;
 
-  using Order = Course::Order;
-  using Orders = Course::Orders;
+  using Order = LearnedIteration::Order;
+  using Orders = LearnedIteration::Orders;
   using Runs = std::vector<std::unique_ptr<Run>>;
 
   // REQUIRES: all arguments outlive it, policy and planner at least until the next set_policy; `runs` is the list of
   // all runs, under the engine's lock.
-  Conductor(Driver& driver, DeviceId device, const Policy& policy, Planner& planner,
+  IterationTracker(Driver& driver, DeviceId device, const Policy& policy, Planner& planner,
             const Runs& runs, ClassOfTag class_of_tag = {})
       : policy_(&policy),
         planner_(&planner),
@@ -82,7 +82,7 @@ class Conductor {
   };
   Extent largest_launch() const { return largest_; }
   // Stops logging until memory is short.
-  void rest() { log_.switch_off(); }
+  void stop_logging() { log_.switch_off(); }
 
   // There are launches that have not been read yet.
   bool has_news() const { return log_.has_news(); }
@@ -95,18 +95,18 @@ class Conductor {
   // Acts as if the iteration had been learned and `strategy` been the planner's answer for this machine. The program is
   // behind Iteration::last_step, or behind the last launch, the work of which is null. `players` are the runs that fill
   // the iteration's roles; null where not known yet.
-  void lead(Iteration iteration, const Strategy& strategy, const Machine& machine,
+  void activate_plan(Iteration iteration, const Strategy& strategy, const Machine& machine,
             std::span<Run* const> players, Orders& orders);
   // Reads the launches since the last call, at time `now`; appends the moves that become due to `orders`, in order.
   void read(Orders& orders, Nanoseconds now);
   // A strategy is active.
-  bool leads() const { return leader_ != nullptr; }
+  bool has_active_plan() const { return active_ != nullptr; }
   // Runs that the plan evicts go before all others (Strategy::strict).
-  bool is_strict() const { return leads() && leader_->is_strict(); }
+  bool is_strict() const { return has_active_plan() && active_->is_strict(); }
   // The active plan contains moves.
-  bool moves() const { return leads() && leader_->moves(); }
+  bool moves() const { return has_active_plan() && active_->moves(); }
   // The policy that decides what the plan leaves open.
-  const Policy& decider() const { return leads() ? *leader_->rest() : *policy_; }
+  const Policy& decider() const { return has_active_plan() ? *active_->rest() : *policy_; }
   // The epoch of the run's next use, if only launches advance the epoch from `now` on; 0 = not known.
   std::uint64_t next_use(const Run& run, std::uint64_t now) const {
     return run.next > read_ ? now + (run.next - read_) : 0;
@@ -126,20 +126,20 @@ class Conductor {
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                    Orders& orders, Nanoseconds now);
   void note_extent(std::span<const LaunchLog::Use> uses);
-  void lose_place();
+  void lose_sync();
   bool is_around_all() const;
-  void learn_course();
+  void learn_iteration();
   void make_place();
   Iteration residency_snapshot() const;  // residency_snapshot.cpp
   Bytes pinned_beside() const;     // also residency_snapshot.cpp
   std::vector<Order> players(const Iteration& iteration) const;
   bool learns_durations();
   void take_answer(Orders& orders);
-  Course* first_placed(bool with_plan) const;
-  bool choose_leader();
+  LearnedIteration* first_in_sync(bool with_plan) const;
+  bool choose_active();
   bool is_as_fast() const;
-  void put_newest_first(Nanoseconds took);
-  void put_last(Course& course);
+  void prefer_newest(Nanoseconds took);
+  void demote(LearnedIteration& learned);
 
   const Policy* policy_;
   Planner* planner_;
@@ -156,9 +156,9 @@ class Conductor {
   LaunchHistory history_;
   LaunchLog::Batch batch_;
 
-  std::vector<std::unique_ptr<Course>> courses_;  // best first
-  Course* leader_ = nullptr;                      // the first that is in sync and has a plan
-  Course* newest_ = nullptr;                      // the one learned last
+  std::vector<std::unique_ptr<LearnedIteration>> learned_;  // best first
+  LearnedIteration* active_ = nullptr;                      // the first that is in sync and has a plan
+  LearnedIteration* newest_ = nullptr;                      // the one learned last
   Nanoseconds took_{};                            // measured time of its iteration when it was learned
   std::uint64_t began_ = 0;                       // its first launch then, as numbered by the history
   std::size_t waited_ = 0;   // its launches since then while memory was short,
@@ -166,8 +166,8 @@ class Conductor {
   bool wanted_ = false;      // a plan, once the durations are known
   bool asked_ = false;       // the planner, which may still find a better answer,
   Machine machine_;          // about this machine
-  Nanoseconds contends_{};   // predicted or measured time of the newest while it is not preferred; 0 = it is
-  std::uint64_t contends_from_ = 0;  // not compared before this many launches were read
+  Nanoseconds challenger_time_{};   // predicted or measured time of the newest while it is not preferred; 0 = it is
+  std::uint64_t challenger_from_ = 0;  // not compared before this many launches were read
   Extent largest_;
   std::uint64_t read_ = 0;  // launches ever read: unlike epochs, not advanced by fences
 };

@@ -1,4 +1,4 @@
-#include "residency/follower.hpp"
+#include "residency/plan_executor.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -17,17 +17,17 @@ constexpr double kCommonLink = 25e9, kCommonWrite = 1.5e9, kCommonRead = 3e9;
 
 }  // namespace
 
-void Follower::advance() {
+void PlanExecutor::advance() {
   if (Status status = transfers_.finish(Transfers::Await::kNone); !status.is_ok()) {
     log_line(LogLevel::kDebug, "a move could not be completed: {}", status.to_string());
   }
   follow();
-  work_ahead();
+  evict_to_watermarks();
 }
 
 // Memory that a plan does not move is not available to it, nor is the page on which small blocks come and go: a plan
 // that counted on it would be short of it permanently.
-Machine Follower::machine() const {
+Machine PlanExecutor::machine() const {
   Bytes small;
   for (const auto& run : engine_.runs) {
     if (run->shape.bytes() <= kBasePage && !run->is_dead()) small += run->shape.bytes();
@@ -50,21 +50,21 @@ Machine Follower::machine() const {
           .grace = engine_.options.grace};
 }
 
-void Follower::lead(Iteration iteration, const Strategy& strategy, Runs players) {
-  engine_.conductor.lead(std::move(iteration), strategy, machine(), players, engine_.orders);
+void PlanExecutor::activate_plan(Iteration iteration, const Strategy& strategy, Runs players) {
+  engine_.tracker.activate_plan(std::move(iteration), strategy, machine(), players, engine_.orders);
 }
 
 // Transfers in flight complete normally.
-void Follower::set_policy(const Policy& policy, Planner& planner) {
+void PlanExecutor::set_policy(const Policy& policy, Planner& planner) {
   engine_.orders = {};
-  engine_.conductor.set_policy(policy, planner);
+  engine_.tracker.set_policy(policy, planner);
   follow();
 }
 
-void Follower::follow() {
-  if (engine_.conductor.wants_plan()) engine_.conductor.ask_for_plan(machine());
-  engine_.conductor.read(engine_.orders, engine_.log.now());
-  if (!engine_.conductor.leads()) engine_.orders = {};
+void PlanExecutor::follow() {
+  if (engine_.tracker.wants_plan()) engine_.tracker.ask_for_plan(machine());
+  engine_.tracker.read(engine_.orders, engine_.log.now());
+  if (!engine_.tracker.has_active_plan()) engine_.orders = {};
   if (!engine_.automatic.load()) engine_.orders.leave.clear();
   decide();
   carry_out_orders();
@@ -72,10 +72,10 @@ void Follower::follow() {
 
 // A run is evicted behind the work that is queued when it has settled. It must not wait for work queued after that, so
 // a fence is recorded at that moment.
-void Follower::decide() {
+void PlanExecutor::decide() {
   const std::uint64_t now = engine_.streams.epoch();
   bool any = false;
-  for (Conductor::Order& order : engine_.orders.leave) {
+  for (IterationTracker::Order& order : engine_.orders.leave) {
     if (order.decided != 0 || !engine_.is_settled(*order.run)) continue;
     order.decided = now;
     any = true;
@@ -85,7 +85,7 @@ void Follower::decide() {
 
 // Of the fetches, the first that finds no room holds back the rest: the room comes from freed runs when their work is
 // over, and without a fence here that would be known no sooner than for work queued later.
-void Follower::carry_out_orders() {
+void PlanExecutor::carry_out_orders() {
   auto& [leave, come] = engine_.orders;
   if (!leave.empty() || !come.empty()) note_given_up(engine_.streams.poll());
   room_.send_due();
@@ -101,7 +101,7 @@ void Follower::carry_out_orders() {
 // True when all pages of the run are present, in transfer, or cannot be fetched: a planned move that fails is made on
 // demand at the use. A page is read from the file when there will be room for it, and at most as many times as the run
 // has pages: without room it would be spilled again.
-bool Follower::bring_back(Conductor::Order& order) {
+bool PlanExecutor::bring_back(IterationTracker::Order& order) {
   Run& run = *order.run;
   if (run.used.load() != order.used) return true;
   run.coming = true;
@@ -134,21 +134,21 @@ bool Follower::bring_back(Conductor::Order& order) {
   });
 }
 
-void Follower::call_off(Runs runs) {
+void PlanExecutor::cancel_fetches(Runs runs) {
   std::vector<const Run*> sent(runs.begin(), runs.end());
   std::ranges::sort(sent, std::less<>());
-  std::erase_if(engine_.orders.come, [&](const Conductor::Order& order) {
+  std::erase_if(engine_.orders.come, [&](const IterationTracker::Order& order) {
     return std::ranges::binary_search(sent, order.run, std::less<>());
   });
   for (Run* run : runs) run->coming = false;
 }
 
-void Follower::keep_all() { engine_.orders.leave.clear(); }
+void PlanExecutor::cancel_evictions() { engine_.orders.leave.clear(); }
 
-void Follower::forget(const Run& run) {
-  engine_.conductor.forget(run);
+void PlanExecutor::forget(const Run& run) {
+  engine_.tracker.forget(run);
   for (auto* orders : {&engine_.orders.leave, &engine_.orders.come}) {
-    std::erase_if(*orders, [&run](const Conductor::Order& order) { return order.run == &run; });
+    std::erase_if(*orders, [&run](const IterationTracker::Order& order) { return order.run == &run; });
   }
 }
 
@@ -156,17 +156,17 @@ void Follower::forget(const Run& run) {
 
 // For free device memory: the configured watermarks, and where work may be unannounced what evictions on demand take
 // meanwhile. A plan with moves makes its own room.
-Follower::Watermarks Follower::watermarks(Bytes capacity) const {
+PlanExecutor::Watermarks PlanExecutor::watermarks(Bytes capacity) const {
   Watermarks marks;
-  if (!engine_.conductor.leads()) {
+  if (!engine_.tracker.has_active_plan()) {
     marks = {part_of(capacity, engine_.options.low_percent), part_of(capacity, engine_.options.high_percent)};
   }
-  if (!engine_.unseen.load() || engine_.conductor.moves()) return marks;
+  if (!engine_.unseen.load() || engine_.tracker.moves()) return marks;
   const Bytes spare = engine_.spare.low(capacity, engine_.log.now());
   return spare > marks.low ? Watermarks{spare, std::max(marks.high, spare * 2)} : marks;
 }
 
-void Follower::work_ahead() {
+void PlanExecutor::evict_to_watermarks() {
   if (engine_.tiers.is_backed()) return;  // each move would stall the program
   const TierUsage device = engine_.tiers.device.usage();
   if (engine_.stats.run_bytes <= device.capacity) return;  // everything fits: no eviction is needed

@@ -23,7 +23,7 @@ class LeadTest : public ::testing::Test {
     iteration.uses = {{.run = 0}, {.run = 0}, {.run = 1}};
     iteration.steps = {{Nanoseconds(1), 0, 1}, {Nanoseconds(1), 1, 2}, {Nanoseconds(1), 2, 3}};
     const Gap gap{.run = 0, .after = 1, .until = 0, .wraps = true};
-    machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0, .part = part}}, policy_.get()});
+    machine_.residency().activate_plan(iteration, {"test", {{.gap = gap, .back_at = 0, .part = part}}, policy_.get()});
   }
   // Each is used in two successive steps; the first is offloaded between its second use and its first, and requested
   // with the other's first use.
@@ -35,7 +35,7 @@ class LeadTest : public ::testing::Test {
     iteration.uses = {{.run = 0}, {.run = 0}, {.run = 1}, {.run = 1}};
     for (std::uint32_t i = 0; i < 4; ++i) iteration.steps.push_back({Nanoseconds(1), i, i + 1});
     const Gap gap{.run = 0, .after = 1, .until = 0, .wraps = true};
-    machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 2}}, policy_.get()});
+    machine_.residency().activate_plan(iteration, {"test", {{.gap = gap, .back_at = 2}}, policy_.get()});
   }
   // Completes, with all resulting moves, before the next step.
   void step(DeviceRun* run) {
@@ -55,7 +55,7 @@ class LeadTest : public ::testing::Test {
     EXPECT_OK(machine_.settle());
     machine_.residency().advance();
   }
-  void lead() {
+  void activate_plan() {
     EXPECT_OK(machine_.write(moved_, 1));
     EXPECT_OK(machine_.write(other_, 1));
     EXPECT_OK(machine_.evict(moved_));
@@ -64,7 +64,7 @@ class LeadTest : public ::testing::Test {
     iteration.uses = {{.run = 0}, {.run = 1}};
     iteration.steps = {{Nanoseconds(1), 0, 1}, {Nanoseconds(1), 1, 2}};
     const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
-    machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0}}, policy_.get()});
+    machine_.residency().activate_plan(iteration, {"test", {{.gap = gap, .back_at = 0}}, policy_.get()});
   }
   Bytes on_device(const DeviceRun* run) { return machine_.residency().whereabouts(*run)[0]; }
 
@@ -75,7 +75,7 @@ class LeadTest : public ::testing::Test {
 };
 
 TEST_F(LeadTest, WhoStillArrivesWhenItsTimeToLeaveHasComeLeavesThen) {
-  lead();
+  activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();  // 4 MiB at 40 MB/s
   ASSERT_TRUE(moved_->arrives());
@@ -88,7 +88,7 @@ TEST_F(LeadTest, WhoStillArrivesWhenItsTimeToLeaveHasComeLeavesThen) {
 }
 
 TEST_F(LeadTest, WhoWasToLeaveByThePlanBeforeStays) {
-  lead();
+  activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();  // its eviction waits for its fetch
   EXPECT_OK(machine_.check(other_, 1));  // not read yet: the next plan is followed as soon as it is made
@@ -134,7 +134,7 @@ TEST_F(LeadTest, APlanSendsNobodyAwayWithoutAutomatic) {
 }
 
 TEST_F(LeadTest, WhoWaitsToLeaveStaysWhenAutomaticEnds) {
-  lead();
+  activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();
   ASSERT_TRUE(moved_->arrives()) << "so its order to leave waits";
@@ -193,7 +193,7 @@ class SlowLeadTest : public LeadTest {
 };
 
 TEST_F(SlowLeadTest, NobodyWhoWaitsToLeaveWaitsForWhatIsQueuedBehindHim) {
-  lead();
+  activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();
   ASSERT_TRUE(moved_->arrives());
@@ -238,7 +238,7 @@ class SlowArrivalTest : public LeadTest {
 };
 
 TEST_F(SlowArrivalTest, WhoseTimeHasComeLeavesBeforeWorkBehindItIsWaitedFor) {
-  lead();
+  activate_plan();
   EXPECT_OK(machine_.write(moved_, 1));
   DeviceRun* const freed = machine_.add({0, 10});
   EXPECT_OK(machine_.residency().ensure(freed, StreamId(0), Contents::kUndefined));

@@ -1,4 +1,4 @@
-// A conductor with a small program, and a policy that plans for all of it.
+// A tracker with a small program, and a policy that plans for all of it.
 //
 // Thread safety: none.
 #pragma once
@@ -11,7 +11,7 @@
 
 #include "base/virtual_clock.hpp"
 #include "driver/sim_driver.hpp"
-#include "residency/conductor.hpp"
+#include "residency/iteration_tracker.hpp"
 
 namespace tessera::test {
 
@@ -37,12 +37,12 @@ class EveryGap final : public Policy {
 };
 
 // A program of kLayers layers: step i writes activation i, and step 2 * kLayers - 1 - i reads it.
-class ConductorTest : public ::testing::Test {
+class IterationTrackerTest : public ::testing::Test {
  protected:
   static constexpr std::size_t kLayers = 20;
 
-  ConductorTest() { conductor_.note_shortage(); }
-  ~ConductorTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
+  IterationTrackerTest() { tracker_.note_shortage(); }
+  ~IterationTrackerTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
 
   DeviceRun* make_run(RunShape shape = {0, 2}) {
     return make_run_at(runs_.size() + 1, shape, TagId());
@@ -55,18 +55,18 @@ class ConductorTest : public ::testing::Test {
     launch(work, std::span(&run, 1), writes);
   }
   void launch(const char& work, std::span<DeviceRun* const> runs, bool writes) {
-    const auto watch = conductor_.times() ? conductor_.watches().start(stream_) : std::nullopt;
-    conductor_.log().note(&work, runs, ++epoch_, writes, watch, StreamId());
+    const auto watch = tracker_.times() ? tracker_.watches().start(stream_) : std::nullopt;
+    tracker_.log().note(&work, runs, ++epoch_, writes, watch, StreamId());
     EXPECT_TRUE(
         sim_.occupy(stream_, Nanoseconds(100 + static_cast<std::uint64_t>(&work - works_)), {})
             .is_ok());
-    if (watch) conductor_.watches().stop(*watch, stream_);
+    if (watch) tracker_.watches().stop(*watch, stream_);
     EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
-    Conductor::Orders orders;
-    if (conductor_.wants_plan()) conductor_.ask_for_plan({.device = 64_MiB});
-    conductor_.read(orders, clock_.now());
-    for (const Conductor::Order& leave : orders.leave) left_.push_back(leave);
-    for (const Conductor::Order& come : orders.come) came_.push_back(come.run);
+    IterationTracker::Orders orders;
+    if (tracker_.wants_plan()) tracker_.ask_for_plan({.device = 64_MiB});
+    tracker_.read(orders, clock_.now());
+    for (const IterationTracker::Order& leave : orders.leave) left_.push_back(leave);
+    for (const IterationTracker::Order& come : orders.come) came_.push_back(come.run);
   }
   // Uses new runs every time, as an allocator may return them; they are still live when the next iteration begins.
   void iterate() {
@@ -88,11 +88,11 @@ class ConductorTest : public ::testing::Test {
   const StreamId stream_ = sim_.create_stream(DeviceId(0)).take();
   EveryGap policy_;
   FirstStrategy planner_{policy_};
-  Conductor::Runs runs_;
-  Conductor conductor_{sim_, DeviceId(0), policy_, planner_, runs_};
+  IterationTracker::Runs runs_;
+  IterationTracker tracker_{sim_, DeviceId(0), policy_, planner_, runs_};
   const char works_[16 * kLayers] = {};  // more than the program has
   std::uint64_t epoch_ = 0;
-  std::vector<Conductor::Order> left_;
+  std::vector<IterationTracker::Order> left_;
   std::vector<DeviceRun*> came_;
 };
 

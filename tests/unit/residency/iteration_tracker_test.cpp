@@ -1,4 +1,4 @@
-#include "residency/conductor.hpp"
+#include "residency/iteration_tracker.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,33 +7,33 @@
 #include <span>
 #include <vector>
 
-#include "conductor_fixture.hpp"
+#include "iteration_tracker_fixture.hpp"
 
 namespace tessera {
 namespace {
 
-using test::ConductorTest;
+using test::IterationTrackerTest;
 using test::DeviceRun;
 using test::EveryGap;
 
-TEST_F(ConductorTest, GivesNoOrdersBeforeTheProgramRepeats) {
+TEST_F(IterationTrackerTest, GivesNoOrdersBeforeTheProgramRepeats) {
   iterate();
-  EXPECT_FALSE(conductor_.leads());
+  EXPECT_FALSE(tracker_.has_active_plan());
   EXPECT_TRUE(left_.empty() && came_.empty());
 }
 
-TEST_F(ConductorTest, LeadsFromTheFirstLaunchOfTheThirdIterationOn) {
+TEST_F(IterationTrackerTest, LeadsFromTheFirstLaunchOfTheThirdIterationOn) {
   for (int i = 0; i < 2; ++i) iterate();
   forget_orders();
   DeviceRun* const first = make_run();
   launch(works_[0], first, true);
-  EXPECT_TRUE(conductor_.leads());
+  EXPECT_TRUE(tracker_.has_active_plan());
   ASSERT_FALSE(left_.empty());
   EXPECT_EQ(left_.back().run, first);
 }
 
-TEST_F(ConductorTest, LearnsAheadOfTheShortageAndPlansWithIt) {
-  Conductor ample(sim_, DeviceId(0), policy_, planner_, runs_);
+TEST_F(IterationTrackerTest, LearnsAheadOfTheShortageAndPlansWithIt) {
+  IterationTracker ample(sim_, DeviceId(0), policy_, planner_, runs_);
   const auto launch_all = [&] {
     for (const char& work : std::span(works_).first(2 * kLayers + 1)) {
       DeviceRun* const run = make_run();
@@ -42,31 +42,31 @@ TEST_F(ConductorTest, LearnsAheadOfTheShortageAndPlansWithIt) {
       EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(100), {}).is_ok());
       if (watch) ample.watches().stop(*watch, stream_);
       EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
-      Conductor::Orders orders;
+      IterationTracker::Orders orders;
       if (ample.wants_plan()) ample.ask_for_plan({.device = 64_MiB});
       ample.read(orders, clock_.now());
     }
   };
   for (int i = 0; i < 4; ++i) launch_all();
   EXPECT_FALSE(ample.times());
-  EXPECT_FALSE(ample.leads());
+  EXPECT_FALSE(ample.has_active_plan());
   ample.note_shortage();
   for (int i = 0; i < 2; ++i) launch_all();
-  EXPECT_TRUE(ample.leads());
+  EXPECT_TRUE(ample.has_active_plan());
 }
 
-TEST_F(ConductorTest, SaysWhatTheTagsOfRunsStandFor) {
+TEST_F(IterationTrackerTest, SaysWhatTheTagsOfRunsStandFor) {
   const auto class_of_tag = [](TagId tag) {
     return tag == TagId(1) ? RunClass::kKvCache : RunClass::kUnknown;
   };
-  Conductor tagged(sim_, DeviceId(0), policy_, planner_, runs_, class_of_tag);
+  IterationTracker tagged(sim_, DeviceId(0), policy_, planner_, runs_, class_of_tag);
   tagged.note_shortage();
   std::vector<DeviceRun*> runs;
   for (std::uint64_t i = 0; i < 2 * kLayers; ++i) runs.push_back(make_run_at(i + 1, {0, 2}, TagId(i % 2)));
   for (int iteration = 0; iteration < 4; ++iteration) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       tagged.log().note(&works_[i], {&runs[i], 1}, ++epoch_, true, std::nullopt, StreamId());
-      Conductor::Orders orders;
+      IterationTracker::Orders orders;
       if (tagged.wants_plan()) tagged.ask_for_plan({.device = 64_MiB});
       tagged.read(orders, clock_.now());
     }
@@ -95,21 +95,21 @@ class TwoTold final : public Planner {
   std::vector<Candidate> told_;
 };
 
-TEST_F(ConductorTest, TriesTheNextStrategyWhenOneTakesLongerThanItWasTold) {
+TEST_F(IterationTrackerTest, TriesTheNextStrategyWhenOneTakesLongerThanItWasTold) {
   TwoTold planner(policy_);
-  Conductor conductor(sim_, DeviceId(0), policy_, planner, runs_);
-  conductor.note_shortage();
+  IterationTracker tracker(sim_, DeviceId(0), policy_, planner, runs_);
+  tracker.note_shortage();
   std::vector<DeviceRun*> weights;
   for (std::size_t i = 0; i < 2 * kLayers; ++i) weights.push_back(make_run());
   Away to = Away::kHost;
   const auto iterate_in = [&](std::uint64_t step_time) {
     for (std::size_t i = 0; i < 2 * kLayers; ++i) {
-      conductor.log().note(&works_[i], {&weights[i], 1}, ++epoch_, true, std::nullopt, StreamId());
+      tracker.log().note(&works_[i], {&weights[i], 1}, ++epoch_, true, std::nullopt, StreamId());
       clock_.run_until(clock_.now() + Nanoseconds(step_time));
-      Conductor::Orders orders;
-      if (conductor.wants_plan()) conductor.ask_for_plan({.device = 64_MiB});
-      conductor.read(orders, clock_.now());
-      for (const Conductor::Order& leave : orders.leave) to = leave.to;
+      IterationTracker::Orders orders;
+      if (tracker.wants_plan()) tracker.ask_for_plan({.device = 64_MiB});
+      tracker.read(orders, clock_.now());
+      for (const IterationTracker::Order& leave : orders.leave) to = leave.to;
     }
   };
   for (int i = 0; i < 5; ++i) iterate_in(100);
@@ -120,11 +120,11 @@ TEST_F(ConductorTest, TriesTheNextStrategyWhenOneTakesLongerThanItWasTold) {
   EXPECT_EQ(to, Away::kHost) << "the other takes 8000";
 }
 
-TEST_F(ConductorTest, NotesNoMoreOfAProgramThatIsNotShort) {
-  Conductor ample(sim_, DeviceId(0), policy_, planner_, runs_);
+TEST_F(IterationTrackerTest, NotesNoMoreOfAProgramThatIsNotShort) {
+  IterationTracker ample(sim_, DeviceId(0), policy_, planner_, runs_);
   DeviceRun* const run = make_run();
-  Conductor::Orders orders;
-  for (std::size_t i = 0; i <= Conductor::kMaxSteps; ++i) {
+  IterationTracker::Orders orders;
+  for (std::size_t i = 0; i <= IterationTracker::kMaxSteps; ++i) {
     ample.log().note(&works_[i % 3], {&run, 1}, ++epoch_, true, std::nullopt, StreamId());
     if (i % 1000 == 0) ample.read(orders, clock_.now());
   }
@@ -135,7 +135,7 @@ TEST_F(ConductorTest, NotesNoMoreOfAProgramThatIsNotShort) {
 }
 
 // Runs in an offload interval when the plan is found were used before there was a plan.
-TEST_F(ConductorTest, WhomThePlanHasAwayWhenItIsFoundLeavesThen) {
+TEST_F(IterationTrackerTest, WhomThePlanHasAwayWhenItIsFoundLeavesThen) {
   DeviceRun* const weight = make_run();
   std::uint64_t used = 0;
   for (int i = 0; i < 2; ++i) {
@@ -152,7 +152,7 @@ TEST_F(ConductorTest, WhomThePlanHasAwayWhenItIsFoundLeavesThen) {
   EXPECT_EQ(left_.front().used, used);
 }
 
-TEST_F(ConductorTest, KnowsWhichRunPlaysAPartThoughItLiesElsewhereEachTime) {
+TEST_F(IterationTrackerTest, KnowsWhichRunPlaysAPartThoughItLiesElsewhereEachTime) {
   for (int i = 0; i < 3; ++i) iterate();
   forget_orders();
   const std::size_t before = runs_.size();
@@ -166,7 +166,7 @@ TEST_F(ConductorTest, KnowsWhichRunPlaysAPartThoughItLiesElsewhereEachTime) {
   }
 }
 
-TEST_F(ConductorTest, FollowsBlocksAcrossTheBeginningOfTheLearnedIteration) {
+TEST_F(IterationTrackerTest, FollowsBlocksAcrossTheBeginningOfTheLearnedIteration) {
   // The learned launches begin in the middle: with reads of what was written before.
   std::vector<DeviceRun*> activations;
   for (std::size_t i = 0; i < kLayers; ++i) activations.push_back(make_run());
@@ -177,7 +177,7 @@ TEST_F(ConductorTest, FollowsBlocksAcrossTheBeginningOfTheLearnedIteration) {
   for (const Gap& gap : find_gaps(policy_.seen)) EXPECT_NE(gap.after, gap.until);
 }
 
-TEST_F(ConductorTest, TellsBlocksOfOneSizeApartByWhatTheyAreFor) {
+TEST_F(IterationTrackerTest, TellsBlocksOfOneSizeApartByWhatTheyAreFor) {
   // An update reads a weight and a gradient; the gradient's address is before the weight's in one iteration and after
   // it in the next.
   constexpr TagId kWeight(1), kGradient(2);
@@ -207,7 +207,7 @@ TEST_F(ConductorTest, TellsBlocksOfOneSizeApartByWhatTheyAreFor) {
   }
 }
 
-TEST_F(ConductorTest, MeasuresHowLongEachStepTakes) {
+TEST_F(IterationTrackerTest, MeasuresHowLongEachStepTakes) {
   for (int i = 0; i < 3; ++i) iterate();
   ASSERT_EQ(policy_.seen.steps.size(), 2 * kLayers);
   for (std::size_t i = 0; i < 2 * kLayers; ++i) {
@@ -215,68 +215,68 @@ TEST_F(ConductorTest, MeasuresHowLongEachStepTakes) {
   }
 }
 
-TEST_F(ConductorTest, WaitsForTheDurationsOfAllButAFew) {
+TEST_F(IterationTrackerTest, WaitsForTheDurationsOfAllButAFew) {
   constexpr std::size_t kSteps = 4 * kLayers;
   DeviceRun* const run = make_run();
   for (const std::size_t untimed : {1u, 2u}) {
-    Conductor conductor(sim_, DeviceId(0), policy_, planner_, runs_);
-    conductor.note_shortage();
-    Conductor::Orders orders;
+    IterationTracker tracker(sim_, DeviceId(0), policy_, planner_, runs_);
+    tracker.note_shortage();
+    IterationTracker::Orders orders;
     for (std::size_t i = 0; i < 2 * kSteps; ++i) {
       const std::size_t step = i % kSteps;
-      const auto watch = step < untimed ? std::nullopt : conductor.watches().start(stream_);
-      conductor.log().note(&works_[step], {&run, 1}, ++epoch_, true, watch, StreamId());
-      if (watch) conductor.watches().stop(*watch, stream_);
+      const auto watch = step < untimed ? std::nullopt : tracker.watches().start(stream_);
+      tracker.log().note(&works_[step], {&run, 1}, ++epoch_, true, watch, StreamId());
+      if (watch) tracker.watches().stop(*watch, stream_);
       EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
-      conductor.read(orders, clock_.now());
+      tracker.read(orders, clock_.now());
     }
-    EXPECT_EQ(conductor.wants_plan(), untimed == 1) << "of 80 one may be unknown";
+    EXPECT_EQ(tracker.wants_plan(), untimed == 1) << "of 80 one may be unknown";
   }
 }
 
 // A program is some iterations of a short loop ahead of its device.
-TEST_F(ConductorTest, WaitsForADurationOfALoopThatTheDeviceHasNotComeTo) {
+TEST_F(IterationTrackerTest, WaitsForADurationOfALoopThatTheDeviceHasNotComeTo) {
   constexpr std::size_t kSteps = 2;
   DeviceRun* const run = make_run();
-  Conductor conductor(sim_, DeviceId(0), policy_, planner_, runs_);
-  conductor.note_shortage();
-  Conductor::Orders orders;
+  IterationTracker tracker(sim_, DeviceId(0), policy_, planner_, runs_);
+  tracker.note_shortage();
+  IterationTracker::Orders orders;
   const auto go_round = [&] {
     for (std::size_t step = 0; step < kSteps; ++step) {
-      const auto watch = conductor.times() ? conductor.watches().start(stream_) : std::nullopt;
-      conductor.log().note(&works_[step], {&run, 1}, ++epoch_, true, watch, StreamId());
+      const auto watch = tracker.times() ? tracker.watches().start(stream_) : std::nullopt;
+      tracker.log().note(&works_[step], {&run, 1}, ++epoch_, true, watch, StreamId());
       EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(100), {}).is_ok());
-      if (watch) conductor.watches().stop(*watch, stream_);
-      conductor.read(orders, clock_.now());
+      if (watch) tracker.watches().stop(*watch, stream_);
+      tracker.read(orders, clock_.now());
     }
   };
   for (int i = 0; i < 40; ++i) go_round();
-  ASSERT_TRUE(conductor.times()) << "the loop is known";
-  EXPECT_FALSE(conductor.wants_plan());
+  ASSERT_TRUE(tracker.times()) << "the loop is known";
+  EXPECT_FALSE(tracker.wants_plan());
   EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
   go_round();
-  EXPECT_TRUE(conductor.wants_plan());
+  EXPECT_TRUE(tracker.wants_plan());
 }
 
-TEST_F(ConductorTest, TellsOfEachRunWhenItIsUsedNext) {
+TEST_F(IterationTrackerTest, TellsOfEachRunWhenItIsUsedNext) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
   launch(works_[0], run, true);
-  EXPECT_EQ(conductor_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 1);
+  EXPECT_EQ(tracker_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 1);
   launch(works_[1], make_run(), true);
-  EXPECT_EQ(conductor_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 2);
+  EXPECT_EQ(tracker_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 2);
 }
 
-TEST_F(ConductorTest, CountsTheWayToTheNextUseInLaunchesWhateverMakesEpochsBetween) {
+TEST_F(IterationTrackerTest, CountsTheWayToTheNextUseInLaunchesWhateverMakesEpochsBetween) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
   launch(works_[0], run, true);
   epoch_ += 100 * kLayers;  // as fences do
   launch(works_[1], make_run(), true);
-  EXPECT_EQ(conductor_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 2);
+  EXPECT_EQ(tracker_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 2);
 }
 
-TEST_F(ConductorTest, TakesOneLargePageForARunLikeOthers) {
+TEST_F(IterationTrackerTest, TakesOneLargePageForARunLikeOthers) {
   DeviceRun* const large = make_run({1, 0});
   for (int i = 0; i < 3; ++i) {
     iterate();
@@ -285,7 +285,7 @@ TEST_F(ConductorTest, TakesOneLargePageForARunLikeOthers) {
   EXPECT_EQ(policy_.seen.runs.size(), kLayers + 1);
 }
 
-TEST_F(ConductorTest, TellsThePolicyWhatCanBeRemadeAndTheEngineWhatShallBe) {
+TEST_F(IterationTrackerTest, TellsThePolicyWhatCanBeRemadeAndTheEngineWhatShallBe) {
   constexpr std::uint64_t kCost = 321;
   policy_.to = Away::kRegenerated;
   for (int i = 0; i < 4; ++i) {
@@ -304,10 +304,10 @@ TEST_F(ConductorTest, TellsThePolicyWhatCanBeRemadeAndTheEngineWhatShallBe) {
     remakable += run.regenerate == Nanoseconds(kCost) ? 1 : 0;
   EXPECT_EQ(remakable, kLayers / 2);
   ASSERT_FALSE(left_.empty());
-  for (const Conductor::Order& leave : left_) EXPECT_EQ(leave.to, Away::kRegenerated);
+  for (const IterationTracker::Order& leave : left_) EXPECT_EQ(leave.to, Away::kRegenerated);
 }
 
-TEST_F(ConductorTest, LeavesRunsOfOneBasePageOutOfIt) {
+TEST_F(IterationTrackerTest, LeavesRunsOfOneBasePageOutOfIt) {
   DeviceRun* const small = make_run({0, 1});
   for (int i = 0; i < 3; ++i) {
     iterate();
@@ -315,10 +315,10 @@ TEST_F(ConductorTest, LeavesRunsOfOneBasePageOutOfIt) {
   }
   EXPECT_EQ(policy_.seen.runs.size(), kLayers);
   EXPECT_EQ(policy_.seen.steps.size(), 2 * kLayers + 1);
-  EXPECT_EQ(conductor_.next_use(*small, epoch_), 0u);
+  EXPECT_EQ(tracker_.next_use(*small, epoch_), 0u);
 }
 
-TEST_F(ConductorTest, TellsOfRunsOfOneBasePageApartWhereverTheyAreUsed) {
+TEST_F(IterationTrackerTest, TellsOfRunsOfOneBasePageApartWhereverTheyAreUsed) {
   DeviceRun* const first = make_run({0, 1});
   DeviceRun* const second = make_run({0, 1});
   for (int i = 0; i < 4; ++i) {
@@ -327,7 +327,7 @@ TEST_F(ConductorTest, TellsOfRunsOfOneBasePageApartWhereverTheyAreUsed) {
     std::array both = {first, second};
     launch(works_[2 * kLayers], std::span(both).first(i % 2 == 0 ? 1 : 2), true);
   }
-  EXPECT_TRUE(conductor_.leads());
+  EXPECT_TRUE(tracker_.has_active_plan());
   const SmallRuns& small = policy_.seen.small;
   EXPECT_EQ(small.runs.size(), 2u);
   ASSERT_EQ(small.ends.size(), policy_.seen.steps.size());
@@ -335,11 +335,11 @@ TEST_F(ConductorTest, TellsOfRunsOfOneBasePageApartWhereverTheyAreUsed) {
   for (const RunUse& use : small.uses) EXPECT_TRUE(use.writes);
 }
 
-TEST_F(ConductorTest, NamesNoRunThatIsGone) {
+TEST_F(IterationTrackerTest, NamesNoRunThatIsGone) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const gone = make_run();
   launch(works_[0], gone, true);
-  conductor_.forget(*gone);
+  tracker_.forget(*gone);
   forget_orders();
   for (std::size_t i = 1; i < kLayers; ++i) launch(works_[i], make_run(), true);
   for (std::size_t i = kLayers; i-- > 0;) {
