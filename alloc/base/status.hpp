@@ -54,7 +54,7 @@ class [[nodiscard]] Status {
   std::shared_ptr<const Detail> detail_;  // null means success
 };
 
-// A value, or the error that explains its absence.
+// A value, or the error that explains its offload interval.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -30,8 +30,8 @@ class Cover {
     }
   }
 
-  AbsencePlan choose() {
-    AbsencePlan plan;
+  OffloadPlan choose() {
+    OffloadPlan plan;
     for (const Gap& gap : gaps_) {
       if (is_freed(gap)) plan.push_back({.gap = gap, .back_at = gap.until});
     }
@@ -140,7 +140,7 @@ class Cover {
   }
 
   // Scores only fall as other gaps are taken, so a top entry with an unchanged score is the best of all.
-  void take_hidden(AbsencePlan& plan) {
+  void take_hidden(OffloadPlan& plan) {
     std::priority_queue<Ranked> candidates;
     for (std::uint32_t i = 0; i < gaps_.size(); ++i) {
       if (gaps_[i].dead || iteration_.runs[gaps_[i].run].pinned) continue;
@@ -159,7 +159,7 @@ class Cover {
     }
   }
 
-  void take(const Gap& gap, const Stretch& away, AbsencePlan& plan) {
+  void take(const Gap& gap, const Stretch& away, OffloadPlan& plan) {
     const Stretch stretch = inside(gap);
     reserve(stretch, out_left_, out_time(gap), false);
     reserve(stretch, in_left_, in_time(gap), true);
@@ -171,7 +171,7 @@ class Cover {
 
   // Gaps that cannot be hidden and still cause excess leave at once and return as soon as the link allows; the
   // stalls occur where the link model places them.
-  void take_exposed(AbsencePlan& plan) {
+  void take_exposed(OffloadPlan& plan) {
     taken_.resize(gaps_.size());
     std::priority_queue<Ranked> candidates;
     for (std::uint32_t i = 0; i < gaps_.size(); ++i) {
@@ -206,7 +206,7 @@ class Cover {
 
 }  // namespace
 
-AbsencePlan cover_excess(const Iteration& iteration, const Machine& machine, GapOrder order) {
+OffloadPlan cover_excess(const Iteration& iteration, const Machine& machine, GapOrder order) {
   return Cover(iteration, machine, order).choose();
 }
 

@@ -9,7 +9,7 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include "learn/absence.hpp"
+#include "learn/offload_interval.hpp"
 
 namespace tessera {
 
@@ -20,6 +20,6 @@ enum class GapOrder : std::uint8_t {
   kLargest,        // most bytes
 };
 
-AbsencePlan cover_excess(const Iteration& iteration, const Machine& machine, GapOrder order);
+OffloadPlan cover_excess(const Iteration& iteration, const Machine& machine, GapOrder order);
 
 }  // namespace tessera

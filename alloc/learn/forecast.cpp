@@ -22,7 +22,7 @@ Time copy_time(Bytes bytes, double rate) {
 
 class Model {
  public:
-  Model(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan)
+  Model(const Iteration& iteration, const Machine& machine, const OffloadPlan& plan)
       : iteration_(iteration),
         machine_(machine),
         distances_(next_use_distances(iteration)),
@@ -31,9 +31,9 @@ class Model {
         leaving_(iteration.steps.size()),
         coming_(iteration.steps.size()) {
     for (std::size_t run = 0; run < runs_.size(); ++run) runs_[run].missing = iteration.runs[run].bytes;
-    for (const Absence& absence : plan) {
-      leaving_[absence.gap.after].push_back(&absence);
-      if (absence.back_at != absence.gap.until) coming_[absence.back_at].push_back(absence.gap.run);
+    for (const OffloadInterval& interval : plan) {
+      leaving_[interval.gap.after].push_back(&interval);
+      if (interval.back_at != interval.gap.until) coming_[interval.back_at].push_back(interval.gap.run);
     }
   }
 
@@ -59,7 +59,7 @@ class Model {
     bool written_ever = false;
     Time ready = 0;          // when its bytes are on the device
     std::uint64_t next = 0;  // step of the next use, counted over the passes
-    Away to = Away::kHost;
+    OffloadTarget to = OffloadTarget::kHost;
   };
   struct Release {
     Time at;
@@ -68,14 +68,14 @@ class Model {
   };
 
   // The file is behind the host link, so the slower of both counts. A peer has its own links.
-  double out_rate(Away to) const {
-    if (to == Away::kPeer) return machine_.peer_rate;
-    return to == Away::kFile ? std::min(machine_.out_rate, machine_.file_write_rate)
+  double out_rate(OffloadTarget to) const {
+    if (to == OffloadTarget::kPeer) return machine_.peer_rate;
+    return to == OffloadTarget::kFile ? std::min(machine_.out_rate, machine_.file_write_rate)
                              : machine_.out_rate;
   }
-  double in_rate(Away to) const {
-    if (to == Away::kPeer) return machine_.peer_rate;
-    return to == Away::kFile ? std::min(machine_.in_rate, machine_.file_read_rate)
+  double in_rate(OffloadTarget to) const {
+    if (to == OffloadTarget::kPeer) return machine_.peer_rate;
+    return to == OffloadTarget::kFile ? std::min(machine_.in_rate, machine_.file_read_rate)
                              : machine_.in_rate;
   }
 
@@ -102,10 +102,10 @@ class Model {
     const std::uint32_t first = iteration_.steps[step].first_use;
     for (std::uint32_t i = first; i < iteration_.steps[step].end_use; ++i) note_use(i);
     for (const std::uint32_t run : frees_[step]) {
-      if (!iteration_.runs[run].pinned) leave(run, now_, Away::kHost, kWholeRun, true);
+      if (!iteration_.runs[run].pinned) leave(run, now_, OffloadTarget::kHost, kWholeRun, true);
     }
-    for (const Absence* absence : leaving_[step]) {
-      leave(absence->gap.run, now_, absence->to, absence->part, absence->gap.dead);
+    for (const OffloadInterval* interval : leaving_[step]) {
+      leave(interval->gap.run, now_, interval->to, interval->part, interval->gap.dead);
     }
     fetch_waiting();
   }
@@ -132,7 +132,7 @@ class Model {
   }
 
   // Evicts `part` bytes of its end unless they already are. A run that is never written has a copy from before.
-  void leave(std::uint32_t index, Time from, Away to, Bytes part, bool dead) {
+  void leave(std::uint32_t index, Time from, OffloadTarget to, Bytes part, bool dead) {
     RunState& run = runs_[index];
     part = std::min(part, iteration_.runs[index].bytes);
     if (part <= run.missing) return;
@@ -140,10 +140,10 @@ class Model {
     if (part == iteration_.runs[index].bytes) by_next_.erase({run.next, index});
     run.to = to;
     Time gone = std::max(from, run.ready);
-    if (!dead && part > run.copied && to != Away::kRegenerated) {
+    if (!dead && part > run.copied && to != OffloadTarget::kRegenerated) {
       const Bytes bytes = part - std::exchange(run.copied, part);
       if (run.written_ever) {
-        Time& free = out_free_[to == Away::kPeer ? 1 : 0];
+        Time& free = out_free_[to == OffloadTarget::kPeer ? 1 : 0];
         gone = free = std::max(free, gone) + copy_time(bytes, out_rate(to));
         result_.out += bytes;
       }
@@ -177,7 +177,7 @@ class Model {
       const std::uint32_t index = last->second;
       if (iteration_.runs[index].pinned) continue;
       if (std::find(busy_.begin(), busy_.end(), index) != busy_.end()) continue;
-      leave(index, from, Away::kHost, kWholeRun, false);
+      leave(index, from, OffloadTarget::kHost, kWholeRun, false);
       return true;
     }
     return false;
@@ -199,7 +199,7 @@ class Model {
       run.ready = run.written_ever ? from + static_cast<double>(what.regenerate.value()) : from;
       return true;
     }
-    Time& free = in_free_[run.to == Away::kPeer ? 1 : 0];
+    Time& free = in_free_[run.to == OffloadTarget::kPeer ? 1 : 0];
     run.ready = free = std::max(free, from) + copy_time(bytes, in_rate(run.to));
     result_.in += bytes;
     return true;
@@ -210,7 +210,7 @@ class Model {
   const std::vector<std::uint32_t> distances_;
   const std::vector<std::vector<std::uint32_t>> frees_;  // by step
   std::vector<RunState> runs_;
-  std::vector<std::vector<const Absence*>> leaving_;
+  std::vector<std::vector<const OffloadInterval*>> leaving_;
   std::vector<std::vector<std::uint32_t>> coming_;
   std::deque<std::uint32_t> waiting_;                          // triggered, still without room
   std::vector<std::uint32_t> busy_;                            // used by the current step
@@ -231,7 +231,7 @@ bool is_better(const Forecast& a, const Forecast& b) {
   return a.out + a.in < b.out + b.in;
 }
 
-Forecast forecast(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan) {
+Forecast forecast(const Iteration& iteration, const Machine& machine, const OffloadPlan& plan) {
   return Model(iteration, machine, plan).run();
 }
 

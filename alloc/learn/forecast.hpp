@@ -8,7 +8,7 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include "learn/absence.hpp"
+#include "learn/offload_interval.hpp"
 
 namespace tessera {
 
@@ -26,6 +26,6 @@ struct Forecast {
 bool is_better(const Forecast& a, const Forecast& b);
 
 // REQUIRES: intervals use gaps of this iteration, each at most once.
-Forecast forecast(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan);
+Forecast forecast(const Iteration& iteration, const Machine& machine, const OffloadPlan& plan);
 
 }  // namespace tessera

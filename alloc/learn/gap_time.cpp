@@ -23,20 +23,20 @@ GapTime::GapTime(const Iteration& iteration, const Machine& machine)
   }
 }
 
-double GapTime::copy_out(std::uint32_t run, Away to) const {
-  if (!written_[run] || to == Away::kRegenerated) return 0;
-  if (to == Away::kPeer) return time_for(iteration_.runs[run].bytes, machine_.peer_rate);
+double GapTime::copy_out(std::uint32_t run, OffloadTarget to) const {
+  if (!written_[run] || to == OffloadTarget::kRegenerated) return 0;
+  if (to == OffloadTarget::kPeer) return time_for(iteration_.runs[run].bytes, machine_.peer_rate);
   const double link = time_for(iteration_.runs[run].bytes, machine_.out_rate);
-  if (to != Away::kFile) return link;
+  if (to != OffloadTarget::kFile) return link;
   return std::max(link, time_for(iteration_.runs[run].bytes, machine_.file_write_rate));
 }
 
-double GapTime::copy_in(std::uint32_t run, Away to) const {
+double GapTime::copy_in(std::uint32_t run, OffloadTarget to) const {
   const IterationRun& what = iteration_.runs[run];
-  if (to == Away::kRegenerated) return static_cast<double>(what.regenerate.value());
-  if (to == Away::kPeer) return time_for(what.bytes, machine_.peer_rate);
+  if (to == OffloadTarget::kRegenerated) return static_cast<double>(what.regenerate.value());
+  if (to == OffloadTarget::kPeer) return time_for(what.bytes, machine_.peer_rate);
   const double link = time_for(what.bytes, machine_.in_rate);
-  return to == Away::kFile ? std::max(link, time_for(what.bytes, machine_.file_read_rate)) : link;
+  return to == OffloadTarget::kFile ? std::max(link, time_for(what.bytes, machine_.file_read_rate)) : link;
 }
 
 double GapTime::since(const Gap& gap, std::uint32_t position) const {
@@ -47,7 +47,7 @@ double GapTime::since(const Gap& gap, std::uint32_t position) const {
 
 double GapTime::between(const Gap& gap) const { return since(gap, steps_inside(gap)); }
 
-double GapTime::free_time(const Gap& gap, Away to) const {
+double GapTime::free_time(const Gap& gap, OffloadTarget to) const {
   return between(gap) - copy_out(gap.run, to) - copy_in(gap.run, to);
 }
 
@@ -81,7 +81,7 @@ std::uint32_t GapTime::back_by(const Gap& gap, double lead) const {
   return step_at(gap, low > 0 ? low - 1 : 0);
 }
 
-std::uint32_t GapTime::steps_leaving(const Gap& gap, Away to) const {
+std::uint32_t GapTime::steps_leaving(const Gap& gap, OffloadTarget to) const {
   const double out = copy_out(gap.run, to);
   const std::uint32_t inside = steps_inside(gap);
   std::uint32_t steps = 0;

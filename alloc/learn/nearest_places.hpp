@@ -8,18 +8,18 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include "learn/absence.hpp"
+#include "learn/offload_interval.hpp"
 
 namespace tessera {
 
 // Sends to a peer those intervals that it has room for; returns the plan unchanged if no peer lends memory.
-AbsencePlan spend_with_peer(const Iteration& iteration, const Machine& machine, AbsencePlan plan);
+OffloadPlan spend_with_peer(const Iteration& iteration, const Machine& machine, OffloadPlan plan);
 
 // Whether a file exists and device and host together cannot hold all runs.
 bool needs_file(const Iteration& iteration, const Machine& machine);
 
 // Sends to the file those intervals that the host has no room for; returns the plan unchanged without a file.
 // Runs that no step uses are not counted.
-AbsencePlan spend_in_file(const Iteration& iteration, const Machine& machine, AbsencePlan plan);
+OffloadPlan spend_in_file(const Iteration& iteration, const Machine& machine, OffloadPlan plan);
 
 }  // namespace tessera

@@ -3,13 +3,13 @@
 namespace tessera {
 
 template <class Visit>
-void Occupancy::for_each_step(const Absence& absence, Visit visit) const {
-  const Gap& gap = absence.gap;
+void Occupancy::for_each_step(const OffloadInterval& interval, Visit visit) const {
+  const Gap& gap = interval.gap;
   const std::uint32_t inside = time_.steps_inside(gap);
-  const std::uint32_t begin = gap.dead ? iteration_.runs[gap.run].lingers : time_.steps_leaving(gap, absence.to);
+  const std::uint32_t begin = gap.dead ? iteration_.runs[gap.run].lingers : time_.steps_leaving(gap, interval.to);
   for (std::uint32_t position = begin; position < inside; ++position) {
     const std::uint32_t step = time_.step_at(gap, position);
-    if (step == absence.back_at && !gap.dead) return;
+    if (step == interval.back_at && !gap.dead) return;
     if (!visit(step)) return;
   }
 }
@@ -29,15 +29,15 @@ Occupancy::Occupancy(const Iteration& iteration, Bytes device, const GapTime& ti
   }
 }
 
-bool Occupancy::helps(const Absence& absence) const {
+bool Occupancy::helps(const OffloadInterval& interval) const {
   bool over = false;
-  for_each_step(absence, [&](std::uint32_t step) { return !(over = excess_[step] > 0); });
+  for_each_step(interval, [&](std::uint32_t step) { return !(over = excess_[step] > 0); });
   return over;
 }
 
-void Occupancy::take(const Absence& absence) {
-  const auto bytes = static_cast<double>(iteration_.runs[absence.gap.run].bytes.value());
-  for_each_step(absence, [&](std::uint32_t step) {
+void Occupancy::take(const OffloadInterval& interval) {
+  const auto bytes = static_cast<double>(iteration_.runs[interval.gap.run].bytes.value());
+  for_each_step(interval, [&](std::uint32_t step) {
     const bool was_over = excess_[step] > 0;
     excess_[step] -= bytes;
     if (was_over && excess_[step] <= 0) --over_;

@@ -20,13 +20,13 @@ class Occupancy {
 
   bool fits() const { return over_ == 0; }
   // Whether it reduces the excess of a step that is over the limit.
-  bool helps(const Absence& absence) const;
-  void take(const Absence& absence);
+  bool helps(const OffloadInterval& interval) const;
+  void take(const OffloadInterval& interval);
 
  private:
   // Stops when visit(step) returns false.
   template <class Visit>
-  void for_each_step(const Absence& absence, Visit visit) const;
+  void for_each_step(const OffloadInterval& interval, Visit visit) const;
 
   const Iteration& iteration_;
   const GapTime& time_;

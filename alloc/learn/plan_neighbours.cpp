@@ -31,8 +31,8 @@ PlanNeighbours::PlanNeighbours(const Iteration& iteration, const Machine& machin
   }
 }
 
-AbsencePlan PlanNeighbours::draw(AbsencePlan plan) {
-  std::erase_if(plan, [this](const Absence& absence) { return !part_of(absence); });
+OffloadPlan PlanNeighbours::draw(OffloadPlan plan) {
+  std::erase_if(plan, [this](const OffloadInterval& interval) { return !part_of(interval); });
   const Change change = plan.empty() ? Change::kAdd : kChanges[below(changes_)];
   for (std::uint64_t left = 1 + below(kMostChanges); left > 0; --left) {
     if (change == Change::kAdd) {
@@ -53,17 +53,17 @@ AbsencePlan PlanNeighbours::draw(AbsencePlan plan) {
   return prompt_plan(iteration_, machine_, plan);
 }
 
-Bytes PlanNeighbours::part_of(const Absence& absence) const {
-  return std::min(absence.part, iteration_.runs[absence.gap.run].bytes);
+Bytes PlanNeighbours::part_of(const OffloadInterval& interval) const {
+  return std::min(interval.part, iteration_.runs[interval.gap.run].bytes);
 }
 
 // REQUIRES: the plan is not empty.
-Absence& PlanNeighbours::drawn(AbsencePlan& plan) {
+OffloadInterval& PlanNeighbours::drawn(OffloadPlan& plan) {
   std::uint64_t bytes = 0;
-  for (const Absence& absence : plan) bytes += part_of(absence).value();
+  for (const OffloadInterval& interval : plan) bytes += part_of(interval).value();
   std::uint64_t at = below(bytes);
-  const auto drawn = std::ranges::find_if(plan, [&](const Absence& absence) {
-    const std::uint64_t part = part_of(absence).value();
+  const auto drawn = std::ranges::find_if(plan, [&](const OffloadInterval& interval) {
+    const std::uint64_t part = part_of(interval).value();
     const bool here = at < part;
     at -= part;
     return here;
@@ -71,19 +71,19 @@ Absence& PlanNeighbours::drawn(AbsencePlan& plan) {
   return *drawn;
 }
 
-void PlanNeighbours::resize(Absence& absence) {
-  const std::uint64_t part = part_of(absence).value();
+void PlanNeighbours::resize(OffloadInterval& interval) {
+  const std::uint64_t part = part_of(interval).value();
   const std::uint64_t factor = kFine / kQuarters + below(kFine * (2 * kQuarters - 2) / kQuarters);
-  absence.part = round_up(Bytes(part / kFine * factor), kBasePage);
-  absence.part = part_of(absence);
+  interval.part = round_up(Bytes(part / kFine * factor), kBasePage);
+  interval.part = part_of(interval);
 }
 
 // Exchanges the targets host and file.
-void PlanNeighbours::place(Absence& absence) {
-  if (absence.to == Away::kFile) {
-    absence.to = Away::kHost;
-  } else if (absence.to == Away::kHost) {
-    absence.to = Away::kFile;
+void PlanNeighbours::place(OffloadInterval& interval) {
+  if (interval.to == OffloadTarget::kFile) {
+    interval.to = OffloadTarget::kHost;
+  } else if (interval.to == OffloadTarget::kHost) {
+    interval.to = OffloadTarget::kFile;
   }
 }
 
@@ -94,32 +94,32 @@ std::uint32_t PlanNeighbours::span_of(const Gap& gap) const {
 }
 
 // By a random distance, near or far, within the gap.
-void PlanNeighbours::shift(Absence& absence) {
+void PlanNeighbours::shift(OffloadInterval& interval) {
   const auto count = static_cast<std::uint32_t>(iteration_.steps.size());
-  const Gap& gap = absence.gap;
+  const Gap& gap = interval.gap;
   const std::uint32_t span = span_of(gap);
   if (span == 0) return;
-  const std::uint32_t inside = (absence.back_at + count - gap.after) % count;
+  const std::uint32_t inside = (interval.back_at + count - gap.after) % count;
   const std::uint32_t back = inside == 0 ? span : inside;
   const auto far = static_cast<std::uint32_t>(below(std::bit_floor(span) * std::uint64_t{2}));
   const std::uint32_t by = far >> below(static_cast<std::uint64_t>(std::bit_width(span)));
   const std::uint32_t later = std::min(back + by, span), sooner = back > by ? back - by : 1;
-  absence.back_at = (gap.after + (below(2) == 0 ? later : sooner)) % count;
+  interval.back_at = (gap.after + (below(2) == 0 ? later : sooner)) % count;
 }
 
-void PlanNeighbours::add_to(AbsencePlan& plan) {
+void PlanNeighbours::add_to(OffloadPlan& plan) {
   if (gaps_.empty()) return;
   const auto at = std::ranges::upper_bound(ends_, below(ends_.back()));
   const Gap& gap = gaps_[static_cast<std::size_t>(at - ends_.begin())];
-  const bool has = std::ranges::any_of(plan, [&gap](const Absence& absence) {
-    return absence.gap.run == gap.run && absence.gap.after == gap.after;
+  const bool has = std::ranges::any_of(plan, [&gap](const OffloadInterval& interval) {
+    return interval.gap.run == gap.run && interval.gap.after == gap.after;
   });
   if (has) return;
   const Bytes bytes = iteration_.runs[gap.run].bytes;
-  Absence absence{.gap = gap, .back_at = gap.until};
-  absence.part = std::min(bytes, round_up(bytes / kQuarters * (1 + below(kQuarters)), kBasePage));
-  shift(absence);
-  plan.push_back(absence);
+  OffloadInterval interval{.gap = gap, .back_at = gap.until};
+  interval.part = std::min(bytes, round_up(bytes / kQuarters * (1 + below(kQuarters)), kBasePage));
+  shift(interval);
+  plan.push_back(interval);
 }
 
 }  // namespace tessera

@@ -12,7 +12,7 @@
 #include <random>
 #include <vector>
 
-#include "learn/absence.hpp"
+#include "learn/offload_interval.hpp"
 
 namespace tessera {
 
@@ -23,18 +23,18 @@ class PlanNeighbours {
 
   // Returns `plan` itself if nothing could be changed. No two intervals use the same gap and no interval is of
   // a pinned run, provided that holds for `plan`.
-  AbsencePlan draw(AbsencePlan plan);
+  OffloadPlan draw(OffloadPlan plan);
   // Uniform in 0 to n - 1. REQUIRES: n > 0.
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
 
  private:
-  Bytes part_of(const Absence& absence) const;
-  Absence& drawn(AbsencePlan& plan);
+  Bytes part_of(const OffloadInterval& interval) const;
+  OffloadInterval& drawn(OffloadPlan& plan);
   std::uint32_t span_of(const Gap& gap) const;
-  void resize(Absence& absence);
-  void shift(Absence& absence);
-  void place(Absence& absence);
-  void add_to(AbsencePlan& plan);
+  void resize(OffloadInterval& interval);
+  void shift(OffloadInterval& interval);
+  void place(OffloadInterval& interval);
+  void add_to(OffloadPlan& plan);
 
   const Iteration& iteration_;
   const Machine& machine_;

@@ -22,16 +22,16 @@ using Time = double;  // nanoseconds
 
 class Prompt {
  public:
-  Prompt(const Iteration& iteration, const Machine& machine, const AbsencePlan& chosen)
+  Prompt(const Iteration& iteration, const Machine& machine, const OffloadPlan& chosen)
       : iteration_(iteration), machine_(machine), count_(iteration.steps.size()),
         distances_(next_use_distances(iteration)), frees_(frees_by_step(iteration)),
         runs_(iteration.runs.size()), leaving_(count_), host_{machine.out_rate, machine.in_rate},
         file_{slower(machine.out_rate, machine.file_write_rate), slower(machine.in_rate, machine.file_read_rate)},
         peer_{machine.peer_rate, machine.peer_rate} {
     for (std::size_t run = 0; run < runs_.size(); ++run) runs_[run].away = iteration.runs[run].bytes;
-    for (const Absence& absence : chosen) {
-      if (absence.gap.dead || absence.to == Away::kRegenerated) continue;
-      leaving_[absence.gap.after].push_back(&absence);
+    for (const OffloadInterval& interval : chosen) {
+      if (interval.gap.dead || interval.to == OffloadTarget::kRegenerated) continue;
+      leaving_[interval.gap.after].push_back(&interval);
     }
   }
 
@@ -41,12 +41,12 @@ class Prompt {
       give_room(at_);
       if (asked_ <= at_) return false;
       execute(at_);
-      for (const Absence* absence : leaving_[at_ % count_]) leave(*absence, at_);
+      for (const OffloadInterval* interval : leaving_[at_ % count_]) leave(*interval, at_);
     }
     set_triggers();
     return true;
   }
-  AbsencePlan take_plan() { return std::move(plan_); }
+  OffloadPlan take_plan() { return std::move(plan_); }
 
   // Of the runs on the device without a use in this step, the gap of the one with the farthest next use that no
   // interval covers.
@@ -72,11 +72,11 @@ class Prompt {
     Bytes away{};                        // not on the device
     Bytes copied{};                      // this many bytes at its end have a valid copy in a lower tier
     bool holds = false;                  // whether its contents matter
-    Away to = Away::kHost;               // the latest offload target
+    OffloadTarget to = OffloadTarget::kHost;               // the latest offload target
     std::uint64_t last = 0, next = 0;    // steps of its uses around now, counted over the passes
     Time ready = 0;                      // when its bytes are on the device
     std::uint32_t lives = 0;             // further allocations that will reuse its memory
-    std::optional<std::size_t> absence;  // index in the plan, until its fetch begins
+    std::optional<std::size_t> interval;  // index in the plan, until its fetch begins
   };
   struct Release {
     Time at;
@@ -95,8 +95,8 @@ class Prompt {
   }
   // Moves to the file pass through the host link, which has capacity to spare: the disk is a queue of its own.
   static double slower(double link, double file) { return file > 0 ? std::min(link, file) : link; }
-  Link& link_to(Away away) {
-    return away == Away::kPeer ? peer_ : away == Away::kFile ? file_ : host_;
+  Link& link_to(OffloadTarget away) {
+    return away == OffloadTarget::kPeer ? peer_ : away == OffloadTarget::kFile ? file_ : host_;
   }
 
   // Gives room to one use after another from the current step on, at most one pass ahead; stops at the first
@@ -126,9 +126,9 @@ class Prompt {
       Link& link = link_to(run.to);
       const Time begins = std::max(link.in_free, from);
       run.ready = link.in_free = begins + copy_time(piece, link.in_rate);
-      if (run.absence) ways_back_.push_back({*std::exchange(run.absence, std::nullopt), begins});
+      if (run.interval) ways_back_.push_back({*std::exchange(run.interval, std::nullopt), begins});
     }
-    run.absence.reset();
+    run.interval.reset();
     if (use.fresh && run.holds) ++run.lives;
     return true;
   }
@@ -164,7 +164,7 @@ class Prompt {
 
   bool is_chosen(std::uint32_t run) const {
     return std::ranges::any_of(leaving_[runs_[run].last % count_],
-                               [run](const Absence* absence) { return absence->gap.run == run; });
+                               [run](const OffloadInterval* interval) { return interval->gap.run == run; });
   }
 
   void free(std::uint32_t index) {
@@ -180,7 +180,7 @@ class Prompt {
   }
 
   // Skips a run that already got room for the end of the gap: it would be evicted and fetched at once.
-  void leave(const Absence& chosen, std::uint64_t at) {
+  void leave(const OffloadInterval& chosen, std::uint64_t at) {
     const Gap& gap = chosen.gap;
     RunState& run = runs_[gap.run];
     const std::uint64_t until = at - gap.after + gap.until + (gap.wraps ? count_ : 0);
@@ -201,20 +201,20 @@ class Prompt {
     }
     run.copied = std::max(run.copied, part);
     if (at / count_ != kTurnPlanned) return;
-    run.absence = plan_.size();
+    run.interval = plan_.size();
     plan_.push_back({.gap = gap, .back_at = gap.until, .to = chosen.to, .part = part});
   }
 
   // The trigger step of a fetch is the step during which its copy begins here.
   void set_triggers() {
     for (const auto& [index, copy] : ways_back_) {
-      Absence& absence = plan_[index];
+      OffloadInterval& interval = plan_[index];
       const auto begun = std::upper_bound(starts_.begin(), starts_.end(), copy);
       const auto step = static_cast<std::uint64_t>(begun - starts_.begin()) - 1;
       const std::uint64_t turn = kTurnPlanned * count_;
-      const std::uint64_t until = turn + absence.gap.until + (absence.gap.wraps ? count_ : 0);
-      if (step > turn + absence.gap.after && step < until) {
-        absence.back_at = static_cast<std::uint32_t>(step % count_);
+      const std::uint64_t until = turn + interval.gap.until + (interval.gap.wraps ? count_ : 0);
+      if (step > turn + interval.gap.after && step < until) {
+        interval.back_at = static_cast<std::uint32_t>(step % count_);
       }
     }
   }
@@ -225,7 +225,7 @@ class Prompt {
   const std::vector<std::uint32_t> distances_;  // per use
   const std::vector<std::vector<std::uint32_t>> frees_;  // per step
   std::vector<RunState> runs_;
-  std::vector<std::vector<const Absence*>> leaving_;  // by the step after which they begin
+  std::vector<std::vector<const OffloadInterval*>> leaving_;  // by the step after which they begin
   std::priority_queue<Release, std::vector<Release>, std::greater<>> releases_;
   Bytes used_{};
   Time room_since_ = 0;  // when the room that is free now became free
@@ -234,15 +234,15 @@ class Prompt {
   std::uint64_t at_ = 0;     // the current step, counted over the passes
   std::uint64_t asked_ = 0;  // all steps before this one have room
   std::size_t met_ = 0;      // and this many uses of this step
-  AbsencePlan plan_;
+  OffloadPlan plan_;
   std::vector<std::pair<std::size_t, Time>> ways_back_;  // plan index and begin of each copy in
   std::vector<Time> starts_;                             // per step
 };
 
 }  // namespace
 
-AbsencePlan prompt_plan(const Iteration& iteration, const Machine& machine, const AbsencePlan& chosen) {
-  AbsencePlan all = chosen;
+OffloadPlan prompt_plan(const Iteration& iteration, const Machine& machine, const OffloadPlan& chosen) {
+  OffloadPlan all = chosen;
   for (int added = 0; added <= kMostAdded; ++added) {
     Prompt prompt(iteration, machine, all);
     if (prompt.play()) return prompt.take_plan();

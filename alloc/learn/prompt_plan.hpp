@@ -9,14 +9,14 @@
 // at any time (docs/league.md), this is within a few percent if runs are many and small relative to the device.
 //
 // The aggressive prefetching of Cao, Felten, Karlin and Li (SIGMETRICS 1995), for a cache with a separate link
-// for write-back. The intervals come from farthest_absences.hpp, excess_cover.hpp, or any other plan.
+// for write-back. The intervals come from farthest_intervals.hpp, excess_cover.hpp, or any other plan.
 //
 // Thread safety: pure function.
 #pragma once
 
 #include <vector>
 
-#include "learn/absence.hpp"
+#include "learn/offload_interval.hpp"
 
 namespace tessera {
 
@@ -24,6 +24,6 @@ namespace tessera {
 // gaps and recomputed runs are left out. If they leave a step without room (Belady's choice can around a cyclic
 // iteration, as it keeps different runs in each pass), the gaps of the runs with the farthest next use are
 // added; empty if several of those do not help. REQUIRES: no interval is of a pinned run.
-AbsencePlan prompt_plan(const Iteration& iteration, const Machine& machine, const AbsencePlan& chosen);
+OffloadPlan prompt_plan(const Iteration& iteration, const Machine& machine, const OffloadPlan& chosen);
 
 }  // namespace tessera

@@ -32,7 +32,7 @@ class RatioShares {
     }
   }
 
-  std::vector<Absence> leaving;
+  std::vector<OffloadInterval> leaving;
 
  private:
   const PlanGround& ground_;
@@ -40,7 +40,7 @@ class RatioShares {
   Bytes seen_, taken_;
 };
 
-AbsencePlan plan_of_share(const Iteration& iteration, const Machine& machine, double alpha) {
+OffloadPlan plan_of_share(const Iteration& iteration, const Machine& machine, double alpha) {
   PlanGround ground(iteration, machine);
   RatioShares shares(ground, alpha);
   for (std::vector<Gap>& pass : saved_by_pass(ground)) shares.take_of(std::move(pass));
@@ -50,10 +50,10 @@ AbsencePlan plan_of_share(const Iteration& iteration, const Machine& machine, do
 
 }  // namespace
 
-AbsencePlan Atc24Policy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan Atc24Policy::plan(const Iteration& iteration, const Machine& machine) const {
   if (alpha_ >= 0) return plan_of_share(iteration, machine, std::min(alpha_, 1.0));
   for (int tenths = 0; tenths < 10; ++tenths) {
-    AbsencePlan plan = plan_of_share(iteration, machine, tenths / 10.0);
+    OffloadPlan plan = plan_of_share(iteration, machine, tenths / 10.0);
     if (planned_peak(iteration, machine, plan) <= machine.device) return plan;
   }
   return plan_of_share(iteration, machine, 1);

@@ -21,7 +21,7 @@ class Atc24Policy final : public PlannedPolicy {
   // Negative: the smallest multiple of 0.1 that makes the iteration fit.
   explicit Atc24Policy(double alpha = -1) : alpha_(alpha) {}
   std::string_view name() const override { return "atc24"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
 
  private:
   double alpha_;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "learn/excess_cover.hpp"
-#include "learn/farthest_absences.hpp"
+#include "learn/farthest_intervals.hpp"
 #include "learn/nearest_places.hpp"
 #include "learn/prompt_plan.hpp"
 #include "policy/planned_policy.hpp"
@@ -57,33 +57,33 @@ Decision AutoPolicy::decide(const Snapshot& snapshot) const {
 
 void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, const EmitCandidate& emit) const {
   const Machine machine = needs_file(iteration, all) ? all : without_file(all);
-  const auto offer = [&](std::string_view name, AbsencePlan plan, bool strict = false) {
+  const auto offer = [&](std::string_view name, OffloadPlan plan, bool strict = false) {
     return emit({name, std::move(plan), rivals_.front().get(), strict});
   };
-  const auto offer_timed = [&](std::string_view name, const AbsencePlan& placed) {
-    const AbsencePlan plan = prompt_plan(iteration, machine, placed);
+  const auto offer_timed = [&](std::string_view name, const OffloadPlan& placed) {
+    const OffloadPlan plan = prompt_plan(iteration, machine, placed);
     return offer(name, plan) && offer(name, plan, true);
   };
   // The runs to spill from a full host are chosen on demand, or by the plan.
-  const auto offer_promptly = [&](std::string_view name, const AbsencePlan& chosen) {
-    const AbsencePlan near = spend_with_peer(iteration, machine, chosen);
+  const auto offer_promptly = [&](std::string_view name, const OffloadPlan& chosen) {
+    const OffloadPlan near = spend_with_peer(iteration, machine, chosen);
     if (!offer_timed(name, near)) return false;
-    const AbsencePlan split = spend_in_file(iteration, machine, near);
-    const bool splits = std::ranges::any_of(split, [](const Absence& absence) { return absence.to == Away::kFile; });
+    const OffloadPlan split = spend_in_file(iteration, machine, near);
+    const bool splits = std::ranges::any_of(split, [](const OffloadInterval& interval) { return interval.to == OffloadTarget::kFile; });
     return !splits || offer_timed(name, split);
   };
   if (!offer("recency", {})) return;
-  if (!offer_promptly("prompt", farthest_absences(iteration, machine.device))) return;
+  if (!offer_promptly("prompt", farthest_intervals(iteration, machine.device))) return;
   if (iteration.uses.size() * iteration.steps.size() <= kMostWork) {
     for (const GapOrder order : {GapOrder::kReliefPerCopy, GapOrder::kLongest, GapOrder::kLargest}) {
-      AbsencePlan cover = cover_excess(iteration, machine, order);
+      OffloadPlan cover = cover_excess(iteration, machine, order);
       if (!offer_promptly("prompt cover", cover)) return;
       if (!offer("cover", spend_with_peer(iteration, machine, std::move(cover)))) return;
     }
   }
   for (const auto& rival : rivals_) {
     if (rival == rivals_.front()) continue;
-    AbsencePlan plan = rival->plan(iteration, machine);
+    OffloadPlan plan = rival->plan(iteration, machine);
     const bool chooses_well = std::ranges::count(kWellChosen, rival->name()) != 0;
     if (chooses_well && !offer_promptly("prompt gallery", plan)) return;
     if (!emit({rival->name(), std::move(plan), rest_of(*rival)})) return;

@@ -17,18 +17,18 @@ struct Candidate {
   Gap gap;
   double free_time;
   double cost_per_byte;  // of the part that cannot be hidden
-  Away to;
+  OffloadTarget to;
 };
 
 std::vector<Candidate> candidates_of(const PlanGround& ground) {
   std::vector<Candidate> candidates;
   for (const Gap& gap : ground.gaps) {
-    Candidate one{gap, ground.time.free_time(gap), 0, Away::kHost};
+    Candidate one{gap, ground.time.free_time(gap), 0, OffloadTarget::kHost};
     double cost = std::max(0.0, -one.free_time);
     const auto remake = static_cast<double>(ground.iteration.runs[gap.run].regenerate.value());
     if (one.free_time < 0 && remake > 0 && remake < cost) {
       cost = remake;
-      one.to = Away::kRegenerated;
+      one.to = OffloadTarget::kRegenerated;
     }
     one.cost_per_byte = cost / static_cast<double>(std::max(ground.bytes_of(gap), 1_B).value());
     candidates.push_back(one);
@@ -42,34 +42,34 @@ std::vector<Candidate> candidates_of(const PlanGround& ground) {
 
 }  // namespace
 
-AbsencePlan CapuchinPolicy::plan_with_lead(const Iteration& iteration, const Machine& machine,
+OffloadPlan CapuchinPolicy::plan_with_lead(const Iteration& iteration, const Machine& machine,
                                            double lead) {
   PlanGround ground(iteration, machine);
   Occupancy occupancy(iteration, machine.device, ground.time);
   for (const Candidate& candidate : candidates_of(ground)) {
     if (occupancy.fits()) break;
     const double before = lead * ground.time.copy_in(candidate.gap.run);
-    const bool remade = candidate.to == Away::kRegenerated;
-    Absence absence{.gap = candidate.gap,
+    const bool remade = candidate.to == OffloadTarget::kRegenerated;
+    OffloadInterval interval{.gap = candidate.gap,
                     .back_at = remade ? candidate.gap.until
                                       : ground.time.back_by(candidate.gap, before),
                     .to = candidate.to};
     // Without time to hide the copy the run stays away as long as possible and is fetched on demand.
-    if (candidate.free_time < 0) absence.back_at = candidate.gap.until;
-    if (!occupancy.helps(absence)) continue;
-    occupancy.take(absence);
-    ground.plan.push_back(absence);
+    if (candidate.free_time < 0) interval.back_at = candidate.gap.until;
+    if (!occupancy.helps(interval)) continue;
+    occupancy.take(interval);
+    ground.plan.push_back(interval);
   }
   return std::move(ground.plan);
 }
 
-AbsencePlan CapuchinPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan CapuchinPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   if (lead_ >= 0) return plan_with_lead(iteration, machine, lead_);
-  AbsencePlan best = plan_with_lead(iteration, machine, 1);
+  OffloadPlan best = plan_with_lead(iteration, machine, 1);
   Forecast reached = forecast(iteration, machine, best);
   int useless = 0;
   for (int round = 1; round <= kRounds && reached.late > 0 && useless < 3; ++round) {
-    AbsencePlan plan = plan_with_lead(iteration, machine, 1 + kFeedback * round);
+    OffloadPlan plan = plan_with_lead(iteration, machine, 1 + kFeedback * round);
     const Forecast result = forecast(iteration, machine, plan);
     if (!result.possible || result.makespan >= reached.makespan) {
       ++useless;

@@ -26,11 +26,11 @@ class CapuchinPolicy final : public PlannedPolicy {
   // Negative: the result of the feedback.
   explicit CapuchinPolicy(double lead = -1) : lead_(lead) {}
   std::string_view name() const override { return "capuchin"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
   void strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const override;
   bool may_be_refined() const override { return false; }
   // The plan of one round of feedback: each fetch begins `lead` copy times before the use.
-  static AbsencePlan plan_with_lead(const Iteration& iteration, const Machine& machine, double lead);
+  static OffloadPlan plan_with_lead(const Iteration& iteration, const Machine& machine, double lead);
 
  private:
   double lead_;

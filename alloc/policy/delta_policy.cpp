@@ -21,7 +21,7 @@ double relief_per_move(const RunPicture& run, std::uint64_t now) {
 }
 
 struct Filtered {
-  Absence absence;
+  OffloadInterval interval;
   double score;
 };
 
@@ -32,9 +32,9 @@ Filtered direct(const PlanGround& ground, const Gap& gap) {
   const bool remade = remake > 0 && remake < exposed;
   const double cost = remade ? remake : swap;
   const double size = static_cast<double>(ground.bytes_of(gap).value());
-  Absence absence = remade ? Absence{.gap = gap, .back_at = gap.until, .to = Away::kRegenerated}
+  OffloadInterval interval = remade ? OffloadInterval{.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated}
                            : ground.in_time(gap);
-  return {absence, size * ground.time.between(gap) / (cost + 1)};
+  return {interval, size * ground.time.between(gap) / (cost + 1)};
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ Decision DeltaPolicy::decide(const Snapshot& snapshot) const {
   return highest_first(std::move(ranked), snapshot.need);
 }
 
-AbsencePlan DeltaPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan DeltaPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
   std::vector<Filtered> filtered;
   for (const Gap& gap : ground.gaps) filtered.push_back(direct(ground, gap));
@@ -55,9 +55,9 @@ AbsencePlan DeltaPolicy::plan(const Iteration& iteration, const Machine& machine
   Occupancy occupancy(iteration, machine.device, ground.time);
   for (const Filtered& one : filtered) {
     if (occupancy.fits()) break;
-    if (!occupancy.helps(one.absence)) continue;
-    occupancy.take(one.absence);
-    ground.plan.push_back(one.absence);
+    if (!occupancy.helps(one.interval)) continue;
+    occupancy.take(one.interval);
+    ground.plan.push_back(one.interval);
   }
   return std::move(ground.plan);
 }

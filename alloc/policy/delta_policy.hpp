@@ -18,7 +18,7 @@ class DeltaPolicy final : public Policy {
  public:
   std::string_view name() const override { return "delta"; }
   Decision decide(const Snapshot& snapshot) const override;
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
 };
 
 }  // namespace tessera

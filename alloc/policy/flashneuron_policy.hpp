@@ -17,7 +17,7 @@ namespace tessera {
 class FlashneuronPolicy final : public PlannedPolicy {
  public:
   std::string_view name() const override { return "flashneuron"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
 };
 
 }  // namespace tessera

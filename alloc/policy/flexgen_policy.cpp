@@ -128,7 +128,7 @@ class Split {
     const Machine& machine = ground_.machine;
     limit_tier(kOnDevice, FlexgenPolicy::kSafety * bytes(machine.device) - bytes(largest_step(ground_.iteration)));
     limit_tier(kOnHost, FlexgenPolicy::kSafety * bytes(machine.host));
-    if (file_if_any(machine) != Away::kFile) limit_tier(kInFile, 0);
+    if (file_if_any(machine) != OffloadTarget::kFile) limit_tier(kInFile, 0);
   }
 
   const PlanGround& ground_;
@@ -138,7 +138,7 @@ class Split {
 
 }  // namespace
 
-AbsencePlan FlexgenPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan FlexgenPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
   const Volumes volumes = volumes_of(ground);
   const std::optional<Shares> shares = Split(ground, volumes).solve();
@@ -160,8 +160,8 @@ AbsencePlan FlexgenPolicy::plan(const Iteration& iteration, const Machine& machi
     if (*tiers[gap.run] == kOnHost) host.push_back(gap);
     if (*tiers[gap.run] == kInFile) file.push_back(gap);
   }
-  ground.leave_for_queue(std::move(host), Away::kHost);
-  ground.leave_for_queue(std::move(file), Away::kFile);
+  ground.leave_for_queue(std::move(host), OffloadTarget::kHost);
+  ground.leave_for_queue(std::move(file), OffloadTarget::kFile);
   return std::move(ground.plan);
 }
 

@@ -18,7 +18,7 @@ namespace tessera {
 class FlexgenPolicy final : public PlannedPolicy {
  public:
   std::string_view name() const override { return "flexgen"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
   static constexpr double kSafety = 0.8;
 };
 

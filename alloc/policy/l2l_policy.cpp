@@ -6,10 +6,10 @@
 
 namespace tessera {
 
-AbsencePlan L2lPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan L2lPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
   for (const Gap& gap : ground.gaps) {
-    if (ground.layers_between(gap) > 0) ground.leave_for_layers(gap, Away::kHost, 1);
+    if (ground.layers_between(gap) > 0) ground.leave_for_layers(gap, OffloadTarget::kHost, 1);
   }
   return std::move(ground.plan);
 }

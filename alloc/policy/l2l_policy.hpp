@@ -16,7 +16,7 @@ namespace tessera {
 class L2lPolicy final : public PlannedPolicy {
  public:
   std::string_view name() const override { return "l2l"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
 };
 
 }  // namespace tessera

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-AbsencePlan LaminaPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan LaminaPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
   Bytes cache;
   for (const IterationRun& run : iteration.runs) {
@@ -17,7 +17,7 @@ AbsencePlan LaminaPolicy::plan(const Iteration& iteration, const Machine& machin
   for (const Gap& gap : ground.gaps) {
     if (ground.class_of(gap) == RunClass::kKvCache) leaving.push_back(gap);
   }
-  ground.leave_for_queue(std::move(leaving), lends ? Away::kPeer : Away::kHost);
+  ground.leave_for_queue(std::move(leaving), lends ? OffloadTarget::kPeer : OffloadTarget::kHost);
   return std::move(ground.plan);
 }
 

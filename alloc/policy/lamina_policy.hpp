@@ -17,7 +17,7 @@ namespace tessera {
 class LaminaPolicy final : public PlannedPolicy {
  public:
   std::string_view name() const override { return "lamina"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
 };
 
 }  // namespace tessera

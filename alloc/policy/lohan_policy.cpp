@@ -38,23 +38,23 @@ void leave_by_room(PlanGround& ground, const std::vector<Gap>& leaving) {
   std::vector<Gap> host, file;
   for (const Gap& gap : leaving) {
     const Bytes bytes = ground.bytes_of(gap);
-    const bool fits = bytes <= host_left || file_if_any(ground.machine) != Away::kFile;
+    const bool fits = bytes <= host_left || file_if_any(ground.machine) != OffloadTarget::kFile;
     if (fits) host_left -= std::min(bytes, host_left);
     (fits ? host : file).push_back(gap);
   }
-  ground.leave_for_queue(std::move(host), Away::kHost);
-  ground.leave_for_queue(std::move(file), Away::kFile);
+  ground.leave_for_queue(std::move(host), OffloadTarget::kHost);
+  ground.leave_for_queue(std::move(file), OffloadTarget::kFile);
 }
 
 }  // namespace
 
-AbsencePlan LohanPolicy::plan_moving(const Iteration& iteration, const Machine& machine,
+OffloadPlan LohanPolicy::plan_moving(const Iteration& iteration, const Machine& machine,
                                      std::size_t count) {
   PlanGround ground(iteration, machine);
   std::vector<Gap> moving = ranked(ground);
   for (std::size_t i = count; i < moving.size(); ++i) {
     if (iteration.runs[moving[i].run].regenerate == Nanoseconds()) continue;
-    ground.plan.push_back({.gap = moving[i], .back_at = moving[i].until, .to = Away::kRegenerated});
+    ground.plan.push_back({.gap = moving[i], .back_at = moving[i].until, .to = OffloadTarget::kRegenerated});
   }
   moving.resize(std::min(count, moving.size()));
   for (const Gap& gap : ground.gaps) {
@@ -67,15 +67,15 @@ AbsencePlan LohanPolicy::plan_moving(const Iteration& iteration, const Machine& 
 
 // A coarse grid first, then a finer one around its best point. With a single minimum that finds it, and a
 // plateau or dent in the forecast does not mislead it, as it would a bisection.
-AbsencePlan LohanPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan LohanPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   constexpr std::size_t kPoints = 8;
-  std::optional<AbsencePlan> best;
+  std::optional<OffloadPlan> best;
   Forecast reached;
   std::size_t at = 0, low = 0, high = PlanGround(iteration, machine).saved_activations().size();
   for (;;) {
     const std::size_t stride = std::max<std::size_t>(1, (high - low) / kPoints);
     for (std::size_t count = low; count <= high; count += stride) {
-      AbsencePlan plan = plan_moving(iteration, machine, count);
+      OffloadPlan plan = plan_moving(iteration, machine, count);
       const Forecast result = forecast(iteration, machine, plan);
       if (best && (!result.possible || result.makespan >= reached.makespan)) continue;
       reached = result;

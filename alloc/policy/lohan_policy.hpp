@@ -18,9 +18,9 @@ namespace tessera {
 class LohanPolicy final : public PlannedPolicy {
  public:
   std::string_view name() const override { return "lohan"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
   // The plan that offloads the first `count` of the ranked activations.
-  static AbsencePlan plan_moving(const Iteration& iteration, const Machine& machine, std::size_t count);
+  static OffloadPlan plan_moving(const Iteration& iteration, const Machine& machine, std::size_t count);
 };
 
 }  // namespace tessera

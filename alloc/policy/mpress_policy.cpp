@@ -29,19 +29,19 @@ class Assignment {
       in_left_ -= in;
       return true;
     }
-    if (ground_.bytes_of(gap) <= peer_left_ && ground_.time.free_time(gap, Away::kPeer) >= 0) {
-      take(ground_.in_time(gap, Away::kPeer));
+    if (ground_.bytes_of(gap) <= peer_left_ && ground_.time.free_time(gap, OffloadTarget::kPeer) >= 0) {
+      take(ground_.in_time(gap, OffloadTarget::kPeer));
       return true;
     }
     if (ground_.iteration.runs[gap.run].regenerate == Nanoseconds()) return false;
-    take({.gap = gap, .back_at = gap.until, .to = Away::kRegenerated});
+    take({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated});
     return true;
   }
 
   void take_exposed(const Gap& gap) {
     const bool peer = ground_.bytes_of(gap) <= peer_left_ &&
                       ground_.machine.peer_rate > ground_.machine.in_rate;
-    take({.gap = gap, .back_at = gap.until, .to = peer ? Away::kPeer : Away::kHost});
+    take({.gap = gap, .back_at = gap.until, .to = peer ? OffloadTarget::kPeer : OffloadTarget::kHost});
   }
 
  private:
@@ -51,11 +51,11 @@ class Assignment {
                                     : std::numeric_limits<double>::infinity();
   }
   // Returns false and does nothing if the interval would not help.
-  bool take(const Absence& absence) {
-    if (!occupancy_.helps(absence)) return false;
-    occupancy_.take(absence);
-    if (absence.to == Away::kPeer) peer_left_ -= ground_.bytes_of(absence.gap);
-    ground_.plan.push_back(absence);
+  bool take(const OffloadInterval& interval) {
+    if (!occupancy_.helps(interval)) return false;
+    occupancy_.take(interval);
+    if (interval.to == OffloadTarget::kPeer) peer_left_ -= ground_.bytes_of(interval.gap);
+    ground_.plan.push_back(interval);
     return true;
   }
 
@@ -67,7 +67,7 @@ class Assignment {
 
 }  // namespace
 
-AbsencePlan MpressPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan MpressPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
   std::vector<Gap> longest = ground.gaps, exposed;
   std::stable_sort(longest.begin(), longest.end(), [&](const Gap& a, const Gap& b) {

@@ -20,7 +20,7 @@ namespace tessera {
 class MpressPolicy final : public PlannedPolicy {
  public:
   std::string_view name() const override { return "mpress"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
 };
 
 }  // namespace tessera

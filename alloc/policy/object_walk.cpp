@@ -93,14 +93,14 @@ class ObjectTurns {
       : walk_(walk), counts_(counts), by_next_(counts.size()), runs_(walk.class_of_.size()),
         absences_(walk.gaps_.size()) {}
 
-  AbsencePlan run() {
+  OffloadPlan run() {
     const auto steps = static_cast<std::uint32_t>(iteration().steps.size());
     for (turn_ = 0; turn_ < 3; ++turn_) {
       for (std::uint32_t step = 0; step < steps; ++step) go_through(step);
     }
-    AbsencePlan plan = walk_.ground_.plan;
-    for (const std::optional<Absence>& absence : absences_) {
-      if (absence) plan.push_back(*absence);
+    OffloadPlan plan = walk_.ground_.plan;
+    for (const std::optional<OffloadInterval>& interval : absences_) {
+      if (interval) plan.push_back(*interval);
     }
     return plan;
   }
@@ -158,8 +158,8 @@ class ObjectTurns {
   void come_behind(std::uint32_t index, std::uint32_t free_from) {
     const std::uint32_t left_in = runs_[index].left_in;
     if (left_in == kNoGap) return;
-    Absence& absence = *absences_[left_in];
-    if (free_from != absence.gap.until) absence.back_at = walk_.ground_.time.inside(absence.gap, free_from);
+    OffloadInterval& interval = *absences_[left_in];
+    if (free_from != interval.gap.until) interval.back_at = walk_.ground_.time.inside(interval.gap, free_from);
   }
 
   void note_use(std::uint32_t use) {
@@ -179,11 +179,11 @@ class ObjectTurns {
   const ObjectCounts& counts_;
   std::vector<std::set<std::pair<std::uint64_t, std::uint32_t>>> by_next_;  // runs that hold an object, per class
   std::vector<Held> runs_;
-  std::vector<std::optional<Absence>> absences_;  // per gap
+  std::vector<std::optional<OffloadInterval>> absences_;  // per gap
   std::uint64_t position_ = 0;
   int turn_ = 0;
 };
 
-AbsencePlan ObjectWalk::plan(const ObjectCounts& counts) const { return ObjectTurns(*this, counts).run(); }
+OffloadPlan ObjectWalk::plan(const ObjectCounts& counts) const { return ObjectTurns(*this, counts).run(); }
 
 }  // namespace tessera

@@ -35,7 +35,7 @@ class ObjectWalk {
   // does.
   ObjectCounts even_counts() const;
   // REQUIRES: each count is between least and most of its class.
-  AbsencePlan plan(const ObjectCounts& counts) const;
+  OffloadPlan plan(const ObjectCounts& counts) const;
 
  private:
   friend class ObjectTurns;

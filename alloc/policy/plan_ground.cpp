@@ -53,31 +53,31 @@ std::uint32_t PlanGround::layers_between(const Gap& gap) const {
   return gap.wraps ? to + layers - from : to - from;
 }
 
-Absence PlanGround::in_time(const Gap& gap, Away to) const {
+OffloadInterval PlanGround::in_time(const Gap& gap, OffloadTarget to) const {
   return {.gap = gap, .back_at = time.back_by(gap, time.copy_in(gap.run, to)), .to = to};
 }
 
-void PlanGround::leave_in_chain(std::vector<Absence> chosen, std::size_t ahead) {
+void PlanGround::leave_in_chain(std::vector<OffloadInterval> chosen, std::size_t ahead) {
   std::stable_sort(chosen.begin(), chosen.end(),
-                   [](const Absence& a, const Absence& b) { return a.gap.until < b.gap.until; });
+                   [](const OffloadInterval& a, const OffloadInterval& b) { return a.gap.until < b.gap.until; });
   std::vector<std::uint32_t> needs;  // steps, without duplicates
-  for (Absence& absence : chosen) {
-    const Gap& gap = absence.gap;
+  for (OffloadInterval& interval : chosen) {
+    const Gap& gap = interval.gap;
     if (needs.empty() || needs.back() != gap.until) needs.push_back(gap.until);
     const std::uint32_t before =
         needs.size() > ahead ? needs[needs.size() - 1 - ahead] : structure.forward_end;
-    absence.back_at = before == gap.until ? gap.until : time.inside(gap, before);
-    plan.push_back(absence);
+    interval.back_at = before == gap.until ? gap.until : time.inside(gap, before);
+    plan.push_back(interval);
   }
 }
 
-void PlanGround::leave_in_chain(const std::vector<Gap>& chosen, Away to, std::size_t ahead) {
-  std::vector<Absence> whole;
+void PlanGround::leave_in_chain(const std::vector<Gap>& chosen, OffloadTarget to, std::size_t ahead) {
+  std::vector<OffloadInterval> whole;
   for (const Gap& gap : chosen) whole.push_back({.gap = gap, .to = to});
   leave_in_chain(std::move(whole), ahead);
 }
 
-void PlanGround::leave_for_queue(std::vector<Gap> chosen, Away to) {
+void PlanGround::leave_for_queue(std::vector<Gap> chosen, OffloadTarget to) {
   const auto count = static_cast<std::uint32_t>(iteration.steps.size());
   const auto need_of = [&](const Gap& gap) {
     return time.begin_of(gap.until) + (gap.wraps ? time.begin_of(count) : 0);
@@ -91,7 +91,7 @@ void PlanGround::leave_for_queue(std::vector<Gap> chosen, Away to) {
   }
 }
 
-void PlanGround::leave_for_layers(const Gap& gap, Away to, std::uint32_t ahead) {
+void PlanGround::leave_for_layers(const Gap& gap, OffloadTarget to, std::uint32_t ahead) {
   const auto layers = static_cast<std::uint32_t>(structure.layer_begin.size());
   const std::uint32_t layer = structure.layer_of[gap.until];
   const std::uint32_t before = (layer + layers - ahead % layers) % layers;
@@ -113,15 +113,15 @@ std::vector<bool> beside_weights(const Iteration& iteration, const Structure& st
   return beside;
 }
 
-Bytes planned_peak(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan) {
+Bytes planned_peak(const Iteration& iteration, const Machine& machine, const OffloadPlan& plan) {
   Machine boundless = machine;
   boundless.device = Bytes();
   for (const IterationRun& run : iteration.runs) boundless.device += run.bytes;
   return forecast(iteration, boundless, plan).peak;
 }
 
-Away file_if_any(const Machine& machine) {
-  return has_file(machine) ? Away::kFile : Away::kHost;
+OffloadTarget file_if_any(const Machine& machine) {
+  return has_file(machine) ? OffloadTarget::kFile : OffloadTarget::kHost;
 }
 
 }  // namespace tessera

@@ -22,7 +22,7 @@ class PlanGround {
   const Structure structure;
   const GapTime time;
   std::vector<Gap> gaps;  // the gaps that are not dead, in the order of find_gaps()
-  AbsencePlan plan;       // initially the dead gaps
+  OffloadPlan plan;       // initially the dead gaps
 
   RunClass class_of(const Gap& gap) const { return structure.classes[gap.run]; }
   Bytes bytes_of(const Gap& gap) const { return iteration.runs[gap.run].bytes; }
@@ -34,14 +34,14 @@ class PlanGround {
   // The number of layers that begin between the two uses: 0 if both are in one layer.
   std::uint32_t layers_between(const Gap& gap) const;
   // An interval with a fetch that begins one copy time before the use.
-  Absence in_time(const Gap& gap, Away to = Away::kHost) const;
+  OffloadInterval in_time(const Gap& gap, OffloadTarget to = OffloadTarget::kHost) const;
   // Adds intervals; each is fetched when the one needed `ahead` before it is used, so one after the other.
-  void leave_in_chain(std::vector<Absence> chosen, std::size_t ahead = 1);
-  void leave_in_chain(const std::vector<Gap>& chosen, Away to, std::size_t ahead = 1);
+  void leave_in_chain(std::vector<OffloadInterval> chosen, std::size_t ahead = 1);
+  void leave_in_chain(const std::vector<Gap>& chosen, OffloadTarget to, std::size_t ahead = 1);
   // Adds gaps; each is fetched as late as possible for a single link that brings them in one after the other.
-  void leave_for_queue(std::vector<Gap> chosen, Away to);
+  void leave_for_queue(std::vector<Gap> chosen, OffloadTarget to);
   // Adds a gap; it is fetched when the layer begins that is `ahead` layers before the one that needs it.
-  void leave_for_layers(const Gap& gap, Away to, std::uint32_t ahead);
+  void leave_for_layers(const Gap& gap, OffloadTarget to, std::uint32_t ahead);
 
  private:
   std::vector<Gap> saved_among(const std::vector<Gap>& some) const;
@@ -52,8 +52,8 @@ class PlanGround {
 std::vector<bool> beside_weights(const Iteration& iteration, const Structure& structure, bool written);
 // The peak bytes on the device under a plan with unlimited memory, so that nothing is evicted except by the
 // plan.
-Bytes planned_peak(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan);
+Bytes planned_peak(const Iteration& iteration, const Machine& machine, const OffloadPlan& plan);
 // The target for strategies designed for an SSD: the file if there is one, else the host.
-Away file_if_any(const Machine& machine);
+OffloadTarget file_if_any(const Machine& machine);
 
 }  // namespace tessera

@@ -62,7 +62,7 @@ std::unique_ptr<Policy> made_by(const PolicyEntry& entry, std::string_view name)
 
 }  // namespace
 
-AbsencePlan Policy::plan(const Iteration&, const Machine&) const { return {}; }
+OffloadPlan Policy::plan(const Iteration&, const Machine&) const { return {}; }
 
 void Policy::strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const {
   emit({name(), plan(iteration, machine), this});

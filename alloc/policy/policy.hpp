@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "learn/absence.hpp"
+#include "learn/offload_interval.hpp"
 #include "policy/snapshot.hpp"
 
 namespace tessera {
@@ -29,8 +29,8 @@ class Policy;
 // A candidate for an iteration: its offload intervals, and the policy that decides the rest on demand.
 struct Strategy {
   std::string_view name;
-  AbsencePlan plan;
-  const Policy* rest = nullptr;
+  OffloadPlan plan;
+  const Policy* fallback = nullptr;
   // strict: runs that the plan evicts go first, even if that means waiting for their pending work. Otherwise
   // they go ahead only of runs with an earlier next use.
   bool strict = false;
@@ -44,7 +44,7 @@ class Policy {
   virtual Decision decide(const Snapshot& snapshot) const = 0;
   // Returns offload intervals in gaps of the iteration, each gap at most once; an empty plan leaves everything
   // to decide().
-  virtual AbsencePlan plan(const Iteration& iteration, const Machine& machine) const;
+  virtual OffloadPlan plan(const Iteration& iteration, const Machine& machine) const;
   // Returns false when no further candidates are wanted.
   using EmitCandidate = std::function<bool(Strategy strategy)>;
   // Calls `hear` with each candidate, at least one, the most likely best first. Each is generated just before

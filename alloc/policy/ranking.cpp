@@ -20,7 +20,7 @@ Decision highest_first(std::vector<RankedRun> ranked, Bytes need) {
   for (Bytes leaving; leaving < need && !ranked.empty(); ranked.pop_back()) {
     std::pop_heap(ranked.begin(), ranked.end(), leaves_later);
     const RunPicture& run = *ranked.back().run;
-    decision.leave.push_back(run.run);
+    decision.victims.push_back(run.run);
     leaving += run.bytes;
   }
   return decision;

@@ -37,7 +37,7 @@ struct Snapshot {
 
 // The runs to evict, in order; the engine stops when enough bytes have left.
 struct Decision {
-  std::vector<std::size_t> leave;  // RunPicture::run
+  std::vector<std::size_t> victims;  // RunPicture::run
 };
 
 }  // namespace tessera

@@ -11,13 +11,13 @@ namespace tessera {
 namespace {
 
 // The choices for one gap; the first is to stay.
-using Choices = std::vector<std::optional<Absence>>;
+using Choices = std::vector<std::optional<OffloadInterval>>;
 
 Choices choices_for(const PlanGround& ground, const Gap& gap) {
   Choices choices{std::nullopt, ground.in_time(gap)};
-  if (choices.back()->back_at != gap.until) choices.push_back(Absence{.gap = gap, .back_at = gap.until});
+  if (choices.back()->back_at != gap.until) choices.push_back(OffloadInterval{.gap = gap, .back_at = gap.until});
   if (ground.iteration.runs[gap.run].regenerate != Nanoseconds()) {
-    choices.push_back(Absence{.gap = gap, .back_at = gap.until, .to = Away::kRegenerated});
+    choices.push_back(OffloadInterval{.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated});
   }
   return choices;
 }
@@ -33,7 +33,7 @@ bool advance(std::vector<std::size_t>& chosen, const std::vector<Choices>& choic
 
 }  // namespace
 
-AbsencePlan StrPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan StrPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   const PlanGround ground(iteration, machine);
   std::vector<Choices> choices;
   std::size_t combinations = 1;
@@ -42,11 +42,11 @@ AbsencePlan StrPolicy::plan(const Iteration& iteration, const Machine& machine) 
     combinations *= choices.back().size();
     if (combinations > kMost) return CapuchinPolicy().plan(iteration, machine);
   }
-  AbsencePlan best = ground.plan;
+  OffloadPlan best = ground.plan;
   Forecast reached = forecast(iteration, machine, best);
   std::vector<std::size_t> chosen(choices.size());
   while (advance(chosen, choices)) {
-    AbsencePlan plan = ground.plan;
+    OffloadPlan plan = ground.plan;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       if (choices[i][chosen[i]]) plan.push_back(*choices[i][chosen[i]]);
     }

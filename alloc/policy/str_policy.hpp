@@ -18,7 +18,7 @@ namespace tessera {
 class StrPolicy final : public PlannedPolicy {
  public:
   std::string_view name() const override { return "str"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
   static constexpr std::size_t kMost = std::size_t{1} << 12;
 };
 

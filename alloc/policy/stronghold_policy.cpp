@@ -78,7 +78,7 @@ std::uint32_t window_of(const PlanGround& ground) {
 
 }  // namespace
 
-AbsencePlan StrongholdPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan StrongholdPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
   const auto layers = static_cast<double>(ground.structure.layer_begin.size());
   const auto window = window_ < 0 ? window_of(ground) : static_cast<std::uint32_t>(std::min(window_, layers));
@@ -89,7 +89,7 @@ AbsencePlan StrongholdPolicy::plan(const Iteration& iteration, const Machine& ma
         if (window == 0) {
           ground.plan.push_back({.gap = gap, .back_at = gap.until});
         } else {
-          ground.leave_for_layers(gap, Away::kHost, window);
+          ground.leave_for_layers(gap, OffloadTarget::kHost, window);
         }
         break;
       case RunClass::kOptimizer:

@@ -19,7 +19,7 @@ class StrongholdPolicy final : public PlannedPolicy {
   // Negative: the smallest window that covers the fetches. 0: each layer is fetched on demand.
   explicit StrongholdPolicy(double window = -1) : window_(window) {}
   std::string_view name() const override { return "stronghold"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
 
  private:
   double window_;

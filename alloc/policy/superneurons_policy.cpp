@@ -14,7 +14,7 @@ void remake_for_each_use(PlanGround& ground, const std::vector<bool>& outputs) {
     if (gap.wraps || gap.after < ground.structure.forward_end || outputs[gap.run]) continue;
     if (ground.class_of(gap) != RunClass::kActivation) continue;
     if (ground.iteration.runs[gap.run].regenerate == Nanoseconds()) continue;
-    ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = Away::kRegenerated});
+    ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated});
   }
 }
 
@@ -24,7 +24,7 @@ Decision SuperneuronsPolicy::decide(const Snapshot& snapshot) const {
   return LruPolicy().decide(snapshot);
 }
 
-AbsencePlan SuperneuronsPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan SuperneuronsPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
   if (planned_peak(iteration, machine, ground.plan) <= machine.device) return std::move(ground.plan);
   const std::vector<bool> outputs = beside_weights(iteration, ground.structure, true);
@@ -33,10 +33,10 @@ AbsencePlan SuperneuronsPolicy::plan(const Iteration& iteration, const Machine& 
     if (outputs[gap.run]) {
       leaving.push_back(gap);
     } else if (iteration.runs[gap.run].regenerate != Nanoseconds()) {
-      ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = Away::kRegenerated});
+      ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated});
     }
   }
-  ground.leave_in_chain(std::move(leaving), Away::kHost);
+  ground.leave_in_chain(std::move(leaving), OffloadTarget::kHost);
   if (planned_peak(iteration, machine, ground.plan) > machine.device) {
     remake_for_each_use(ground, outputs);
   }

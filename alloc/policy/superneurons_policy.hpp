@@ -21,7 +21,7 @@ class SuperneuronsPolicy final : public Policy {
  public:
   std::string_view name() const override { return "superneurons"; }
   Decision decide(const Snapshot& snapshot) const override;
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
 };
 
 }  // namespace tessera

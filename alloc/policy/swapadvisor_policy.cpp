@@ -16,7 +16,7 @@ constexpr std::size_t kWork = 2'000'000;  // total number of uses traversed
 
 struct Individual {
   ObjectCounts genes;
-  AbsencePlan plan;
+  OffloadPlan plan;
   Forecast fitness;
 };
 
@@ -93,7 +93,7 @@ std::vector<Individual> bred(const Iteration& iteration, const Machine& machine,
 
 }  // namespace
 
-AbsencePlan SwapadvisorPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan SwapadvisorPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   const ObjectWalk walk(iteration, machine);
   if (is_too_tight(walk)) return CapuchinPolicy().plan(iteration, machine);
   return std::move(bred(iteration, machine, walk, seed_).front().plan);

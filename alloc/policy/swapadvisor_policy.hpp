@@ -28,7 +28,7 @@ class SwapadvisorPolicy final : public PlannedPolicy {
   explicit SwapadvisorPolicy(double seed = 0)
       : seed_(seed > 0 ? static_cast<std::uint64_t>(std::min(seed, kMostSeed)) : 0) {}
   std::string_view name() const override { return "swapadvisor"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
   // The fittest, the initial plan, and the other survivors.
   void strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const override;
   bool may_be_refined() const override { return false; }

@@ -20,7 +20,7 @@ class TbaPolicy final : public PlannedPolicy {
   // The default is 8 Mi elements of two bytes, as in its code.
   explicit TbaPolicy(Bytes least = 16_MiB) : least_(least) {}
   std::string_view name() const override { return "tba"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
   // The number of layers to offload. Times in nanoseconds, rate in bytes per second.
   static std::size_t layers_leaving(const std::vector<Bytes>& bytes, const std::vector<double>& forward,
                                     double write_rate);

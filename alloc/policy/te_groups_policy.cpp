@@ -16,7 +16,7 @@ std::uint32_t first_need(const std::vector<Gap>& layer) {
   return step;
 }
 
-AbsencePlan plan_leaving(const Iteration& iteration, const Machine& machine, std::size_t leaving) {
+OffloadPlan plan_leaving(const Iteration& iteration, const Machine& machine, std::size_t leaving) {
   PlanGround ground(iteration, machine);
   const std::vector<std::vector<Gap>> layers = ground.saved_by_layer();
   leaving = std::min(leaving, layers.empty() ? 0 : layers.size() - 1);
@@ -33,7 +33,7 @@ AbsencePlan plan_leaving(const Iteration& iteration, const Machine& machine, std
 
 }  // namespace
 
-AbsencePlan TeGroupsPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan TeGroupsPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   if (layers_ >= 0) return plan_leaving(iteration, machine, static_cast<std::size_t>(layers_));
   std::size_t low = 0, high = PlanGround(iteration, machine).saved_by_layer().size();
   while (low < high) {  // binary search: the peak falls with each layer

@@ -19,7 +19,7 @@ class TeGroupsPolicy final : public PlannedPolicy {
   // Negative: the smallest number of layers that makes the iteration fit.
   explicit TeGroupsPolicy(double layers = -1) : layers_(layers) {}
   std::string_view name() const override { return "te-groups"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
 
  private:
   double layers_;

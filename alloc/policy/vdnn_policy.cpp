@@ -6,25 +6,25 @@
 
 namespace tessera {
 
-AbsencePlan VdnnAllPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan VdnnAllPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
-  ground.leave_in_chain(ground.saved_activations(), Away::kHost);
+  ground.leave_in_chain(ground.saved_activations(), OffloadTarget::kHost);
   return std::move(ground.plan);
 }
 
-AbsencePlan VdnnConvPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan VdnnConvPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
   const std::vector<bool> read = beside_weights(iteration, ground.structure, false);
   std::vector<Gap> inputs = ground.saved_activations();
   std::erase_if(inputs, [&](const Gap& gap) { return !read[gap.run]; });
-  ground.leave_in_chain(std::move(inputs), Away::kHost);
+  ground.leave_in_chain(std::move(inputs), OffloadTarget::kHost);
   return std::move(ground.plan);
 }
 
-AbsencePlan VdnnDynPolicy::plan(const Iteration& iteration, const Machine& machine) const {
-  AbsencePlan none = PlanGround(iteration, machine).plan;
+OffloadPlan VdnnDynPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+  OffloadPlan none = PlanGround(iteration, machine).plan;
   if (planned_peak(iteration, machine, none) <= machine.device) return none;
-  AbsencePlan conv = VdnnConvPolicy().plan(iteration, machine);
+  OffloadPlan conv = VdnnConvPolicy().plan(iteration, machine);
   if (planned_peak(iteration, machine, conv) <= machine.device) return conv;
   return VdnnAllPolicy().plan(iteration, machine);
 }

@@ -19,19 +19,19 @@ namespace tessera {
 class VdnnAllPolicy final : public PlannedPolicy {
  public:
   std::string_view name() const override { return "vdnn-all"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
 };
 
 class VdnnConvPolicy final : public PlannedPolicy {
  public:
   std::string_view name() const override { return "vdnn-conv"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
 };
 
 class VdnnDynPolicy final : public PlannedPolicy {
  public:
   std::string_view name() const override { return "vdnn-dyn"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
 };
 
 }  // namespace tessera

@@ -13,15 +13,15 @@ constexpr RunClass kStates[] = {RunClass::kOptimizer, RunClass::kGradient, RunCl
                                 RunClass::kActivation};
 
 // The file if it is fast enough for these bytes or the host is full; the slower of its directions counts.
-Away tier_for(const PlanGround& ground, Bytes bytes, Bytes& host_left) {
+OffloadTarget tier_for(const PlanGround& ground, Bytes bytes, Bytes& host_left) {
   const Machine& machine = ground.machine;
-  const bool has_file = file_if_any(machine) == Away::kFile;
+  const bool has_file = file_if_any(machine) == OffloadTarget::kFile;
   const double rate = std::min(machine.file_read_rate, machine.file_write_rate);
   const double compute = ground.time.begin_of(static_cast<std::uint32_t>(ground.iteration.steps.size()));
-  if (has_file && ZeroInfinityPolicy::efficiency(compute, bytes, rate) >= kEfficient) return Away::kFile;
-  if (has_file && bytes > host_left) return Away::kFile;
+  if (has_file && ZeroInfinityPolicy::efficiency(compute, bytes, rate) >= kEfficient) return OffloadTarget::kFile;
+  if (has_file && bytes > host_left) return OffloadTarget::kFile;
   host_left -= std::min(bytes, host_left);
-  return Away::kHost;
+  return OffloadTarget::kHost;
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ double ZeroInfinityPolicy::efficiency(double compute_ns, Bytes bytes, double rat
   return compute_ns + copying > 0 ? compute_ns / (compute_ns + copying) : 1;
 }
 
-AbsencePlan ZeroInfinityPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan ZeroInfinityPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
   Bytes host_left = machine.host;
   std::vector<Gap> by_tier[2];
@@ -44,11 +44,11 @@ AbsencePlan ZeroInfinityPolicy::plan(const Iteration& iteration, const Machine& 
       leaving.push_back(gap);
       bytes += ground.bytes_of(gap);
     }
-    std::vector<Gap>& tier = by_tier[tier_for(ground, bytes, host_left) == Away::kFile ? 1 : 0];
+    std::vector<Gap>& tier = by_tier[tier_for(ground, bytes, host_left) == OffloadTarget::kFile ? 1 : 0];
     tier.insert(tier.end(), leaving.begin(), leaving.end());
   }
-  ground.leave_for_queue(std::move(by_tier[0]), Away::kHost);
-  ground.leave_for_queue(std::move(by_tier[1]), Away::kFile);
+  ground.leave_for_queue(std::move(by_tier[0]), OffloadTarget::kHost);
+  ground.leave_for_queue(std::move(by_tier[1]), OffloadTarget::kFile);
   return std::move(ground.plan);
 }
 

@@ -19,7 +19,7 @@ namespace tessera {
 class ZeroInfinityPolicy final : public PlannedPolicy {
  public:
   std::string_view name() const override { return "zero-infinity"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
   static double efficiency(double compute_ns, Bytes bytes, double rate);
 };
 

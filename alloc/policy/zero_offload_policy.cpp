@@ -6,14 +6,14 @@
 
 namespace tessera {
 
-AbsencePlan ZeroOffloadPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+OffloadPlan ZeroOffloadPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
   std::vector<Gap> idle;
   for (const Gap& gap : ground.gaps) {
     const RunClass kind = ground.class_of(gap);
     if (kind == RunClass::kOptimizer || kind == RunClass::kGradient) idle.push_back(gap);
   }
-  ground.leave_for_queue(std::move(idle), Away::kHost);
+  ground.leave_for_queue(std::move(idle), OffloadTarget::kHost);
   return std::move(ground.plan);
 }
 

@@ -16,7 +16,7 @@ namespace tessera {
 class ZeroOffloadPolicy final : public PlannedPolicy {
  public:
   std::string_view name() const override { return "zero-offload"; }
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override;
 };
 
 }  // namespace tessera

@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, Beside to) {
+Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, CopyLocation to) {
   for (const PageRef& page : pages) page->asked = used;
   if (!pages.empty() && pages.front()->parts) return part_to_ask(pages, mask, to);
   Bytes total;
@@ -43,21 +43,21 @@ void Transfers::copy_changed(std::vector<PageRef> pages) {
   std::erase_if(pages, [](const PageRef& page) {
     const Run& run = *page.run;
     if (page->state == PageState::kApart) return false;
-    return page->state != PageState::kResident || !run.may_leave() || run.is_dead() ||
+    return page->state != PageState::kResident || !run.is_evictable() || run.is_dead() ||
            run.last_work() != page->asked;
   });
   for (std::span<const PageRef> rest = pages; !rest.empty();) {
-    const Beside to = rest.front()->leaves_to;
+    const CopyLocation to = rest.front()->leaves_to;
     const auto elsewhere = std::ranges::find_if(rest, [to](const PageRef& page) { return page->leaves_to != to; });
     const auto batch = rest.first(mover_.batch_of({rest.begin(), elsewhere}));
     for (const PageRef& page : batch) {
       page->copied = page->asked;
       page->wants_fingerprint = false;  // by its habit at least one more copy goes unchecked
     }
-    if (to == Beside::kHost) spare_host_room(total_bytes(batch));
+    if (to == CopyLocation::kHost) spare_host_room(total_bytes(batch));
     const Result<std::size_t> begun = copy_out(batch, to);
-    if (!begun.is_ok() && to == Beside::kPeer) {
-      for (const PageRef& page : batch) page->leaves_to = Beside::kHost;
+    if (!begun.is_ok() && to == CopyLocation::kPeer) {
+      for (const PageRef& page : batch) page->leaves_to = CopyLocation::kHost;
       continue;
     }
     if (!begun.is_ok()) {

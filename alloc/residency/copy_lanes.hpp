@@ -14,7 +14,7 @@
 namespace tessera {
 
 // The memory at the other end of a copy.
-enum class Beside : std::uint8_t { kHost, kPeer };
+enum class CopyLocation : std::uint8_t { kHost, kPeer };
 inline constexpr std::size_t kBesides = 2;
 
 class CopyLanes {
@@ -28,8 +28,8 @@ class CopyLanes {
 
   bool to_peer() const { return lanes_.size() > 1; }
   // A stream runs its copies in queue order. REQUIRES: the lane exists.
-  StreamId inbound(Beside beside) const { return lanes_[static_cast<std::size_t>(beside)].in; }
-  StreamId outbound(Beside beside) const { return lanes_[static_cast<std::size_t>(beside)].out; }
+  StreamId inbound(CopyLocation beside) const { return lanes_[static_cast<std::size_t>(beside)].in; }
+  StreamId outbound(CopyLocation beside) const { return lanes_[static_cast<std::size_t>(beside)].out; }
 
  private:
   struct Lane {

@@ -36,7 +36,7 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
       Run& latest = latest_of(runs);
       engine_.stall = &stall;
       Status status = engine_.turn.keeps_waiting(runs) ? Status(Code::kBusy, "another call is recomputing blocks")
-                                                       : arrivals_.fetch(runs, stream);
+                                                       : fetcher_.fetch(runs, stream);
       engine_.stall = nullptr;
       const bool others = status.code() == Code::kBusy && engine_.turn.may_wait();
       if (!others && stall.has_waited()) note_stall(stall, latest);

@@ -106,7 +106,7 @@ class IterationTracker {
   // The active plan contains moves.
   bool moves() const { return has_active_plan() && active_->moves(); }
   // The policy that decides what the plan leaves open.
-  const Policy& decider() const { return has_active_plan() ? *active_->rest() : *policy_; }
+  const Policy& decider() const { return has_active_plan() ? *active_->fallback() : *policy_; }
   // The epoch of the run's next use, if only launches advance the epoch from `now` on; 0 = not known.
   std::uint64_t next_use(const Run& run, std::uint64_t now) const {
     return run.next > read_ ? now + (run.next - read_) : 0;

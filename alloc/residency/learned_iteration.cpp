@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "learn/late_absences.hpp"
+#include "learn/late_intervals.hpp"
 
 namespace tessera {
 
@@ -95,10 +95,10 @@ void LearnedIteration::drop_strategies() {
 void LearnedIteration::adopt() {
   pass_began_.reset();
   due_.assign(iteration_.steps.size(), {});
-  for (const Absence& absence : current().plan) {
-    if (absence.gap.dead) continue;  // nothing to keep: freed when its room is needed
-    due_[absence.gap.after].leave.push_back({absence.gap.run, absence.to, absence.part});
-    if (absence.back_at != absence.gap.until) due_[absence.back_at].come.push_back(absence.gap.run);
+  for (const OffloadInterval& interval : current().plan) {
+    if (interval.gap.dead) continue;  // nothing to keep: freed when its room is needed
+    due_[interval.gap.after].evict.push_back({interval.gap.run, interval.to, interval.part});
+    if (interval.back_at != interval.gap.until) due_[interval.back_at].fetch.push_back(interval.gap.run);
   }
   note_when_due();
 }
@@ -116,12 +116,12 @@ void LearnedIteration::collect_due(Orders& orders, Nanoseconds now, bool takes_o
     pass_began_ = now;
   }
   if (is_new) catch_up(orders);
-  for (const auto& [run, to, part] : due_[position].leave) {
+  for (const auto& [run, to, part] : due_[position].evict) {
     if (!is_new && runs_[run].run != nullptr)
-      orders.leave.push_back({runs_[run].run, runs_[run].used, to, part});
+      orders.evict.push_back({runs_[run].run, runs_[run].used, to, part});
   }
-  for (const std::uint32_t run : due_[position].come) {
-    if (runs_[run].run != nullptr) orders.come.push_back(runs_[run]);
+  for (const std::uint32_t run : due_[position].fetch) {
+    if (runs_[run].run != nullptr) orders.fetch.push_back(runs_[run]);
   }
 }
 
@@ -129,9 +129,9 @@ void LearnedIteration::catch_up(Orders& orders) const {
   if (!in_sync()) return;
   const auto step = static_cast<std::uint32_t>(*place());
   for (const auto& [gap, back_at, to, part] :
-       late_absences(iteration_, machine_, current().plan, step)) {
+       late_intervals(iteration_, machine_, current().plan, step)) {
     const Order& known = runs_[gap.run];
-    if (known.run != nullptr) orders.leave.push_back({known.run, known.used, to, part});
+    if (known.run != nullptr) orders.evict.push_back({known.run, known.used, to, part});
   }
 }
 
@@ -149,7 +149,7 @@ void LearnedIteration::note_when_due() {
     until_due_[i % count] = until;
     const Due& due = due_[i % count];
     const bool is_begin = i % count == 0 && !bandit_.is_idle();
-    if (is_begin || !due.leave.empty() || !due.come.empty()) {
+    if (is_begin || !due.evict.empty() || !due.fetch.empty()) {
       until = 1;
     } else if (until != 0) {
       ++until;

@@ -27,9 +27,9 @@ class LearnedIteration {
   struct Order {
     Run* run = nullptr;
     std::uint64_t used = 0;   // its last use when the order was made; void after a newer one
-    Away to = Away::kHost;    // for an eviction: the target,
+    OffloadTarget to = OffloadTarget::kHost;    // for an eviction: the target,
     Bytes part = kWholeRun;   // and how much is evicted
-    std::uint32_t rises = 0;  // for a fetch: pages that were read from the file for it
+    std::uint32_t loads = 0;  // for a fetch: pages that were read from the file for it
     std::uint64_t decided = 0;  // for an eviction: all work up to this epoch has to be over; 0 = not decided yet
 
     // The bytes of the run that stay on the device.
@@ -39,7 +39,7 @@ class LearnedIteration {
     }
   };
   struct Orders {
-    std::vector<Order> leave, come;
+    std::vector<Order> evict, fetch;
   };
 
   // The program is behind step `place`. `runs` fill the roles of the iteration's runs; null for a run that is gone or
@@ -93,7 +93,7 @@ class LearnedIteration {
   // Launches from here until something is due; 0 = never. REQUIRES: a plan and a position.
   std::uint32_t until_due() const { return until_due_[*place()]; }
   // The strategy's fallback policy, and whether the runs that its plan evicts go before all others.
-  const Policy* rest() const { return current().rest; }
+  const Policy* fallback() const { return current().fallback; }
   bool is_strict() const { return current().strict; }
   // The plan contains moves.
   bool moves() const { return !current().plan.empty(); }
@@ -101,14 +101,14 @@ class LearnedIteration {
  private:
   static constexpr std::size_t kRegular = 2;  // iterations in a row
 
-  struct Leaving {
+  struct DueEviction {
     std::uint32_t run = 0;  // index into Iteration::runs
-    Away to = Away::kHost;
+    OffloadTarget to = OffloadTarget::kHost;
     Bytes part = kWholeRun;
   };
   struct Due {
-    std::vector<Leaving> leave;
-    std::vector<std::uint32_t> come;  // also indices
+    std::vector<DueEviction> evict;
+    std::vector<std::uint32_t> fetch;  // also indices
   };
 
   const Strategy& current() const { return candidates_[bandit_.current()].strategy; }

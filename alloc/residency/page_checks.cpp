@@ -18,7 +18,7 @@ void PageMover::queue_fingerprints(std::span<const PageRef> pages) {
     if (page->wants_fingerprint) ranges.push_back({bytes_at(page), page.bytes()});
   }
   if (ranges.empty()) return;
-  const std::optional<FingerprintDesk::Place> first = desk_.queue(ranges, lanes_.outbound(Beside::kHost));
+  const std::optional<FingerprintDesk::Place> first = desk_.queue(ranges, lanes_.outbound(CopyLocation::kHost));
   if (!first) return;
   FingerprintDesk::Place place = *first;
   for (const PageRef& page : pages) {
@@ -39,7 +39,7 @@ void PageMover::drop_fingerprint(PageRef page) {
   desk_.drop(std::exchange(page->fingerprint_at, FingerprintDesk::kNowhere));
 }
 
-bool PageMover::may_check(PageRef page, Beside to) {
+bool PageMover::may_check(PageRef page, CopyLocation to) {
   const bool can_be_asked = page->fingerprint && page->has_copy() && !is_surely_clean(page);
   return can_be_asked && desk_.pays_to_ask(meter(CopyWay::kOut, to).rate());
 }
@@ -61,7 +61,7 @@ std::size_t PageMover::check(std::span<const PageRef> pages) {
   queue_fingerprints(ready);
   for (const PageRef& page : ready) page->wants_fingerprint = false;
   const bool queued = ready.front()->fingerprint_at != FingerprintDesk::kNowhere;
-  if (!queued || !record_or_wait(event.value(), lanes_.outbound(Beside::kHost)).is_ok()) {
+  if (!queued || !record_or_wait(event.value(), lanes_.outbound(CopyLocation::kHost)).is_ok()) {
     for (const PageRef& page : ready) drop_fingerprint(page);
     give_back_event(event.value());
     return 0;
@@ -116,7 +116,7 @@ void PageMover::drop_candidates(Bytes bytes) {
   for (Bytes dropped; dropped < bytes && !candidates_.empty();) {
     const PageRef page = candidates_.back();
     candidates_.pop_back();
-    const bool is_asked = is_going(page->state) && page->candidate;
+    const bool is_asked = is_evicting(page->state) && page->candidate;
     if (is_asked) {
       asked.push_back(page);
       continue;

@@ -3,8 +3,8 @@
 
 namespace tessera {
 
-Status PageMover::take_frame(PageRef page, Beside beside) {
-  return beside == Beside::kPeer ? take_peer_frame(page) : take_host_frame(page);
+Status PageMover::take_frame(PageRef page, CopyLocation beside) {
+  return beside == CopyLocation::kPeer ? take_peer_frame(page) : take_host_frame(page);
 }
 
 // Idle bytes are counted here and in step(): a kResident page gets the frame, or a page with the frame becomes
@@ -61,7 +61,7 @@ Status PageMover::check_file_share() const {
   return Status(Code::kBusy, "the device's limit of file transfers in flight is reached");
 }
 
-Status PageMover::sink(PageRef page) {
+Status PageMover::spill(PageRef page) {
   TESSERA_TRY(check_file_share());
   Frame frame;
   TESSERA_TRY_ASSIGN(frame, tiers_.file.take(page.page_class()));
@@ -77,7 +77,7 @@ Status PageMover::sink(PageRef page) {
   return step(page, PageEvent::kSink);
 }
 
-Status PageMover::rise(PageRef page) {
+Status PageMover::load(PageRef page) {
   TESSERA_TRY(check_file_share());
   if (Status status = take_host_frame(page); !status.is_ok()) {
     return Status(Code::kBusy, "no host frame is free for the read");
@@ -97,12 +97,12 @@ Status PageMover::rise(PageRef page) {
 Status PageMover::file_outcome(PageRef page, bool wait) {
   Status outcome = wait ? tiers_.file.wait(page->io) : tiers_.file.poll(page->io);
   if (outcome.code() == Code::kNotReady) return outcome;
-  FileMeter& meter = page->state == PageState::kSinking ? file_write_meter_ : file_read_meter_;
+  FileMeter& meter = page->state == PageState::kSpilling ? file_write_meter_ : file_read_meter_;
   meter.end(page.bytes(), log_.now());
   return outcome;
 }
 
-Result<bool> PageMover::finish_sink(PageRef page, bool wait) {
+Result<bool> PageMover::finish_spill(PageRef page, bool wait) {
   const Status outcome = file_outcome(page, wait);
   if (outcome.code() == Code::kNotReady) return false;
   TESSERA_TRY(step(page, PageEvent::kSunk));
@@ -114,12 +114,12 @@ Result<bool> PageMover::finish_sink(PageRef page, bool wait) {
   page->onward = false;
   stats_.sinks += 1;
   note_move(page, EventKind::kFileWrite);
-  const bool wanted = page.run->holds.load() != 0 || page.run->coming;
+  const bool wanted = page.run->holds.load() != 0 || page.run->prefetch_requested;
   if (!wanted) return_host_frame(page);
   return true;
 }
 
-Result<bool> PageMover::finish_rise(PageRef page, bool wait) {
+Result<bool> PageMover::finish_load(PageRef page, bool wait) {
   const Status outcome = file_outcome(page, wait);
   if (outcome.code() == Code::kNotReady) return false;
   if (!outcome.is_ok()) {
@@ -132,7 +132,7 @@ Result<bool> PageMover::finish_rise(PageRef page, bool wait) {
     TESSERA_TRY(step(page, lost ? PageEvent::kLose : PageEvent::kRiseFailed));
     return outcome;
   }
-  stats_.rises += 1;
+  stats_.loads += 1;
   note_move(page, EventKind::kFileRead);
   TESSERA_TRY(step(page, PageEvent::kRisen));
   return true;

@@ -59,8 +59,8 @@ std::size_t PageMover::batch_of(std::span<const PageRef> pages) const {
 // REQUIRES: the pages' frames at the other end exist, all in one memory. After a failure nothing is in flight for them.
 Status PageMover::queue_copies(CopyWay way, std::span<const PageRef> pages) {
   const bool in = way == CopyWay::kIn;
-  const Beside beside = beside_of(*pages.front());
-  const bool peer = beside == Beside::kPeer;
+  const CopyLocation beside = beside_of(*pages.front());
+  const bool peer = beside == CopyLocation::kPeer;
   const StreamId stream = in ? lanes_.inbound(beside) : lanes_.outbound(beside);
   LinkMeter& meter = this->meter(way, beside);
   EventId event;
@@ -123,7 +123,7 @@ Status PageMover::queue_with_peer(CopyWay way, std::span<const PageRef> pages, S
 }
 
 double PageMover::peer_rate() {
-  const double in = meter(CopyWay::kIn, Beside::kPeer).rate(), out = meter(CopyWay::kOut, Beside::kPeer).rate();
+  const double in = meter(CopyWay::kIn, CopyLocation::kPeer).rate(), out = meter(CopyWay::kOut, CopyLocation::kPeer).rate();
   return in > 0 && out > 0 ? std::min(in, out) : std::max(in, out);
 }
 
@@ -155,7 +155,7 @@ Status PageMover::fill_frames(std::span<const PageRef> pages) {
 
 // Takes frames for as many of the first pages as possible, and returns how many; or for one alone, if in a staging
 // frame.
-Result<std::size_t> PageMover::take_frames_beside(std::span<const PageRef> pages, Beside to) {
+Result<std::size_t> PageMover::take_frames_beside(std::span<const PageRef> pages, CopyLocation to) {
   std::size_t taken = 0;
   Status status;
   // These copies are stale, or the pages would not have to be copied. Dropped also for pages that will find no frame,
@@ -175,7 +175,7 @@ Result<std::size_t> PageMover::take_frames_beside(std::span<const PageRef> pages
   return taken;
 }
 
-Result<std::size_t> PageMover::copy_out(std::span<const PageRef> pages, Beside to) {
+Result<std::size_t> PageMover::copy_out(std::span<const PageRef> pages, CopyLocation to) {
   std::size_t taken = 0;
   TESSERA_TRY_ASSIGN(taken, take_frames_beside(pages, to));
   const auto ready = pages.first(taken);

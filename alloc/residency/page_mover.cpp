@@ -15,7 +15,7 @@ constexpr int kAccessTries = 64;
 Nearest nearest_of(const Page& page) {
   if (is_mapped(page.state) || is_apart(page.state)) return Nearest::kDevice;
   if (page.peer) return Nearest::kPeer;
-  if (page.host && page.state != PageState::kRising) return Nearest::kHost;
+  if (page.host && page.state != PageState::kLoading) return Nearest::kHost;
   return page.file ? Nearest::kFile : Nearest::kNowhere;
 }
 
@@ -154,7 +154,7 @@ Status PageMover::grant_access(std::span<const PageRef> pages) {
     for (int i = 0; i < kAccessTries; ++i) {
       status = driver_.set_access(address, bytes, device_);
       if (status.code() != Code::kNotReady) return status;
-      TESSERA_TRY(driver_.synchronize(lanes_.inbound(Beside::kHost)));
+      TESSERA_TRY(driver_.synchronize(lanes_.inbound(CopyLocation::kHost)));
     }
     return status;
   });
@@ -169,7 +169,7 @@ Result<bool> PageMover::event_done(EventId event, bool wait) {
   return true;
 }
 
-Result<bool> PageMover::finish_arrival(PageRef page, bool wait) {
+Result<bool> PageMover::finish_fetch(PageRef page, bool wait) {
   bool done = false;
   TESSERA_TRY_ASSIGN(done, event_done(page->event, wait));
   if (!done) return false;
@@ -195,8 +195,8 @@ Result<bool> PageMover::copied_out(PageRef page, bool wait) { return event_done(
 // unseen work has announced that there is such work before.
 PageMover::Verdict PageMover::judge(PageRef page, Proof proof) const {
   const Run& run = *page.run;
-  const bool leaving = page->state == PageState::kLeaving;
-  const bool quiet = run.last_work() <= run.quiet && run.may_leave();
+  const bool leaving = page->state == PageState::kEvicting;
+  const bool quiet = run.last_work() <= run.quiet && run.is_evictable();
   if (quiet && run.is_dead()) return Verdict::kDiscard;
   if (page->recalled) return leaving ? Verdict::kForward : Verdict::kStay;
   // Quiet is not enough: pages of one run may be copied at different times, with a write between.
@@ -258,16 +258,16 @@ Status PageMover::forward(PageRef page) {
 
 Status PageMover::keep_frame(PageRef page) {
   if (page->state == PageState::kParting) return stay(page);
-  return page->state == PageState::kLeaving ? forward(page) : Status();
+  return page->state == PageState::kEvicting ? forward(page) : Status();
 }
 
 Status PageMover::release_frame(PageRef page, After after) {
-  const bool copied = page->state == PageState::kLeaving || page->state == PageState::kApartLeaving;
+  const bool copied = page->state == PageState::kEvicting || page->state == PageState::kApartEvicting;
   tiers_.device.give_back(*page->device);
   page->device.reset();
   // The gate is closed, and all uses are over. For a page that is apart this was done when it was unmapped.
   if (!is_apart(page->state)) page.run->streams.store(0);
-  const bool awaited = page->state == PageState::kArriving || page->state == PageState::kRemaking ||
+  const bool awaited = page->state == PageState::kFetching || page->state == PageState::kRemaking ||
                        page->state == PageState::kChecking || page->state == PageState::kApartChecking;
   page->recalled = false;
   if (copied || awaited) give_back_event(page->event);

@@ -42,52 +42,52 @@ class PageMover {
   // Registers the memory that fingerprint checks need, so that no later call has to.
   void prepare_checks() { desk_.prepare(); }
 
-  // Puts device frames under pages that are kEmpty (-> kResident), kCold and near (-> kArriving, the copy
+  // Puts device frames under pages that are kEmpty (-> kResident), kCold and near (-> kFetching, the copy
   // is queued on an inbound stream) or kGone (-> kBlank). Access is set once per contiguous stretch.
   // With a backing tier kCold pages are there at once (-> kResident), and it REQUIRES what swap_out does.
   // Errors: kOutOfMemory when the device tier has no frame; pages done before it stay done.
   Status mount(std::span<const PageRef> pages);
   // How many of the first pages share one copy over the link; at least one.
   std::size_t batch_of(std::span<const PageRef> pages) const;
-  // kResident -> kLeaving, kApart -> kApartLeaving, as of Page::copied, which the caller has set: as many of the first
+  // kResident -> kEvicting, kApart -> kApartEvicting, as of Page::copied, which the caller has set: as many of the first
   // pages as there are frames for, or one alone into a host staging frame. Returns how many. REQUIRES: the pages are at
   // most one batch, and the outbound stream to that memory already waits for their users.
   // Errors: kOutOfMemory when the peers, or the host budget and the staging reserve, have no frame for the first.
-  Result<std::size_t> copy_out(std::span<const PageRef> pages, Beside to);
+  Result<std::size_t> copy_out(std::span<const PageRef> pages, CopyLocation to);
   // kResident -> kCold with a backing tier: the bytes go to host frames, which are then mapped in place of the device
   // frames, so that unannounced accesses find them. Returns the bytes that left. REQUIRES: the gate is closed, and all
   // work on the device is over.
   // Errors: kOutOfMemory when the backing tier has no frame for the first page.
   Result<Bytes> swap_out(std::span<const PageRef> pages);
-  // kCold in host -> kSinking; errors: kOutOfMemory when the file is full, kBusy with kMostInFile.
-  Status sink(PageRef page);
-  // kCold in file -> kRising. Errors: kBusy when no host or staging frame is free, or with kMostInFile in flight.
-  Status rise(PageRef page);
+  // kCold in host -> kSpilling; errors: kOutOfMemory when the file is full, kBusy with kMostInFile.
+  Status spill(PageRef page);
+  // kCold in file -> kLoading. Errors: kBusy when no host or staging frame is free, or with kMostInFile in flight.
+  Status load(PageRef page);
 
   // These complete a transfer if it has ended; true when the page took a step. `wait`: wait for the end. Errors: the
   // driver's, with the page unchanged.
-  Result<bool> finish_arrival(PageRef page, bool wait);
+  Result<bool> finish_fetch(PageRef page, bool wait);
   // Errors: the file's, and the page is kCold where it was, or kLost.
-  Result<bool> finish_sink(PageRef page, bool wait);
-  Result<bool> finish_rise(PageRef page, bool wait);
-  // Whether the copy of a kLeaving page is done.
+  Result<bool> finish_spill(PageRef page, bool wait);
+  Result<bool> finish_load(PageRef page, bool wait);
+  // Whether the copy of a kEvicting page is done.
   Result<bool> copied_out(PageRef page, bool wait);
 
   // page_partings.cpp: unmap first, then copy, so that unannounced work either writes before the copy or faults.
   // Whether copies can read the pages' frames at an address other than the page's own. Logs once why not.
   bool open_aliases(std::span<const PageRef> pages);
   // As copy_out(), but -> kParting: host frames are taken, and nothing is queued.
-  Result<std::size_t> part(std::span<const PageRef> pages, Beside to);
+  Result<std::size_t> part(std::span<const PageRef> pages, CopyLocation to);
   Status part_to_ask(PageRef page);  // when it is unmapped, as of Page::asked, which the caller has set
   // kParting -> kApart behind the closed gate, or -> kResident where the run is held or was used since as_of(), or the
   // driver refuses; dead ones are discarded. REQUIRES: open_aliases(); the work up to as_of() is over. Errors: as vacate().
   Status take_apart(std::span<const PageRef> pages);
   Status stay(PageRef page);  // kParting -> kResident
-  // kApart -> kApartLeaving; -> kResident where the copies cannot be queued. REQUIRES: part(); the pages are one batch
+  // kApart -> kApartEvicting; -> kResident where the copies cannot be queued. REQUIRES: part(); the pages are one batch
   // with one target memory.
   Status copy_apart(std::span<const PageRef> pages);
-  // kApart, or kApartLeaving whose copy is done -> kCold, or kEmpty of a dead run: the frame goes back.
-  Status leave_apart(PageRef page);
+  // kApart, or kApartEvicting whose copy is done -> kCold, or kEmpty of a dead run: the frame goes back.
+  Status evict_apart(PageRef page);
   Status give_up_apart(PageRef page);  // -> kEmpty. REQUIRES: what is in flight for it is over or never will be
   // Maps pages that are apart at their own addresses again, on the same frames. Transfers in flight go on, but their
   // results are not used (Page::recalled). Errors: the driver's; all pages are still apart then.
@@ -96,18 +96,18 @@ class PageMover {
   // What says that a page's copy is valid: its stamps; or it was made, or found to be equal, behind all work that counts.
   enum class Proof : std::uint8_t { kStamps, kBytes };
   // Takes device frames away behind the closed gate: of dead pages (discarded), kResident pages with a valid copy,
-  // kLeaving pages whose copy is done. Skips a page whose run is held or was used since Run::quiet; a kLeaving one is
+  // kEvicting pages whose copy is done. Skips a page whose run is held or was used since Run::quiet; a kEvicting one is
   // then forwarded. Unmapped once per contiguous stretch. Errors: kNotReady, and nothing has happened (Gate).
   Status vacate(std::span<const PageRef> pages, Proof proof = Proof::kStamps);
   // page_checks.cpp: whether a copy is valid still
   // kResident -> kChecking, kApart -> kApartChecking, as of Page::asked, which the caller has set: of as many of the first
   // as gives. 0 where it cannot be found out now. REQUIRES: may_check(), and as copy_out.
   std::size_t check(std::span<const PageRef> pages);
-  // kChecking -> kResident, or kApartChecking -> kApart, as finish_arrival. Afterwards Page::copied == Page::asked if
+  // kChecking -> kResident, or kApartChecking -> kApart, as finish_fetch. Afterwards Page::copied == Page::asked if
   // the copy is valid; otherwise the copy is gone. For a page that was recalled neither holds.
   Result<bool> finish_check(PageRef page, bool wait);
   // Whether it is not known, can be, and is likely to cost less than a copy there.
-  bool may_check(PageRef page, Beside to);
+  bool may_check(PageRef page, CopyLocation to);
   // Whether its next copy shall have a fingerprint, so that it can be asked when it leaves again.
   void plan_fingerprint(PageRef page);
   // Gives up host frames of candidates (Page::candidate), the newest first: whose page came last likely leaves last.
@@ -115,9 +115,9 @@ class PageMover {
   Bytes candidate_bytes() const { return candidate_bytes_; }
   // Of all pages in a state that is_moving(); of those that are going; of which work for that is on an outbound stream.
   Bytes moving(PageState state) const { return moving_[static_cast<std::size_t>(state)]; }
-  Bytes going() const { return copying_out() + moving(PageState::kParting); }
+  Bytes evicting_bytes() const { return copying_out() + moving(PageState::kParting); }
   Bytes copying_out() const {
-    return moving(PageState::kLeaving) + moving(PageState::kChecking) + moving(PageState::kApartLeaving) +
+    return moving(PageState::kEvicting) + moving(PageState::kChecking) + moving(PageState::kApartEvicting) +
            moving(PageState::kApartChecking);
   }
   // The run is about to be removed.
@@ -140,7 +140,7 @@ class PageMover {
   Status undo_mount(Run& run);
   // kBlank -> kRemaking: done when the work queued on the stream so far is.
   Status await_remake(PageRef page, StreamId stream);
-  // As finish_arrival.
+  // As finish_fetch.
   Result<bool> finish_remake(PageRef page, bool wait);
   // kBlank -> kResident: the contents do not matter.
   Status accept(PageRef page);
@@ -151,8 +151,8 @@ class PageMover {
   Bytes idle_peer_bytes() const { return idle_peer_bytes_; }
 
   // Bytes per second that the links and the spill files were seen to carry; 0 = not yet.
-  double in_rate() { return meter(CopyWay::kIn, Beside::kHost).rate(); }
-  double out_rate() { return meter(CopyWay::kOut, Beside::kHost).rate(); }
+  double in_rate() { return meter(CopyWay::kIn, CopyLocation::kHost).rate(); }
+  double out_rate() { return meter(CopyWay::kOut, CopyLocation::kHost).rate(); }
   double peer_rate();  // of the slower way to the peers, as far as seen
   double file_read_rate() const { return file_read_meter_.rate(); }
   double file_write_rate() const { return file_write_meter_.rate(); }
@@ -181,7 +181,7 @@ class PageMover {
   Result<EventId> take_event();
   // Returns a page's event to the pool; a shared one with its last page.
   void give_back_event(EventId event);
-  LinkMeter& meter(CopyWay way, Beside beside) {
+  LinkMeter& meter(CopyWay way, CopyLocation beside) {
     return meters_[2 * static_cast<std::size_t>(beside) + static_cast<std::size_t>(way)];
   }
   Status queue_copies(CopyWay way, std::span<const PageRef> pages);
@@ -192,7 +192,7 @@ class PageMover {
   void await_queued(StreamId stream);
   Status fill_frames(std::span<const PageRef> pages);
   void share_event(EventId event, std::span<const PageRef> pages);
-  Result<std::size_t> take_frames_beside(std::span<const PageRef> pages, Beside to);
+  Result<std::size_t> take_frames_beside(std::span<const PageRef> pages, CopyLocation to);
   // page_partings.cpp
   Status map_again(PageRef page);
   void unmap_again(std::span<const PageRef> pages);
@@ -215,7 +215,7 @@ class PageMover {
 
   Status check_file_share() const;
   Status file_outcome(PageRef page, bool wait);
-  Status take_frame(PageRef page, Beside beside);
+  Status take_frame(PageRef page, CopyLocation beside);
   Status take_host_frame(PageRef page);
   void return_host_frame(PageRef page);
   Status take_peer_frame(PageRef page);

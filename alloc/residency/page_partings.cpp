@@ -37,7 +37,7 @@ bool PageMover::open_aliases(std::span<const PageRef> pages) {
 
 // ---- until it is unmapped -----------------------------------------------------------------------
 
-Result<std::size_t> PageMover::part(std::span<const PageRef> pages, Beside to) {
+Result<std::size_t> PageMover::part(std::span<const PageRef> pages, CopyLocation to) {
   std::size_t taken = 0;
   TESSERA_TRY_ASSIGN(taken, take_frames_beside(pages, to));
   for (const PageRef& page : pages.first(taken)) {
@@ -69,7 +69,7 @@ Status PageMover::take_apart(std::span<const PageRef> pages) {
   for (const PageRef& page : pages) {
     const Run& run = *page.run;
     page.run->missing.fetch_add(1);
-    const bool quiet = run.last_work() <= page->as_of() && run.may_leave();
+    const bool quiet = run.last_work() <= page->as_of() && run.is_evictable();
     if (quiet) {
       (run.is_dead() ? dead : leaving).push_back(page);
     } else {
@@ -104,7 +104,7 @@ Status PageMover::copy_apart(std::span<const PageRef> pages) {
   return {};
 }
 
-Status PageMover::leave_apart(PageRef page) {
+Status PageMover::evict_apart(PageRef page) {
   return release_frame(page, page.run->is_dead() ? After::kEmpty : After::kCold);
 }
 

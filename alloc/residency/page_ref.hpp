@@ -27,7 +27,7 @@ struct PageRef {
 };
 
 // REQUIRES: the page is near.
-inline Beside beside_of(const Page& page) { return page.peer ? Beside::kPeer : Beside::kHost; }
+inline CopyLocation beside_of(const Page& page) { return page.peer ? CopyLocation::kPeer : CopyLocation::kHost; }
 
 inline Bytes total_bytes(std::span<const PageRef> pages) {
   Bytes bytes;

@@ -16,7 +16,7 @@ Status PageMover::drop(Run& run) {
     (is_mapped(page->state) ? mapped : cold).push_back(page);
   }
   run.missing.fetch_add(static_cast<std::uint32_t>(mapped.size()));
-  if (!run.can_drop() || !run.may_leave() || run.last_work() > run.quiet) {
+  if (!run.can_drop() || !run.is_evictable() || run.last_work() > run.quiet) {
     run.missing.fetch_sub(static_cast<std::uint32_t>(mapped.size()));
     return {};
   }

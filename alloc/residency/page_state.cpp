@@ -14,40 +14,40 @@ using E = PageEvent;
 
 constexpr Step kSteps[] = {
     {S::kEmpty, E::kBack, S::kResident},
-    {S::kResident, E::kCopyOut, S::kLeaving},
+    {S::kResident, E::kCopyOut, S::kEvicting},
     {S::kResident, E::kUnmap, S::kCold},        // its copy below is still valid: 0 bytes moved
     {S::kResident, E::kDiscard, S::kEmpty},
     {S::kResident, E::kCheck, S::kChecking},
     {S::kChecking, E::kChecked, S::kResident},  // its copy is valid, or has been dropped
-    {S::kChecking, E::kDiscard, S::kEmpty},     // as kArriving, below
+    {S::kChecking, E::kDiscard, S::kEmpty},     // as kFetching, below
     {S::kResident, E::kPart, S::kParting},
     {S::kParting, E::kForward, S::kResident},
     {S::kParting, E::kTakeApart, S::kApart},
     {S::kParting, E::kDiscard, S::kEmpty},
     {S::kApart, E::kBack, S::kResident},
-    {S::kApart, E::kCopyOut, S::kApartLeaving},
+    {S::kApart, E::kCopyOut, S::kApartEvicting},
     {S::kApart, E::kCheck, S::kApartChecking},
     {S::kApart, E::kUnmap, S::kCold},           // its old copy proved to be valid
     {S::kApart, E::kDiscard, S::kEmpty},
-    {S::kApartLeaving, E::kBack, S::kLeaving},  // it was used: the copy is obsolete
-    {S::kApartLeaving, E::kUnmap, S::kCold},
-    {S::kApartLeaving, E::kDiscard, S::kEmpty},
+    {S::kApartEvicting, E::kBack, S::kEvicting},  // it was used: the copy is obsolete
+    {S::kApartEvicting, E::kUnmap, S::kCold},
+    {S::kApartEvicting, E::kDiscard, S::kEmpty},
     {S::kApartChecking, E::kBack, S::kChecking},
     {S::kApartChecking, E::kChecked, S::kApart},
     {S::kApartChecking, E::kDiscard, S::kEmpty},
-    {S::kLeaving, E::kForward, S::kResident},
-    {S::kLeaving, E::kUnmap, S::kCold},
-    {S::kLeaving, E::kDiscard, S::kEmpty},
+    {S::kEvicting, E::kForward, S::kResident},
+    {S::kEvicting, E::kUnmap, S::kCold},
+    {S::kEvicting, E::kDiscard, S::kEmpty},
     {S::kCold, E::kDiscard, S::kEmpty},
-    {S::kCold, E::kSink, S::kSinking},
-    {S::kSinking, E::kSunk, S::kCold},
-    {S::kCold, E::kRise, S::kRising},
-    {S::kRising, E::kRisen, S::kCold},
-    {S::kRising, E::kRiseFailed, S::kCold},
-    {S::kRising, E::kLose, S::kLost},
-    {S::kCold, E::kCopyIn, S::kArriving},
-    {S::kArriving, E::kArrive, S::kResident},
-    {S::kArriving, E::kDiscard, S::kEmpty},     // its run ends, and the copy cannot be waited for
+    {S::kCold, E::kSink, S::kSpilling},
+    {S::kSpilling, E::kSunk, S::kCold},
+    {S::kCold, E::kRise, S::kLoading},
+    {S::kLoading, E::kRisen, S::kCold},
+    {S::kLoading, E::kRiseFailed, S::kCold},
+    {S::kLoading, E::kLose, S::kLost},
+    {S::kCold, E::kCopyIn, S::kFetching},
+    {S::kFetching, E::kArrive, S::kResident},
+    {S::kFetching, E::kDiscard, S::kEmpty},     // its run ends, and the copy cannot be waited for
     {S::kResident, E::kDrop, S::kGone},         // no copy is made: 0 bytes moved
     {S::kCold, E::kDrop, S::kGone},             // its run is dropped whole
     {S::kGone, E::kMount, S::kBlank},
@@ -57,7 +57,7 @@ constexpr Step kSteps[] = {
     {S::kGone, E::kDiscard, S::kEmpty},
     {S::kBlank, E::kDiscard, S::kEmpty},
     {S::kBlank, E::kBack, S::kResident},        // its block ended: the contents do not matter
-    {S::kRemaking, E::kDiscard, S::kEmpty},     // as kArriving
+    {S::kRemaking, E::kDiscard, S::kEmpty},     // as kFetching
     {S::kLost, E::kDiscard, S::kEmpty},
 };
 

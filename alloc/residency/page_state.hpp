@@ -6,16 +6,16 @@
 //
 //   kEmpty     no frame; the contents do not matter (fresh, or all its blocks are free)
 //   kResident  a device frame is mapped
-//   kLeaving   as kResident, with a copy to the host or a peer in flight
+//   kEvicting   as kResident, with a copy to the host or a peer in flight
 //   kChecking  as kResident, with a check in flight whether its old copy is still valid
 //   kParting   as kResident; to be unmapped when the work queued so far is over, and then copied or checked
 //   kApart     its device frame has the bytes and is not mapped at the page's address; a use maps it again
-//   kApartLeaving   as kApart, with a copy to the host or a peer in flight
+//   kApartEvicting   as kApart, with a copy to the host or a peer in flight
 //   kApartChecking  as kApart, with a check in flight whether its old copy is still valid
 //   kCold      no device frame; the bytes are in a peer, host or file frame
-//   kSinking   as kCold in host, with a write to the file in flight
-//   kRising    as kCold in file, with a read to the host in flight
-//   kArriving  a device frame is mapped, with a copy into it in flight
+//   kSpilling   as kCold in host, with a write to the file in flight
+//   kLoading    as kCold in file, with a read to the host in flight
+//   kFetching  a device frame is mapped, with a copy into it in flight
 //   kGone      the bytes exist nowhere; the run's callback recomputes them (remake.hpp)
 //   kBlank     a device frame is mapped for bytes that are to be recomputed
 //   kRemaking  as kBlank, with the recomputing work queued
@@ -31,8 +31,8 @@
 namespace tessera {
 
 enum class PageState : std::uint8_t {
-  kEmpty, kResident, kLeaving, kChecking, kParting, kApart, kApartLeaving, kApartChecking,
-  kCold, kSinking, kRising, kArriving, kGone, kBlank, kRemaking, kLost,
+  kEmpty, kResident, kEvicting, kChecking, kParting, kApart, kApartEvicting, kApartChecking,
+  kCold, kSpilling, kLoading, kFetching, kGone, kBlank, kRemaking, kLost,
 };
 inline constexpr std::size_t kPageStates = 16;
 
@@ -67,27 +67,27 @@ const char* name_of(PageEvent event);
 std::optional<PageState> next(PageState state, PageEvent event);
 
 // Whether an eviction is in progress: work for it is on an outbound stream, or is waited for.
-constexpr bool is_going(PageState state) {
-  return state == PageState::kLeaving || state == PageState::kChecking || state == PageState::kParting ||
-         state == PageState::kApartLeaving || state == PageState::kApartChecking;
+constexpr bool is_evicting(PageState state) {
+  return state == PageState::kEvicting || state == PageState::kChecking || state == PageState::kParting ||
+         state == PageState::kApartEvicting || state == PageState::kApartChecking;
 }
 // Whether it has a device frame that is not mapped at its address.
 constexpr bool is_apart(PageState state) {
-  return state == PageState::kApart || state == PageState::kApartLeaving || state == PageState::kApartChecking;
+  return state == PageState::kApart || state == PageState::kApartEvicting || state == PageState::kApartChecking;
 }
 // Whether a launch may access the page right now: it is mapped and its bytes have arrived.
 constexpr bool is_present(PageState state) {
-  return state == PageState::kResident || (is_going(state) && !is_apart(state));
+  return state == PageState::kResident || (is_evicting(state) && !is_apart(state));
 }
 // Whether a device frame is mapped at its address.
 constexpr bool is_mapped(PageState state) {
-  return is_present(state) || state == PageState::kArriving || state == PageState::kBlank ||
+  return is_present(state) || state == PageState::kFetching || state == PageState::kBlank ||
          state == PageState::kRemaking;
 }
 // Whether a transfer, or work that recomputes the bytes, is in flight.
 constexpr bool is_moving(PageState state) {
-  return is_going(state) || state == PageState::kSinking ||
-         state == PageState::kRising || state == PageState::kArriving ||
+  return is_evicting(state) || state == PageState::kSpilling ||
+         state == PageState::kLoading || state == PageState::kFetching ||
          state == PageState::kRemaking;
 }
 

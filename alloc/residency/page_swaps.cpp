@@ -32,7 +32,7 @@ Result<Bytes> PageMover::swap_out(std::span<const PageRef> pages) {
 }
 
 Status PageMover::copy_to_backing(std::span<const PageRef> pages) {
-  const StreamId outbound = lanes_.outbound(Beside::kHost);
+  const StreamId outbound = lanes_.outbound(CopyLocation::kHost);
   Status status;
   for (const PageRef& page : pages) {
     page->started = log_.begin_move(Link::kOut, page.address(), page.bytes());
@@ -131,7 +131,7 @@ Status PageMover::take_place(PageRef page) {
 
 Status PageMover::fill_in_place(std::span<const PageRef> pages) {
   TESSERA_TRY(grant_access(pages));
-  const StreamId inbound = lanes_.inbound(Beside::kHost);
+  const StreamId inbound = lanes_.inbound(CopyLocation::kHost);
   Status status;
   for (const PageRef& page : pages) {
     status =

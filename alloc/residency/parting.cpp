@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-Result<std::size_t> Transfers::part(std::span<const PageRef> batch, Beside to) {
+Result<std::size_t> Transfers::part(std::span<const PageRef> batch, CopyLocation to) {
   Result<std::size_t> begun = mover_.part(batch, to);
   if (!begun.is_ok()) return begun;
   for (const PageRef& page : batch.first(begun.value())) {
@@ -22,7 +22,7 @@ Result<std::size_t> Transfers::part(std::span<const PageRef> batch, Beside to) {
   return begun;
 }
 
-Bytes Transfers::part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, Beside to) {
+Bytes Transfers::part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, CopyLocation to) {
   Bytes total;
   for (const PageRef& page : std::exchange(pages, {})) {
     page->parts = false;
@@ -74,7 +74,7 @@ void Transfers::ask_apart(std::span<const PageRef> pages) {
 Status Transfers::copy_apart(std::span<const PageRef> pages) {
   Status result;
   while (!pages.empty()) {
-    const Beside to = beside_of(*pages.front());
+    const CopyLocation to = beside_of(*pages.front());
     const auto elsewhere = std::ranges::find_if(pages, [to](const PageRef& page) { return beside_of(*page) != to; });
     const auto batch = pages.first(mover_.batch_of({pages.begin(), elsewhere}));
     Status begun = mover_.copy_apart(batch);
@@ -126,7 +126,7 @@ Status Transfers::part_for(Bytes bytes) {
 
 // What is to be waited for has started by then.
 Status Transfers::await_parted(Await await, Bytes bytes) {
-  if (await == Await::kLeaving) return part_for(bytes);
+  if (await == Await::kEvicting) return part_for(bytes);
   if (await == Await::kOldest && moving_.empty() && !parting_.empty()) return await_parting();
   return go_apart();
 }

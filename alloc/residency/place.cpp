@@ -25,18 +25,18 @@ Status Transfers::place(Run& run, std::span<const Places> places) {
     return finish_all();
   };
   const auto is_there = [](PageRef page) { return page->state == PageState::kResident; };
-  const auto copy_to = [&](Beside to) {
+  const auto copy_to = [&](CopyLocation to) {
     return [&run, to, this](PageRef page) {
       page->copied = run.last_work();
       return mover_.copy_out({&page, 1}, to).status();
     };
   };
-  if (engine_.tiers.peer != nullptr) TESSERA_TRY(each(kAtPeer, is_there, copy_to(Beside::kPeer)));
-  TESSERA_TRY(each(kAtHost | kAtFile, is_there, copy_to(Beside::kHost)));
+  if (engine_.tiers.peer != nullptr) TESSERA_TRY(each(kAtPeer, is_there, copy_to(CopyLocation::kPeer)));
+  TESSERA_TRY(each(kAtHost | kAtFile, is_there, copy_to(CopyLocation::kHost)));
   run.holds.fetch_add(1);  // pages that were written stay in host memory too
   const auto in_host_only = [](PageRef page) { return page->state == PageState::kCold && page->host && !page->file; };
   const auto is_near = [](PageRef page) { return page->state == PageState::kCold && page->is_near(); };
-  Status status = each(kAtFile, in_host_only, [&](PageRef page) { return mover_.sink(page); });
+  Status status = each(kAtFile, in_host_only, [&](PageRef page) { return mover_.spill(page); });
   if (status.is_ok()) {
     status = each(kAtDevice, is_near, [&](PageRef page) { return mover_.mount({&page, 1}); });
   }

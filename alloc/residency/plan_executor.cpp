@@ -65,7 +65,7 @@ void PlanExecutor::follow() {
   if (engine_.tracker.wants_plan()) engine_.tracker.ask_for_plan(machine());
   engine_.tracker.read(engine_.orders, engine_.log.now());
   if (!engine_.tracker.has_active_plan()) engine_.orders = {};
-  if (!engine_.automatic.load()) engine_.orders.leave.clear();
+  if (!engine_.automatic.load()) engine_.orders.evict.clear();
   decide();
   carry_out_orders();
 }
@@ -75,7 +75,7 @@ void PlanExecutor::follow() {
 void PlanExecutor::decide() {
   const std::uint64_t now = engine_.streams.epoch();
   bool any = false;
-  for (IterationTracker::Order& order : engine_.orders.leave) {
+  for (IterationTracker::Order& order : engine_.orders.evict) {
     if (order.decided != 0 || !engine_.is_settled(*order.run)) continue;
     order.decided = now;
     any = true;
@@ -88,7 +88,7 @@ void PlanExecutor::decide() {
 void PlanExecutor::carry_out_orders() {
   auto& [leave, come] = engine_.orders;
   if (!leave.empty() || !come.empty()) note_given_up(engine_.streams.poll());
-  room_.send_due();
+  device_evictor_.start_due_evictions();
   std::size_t done = 0;
   while (done < come.size() && bring_back(come[done])) ++done;
   come.erase(come.begin(), come.begin() + static_cast<std::ptrdiff_t>(done));
@@ -104,24 +104,24 @@ void PlanExecutor::carry_out_orders() {
 bool PlanExecutor::bring_back(IterationTracker::Order& order) {
   Run& run = *order.run;
   if (run.used.load() != order.used) return true;
-  run.coming = true;
+  run.prefetch_requested = true;
   run.called = run.last_work();
   std::vector<PageRef> ready;
-  Bytes room = engine_.tiers.device.usage().room(), wanted, host_room = engine_.tiers.host.usage().room();
+  Bytes room = engine_.tiers.device.usage().room(), wanted, host_evictor = engine_.tiers.host.usage().room();
   bool waits = false;
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
-    if (page->state != PageState::kCold || (!page->is_near() && order.rises >= run.shape.pages())) continue;
+    if (page->state != PageState::kCold || (!page->is_near() && order.loads >= run.shape.pages())) continue;
     const bool fits = wanted + page.bytes() <= room;
     if (fits) wanted += page.bytes();
     if (fits && page->is_near()) {
       ready.push_back(page);
-    } else if (!page->is_near() && (fits || page.bytes() <= host_room)) {
-      if (!fits) host_room -= page.bytes();
-      ++order.rises;
+    } else if (!page->is_near() && (fits || page.bytes() <= host_evictor)) {
+      if (!fits) host_evictor -= page.bytes();
+      ++order.loads;
       transfers_.try_rise(page);  // continues to the device by itself
     } else {
-      const Result<Bytes> freed = room_.page_out_dead(page.bytes());
+      const Result<Bytes> freed = device_evictor_.page_out_dead(page.bytes());
       waits = !freed.is_ok() || !freed.value();
       if (waits) break;
       room = engine_.tiers.device.usage().room();
@@ -137,17 +137,17 @@ bool PlanExecutor::bring_back(IterationTracker::Order& order) {
 void PlanExecutor::cancel_fetches(Runs runs) {
   std::vector<const Run*> sent(runs.begin(), runs.end());
   std::ranges::sort(sent, std::less<>());
-  std::erase_if(engine_.orders.come, [&](const IterationTracker::Order& order) {
+  std::erase_if(engine_.orders.fetch, [&](const IterationTracker::Order& order) {
     return std::ranges::binary_search(sent, order.run, std::less<>());
   });
-  for (Run* run : runs) run->coming = false;
+  for (Run* run : runs) run->prefetch_requested = false;
 }
 
-void PlanExecutor::cancel_evictions() { engine_.orders.leave.clear(); }
+void PlanExecutor::cancel_evictions() { engine_.orders.evict.clear(); }
 
 void PlanExecutor::forget(const Run& run) {
   engine_.tracker.forget(run);
-  for (auto* orders : {&engine_.orders.leave, &engine_.orders.come}) {
+  for (auto* orders : {&engine_.orders.evict, &engine_.orders.fetch}) {
     std::erase_if(*orders, [&run](const IterationTracker::Order& order) { return order.run == &run; });
   }
 }
@@ -170,19 +170,19 @@ void PlanExecutor::evict_to_watermarks() {
   if (engine_.tiers.is_backed()) return;  // each move would stall the program
   const TierUsage device = engine_.tiers.device.usage();
   if (engine_.stats.run_bytes <= device.capacity) return;  // everything fits: no eviction is needed
-  const Bytes coming_free = device.capacity - device.used + mover_.going();
+  const Bytes coming_free = device.capacity - device.used + mover_.evicting_bytes();
   const auto [low, high] = watermarks(device.capacity);
   if (coming_free < low) {
     const Bytes want = high - coming_free;
-    if (const auto left = room_.page_out(want, Room::Patience::kAhead); !left.is_ok()) {
+    if (const auto left = device_evictor_.page_out(want, DeviceEvictor::Patience::kAhead); !left.is_ok()) {
       log_line(LogLevel::kDebug, "eviction ahead of need stopped: {}", left.status().to_string());
     }
   }
   const TierUsage host = engine_.tiers.host.usage();
-  if (mover_.moving(PageState::kSinking) || engine_.tiers.file.usage().used >= engine_.tiers.file.reach()) return;
+  if (mover_.moving(PageState::kSpilling) || engine_.tiers.file.usage().used >= engine_.tiers.file.reach()) return;
   if (engine_.stats.run_bytes <= device.capacity + host.capacity) return;
   if (host.capacity - host.used + mover_.candidate_bytes() < part_of(host.capacity, engine_.options.low_percent)) {
-    if (const auto sunk = host_room_.sink_coldest(part_of(host.capacity, engine_.options.high_percent));
+    if (const auto sunk = host_evictor_.spill_coldest(part_of(host.capacity, engine_.options.high_percent));
         !sunk.is_ok()) {
       log_line(LogLevel::kDebug, "sinking ahead: {}", sunk.status().to_string());
     }

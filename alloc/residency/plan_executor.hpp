@@ -10,9 +10,9 @@
 #include <span>
 
 #include "residency/engine.hpp"
-#include "residency/host_room.hpp"
+#include "residency/host_evictor.hpp"
 #include "residency/page_mover.hpp"
-#include "residency/room.hpp"
+#include "residency/device_evictor.hpp"
 #include "residency/transfers.hpp"
 
 namespace tessera {
@@ -21,9 +21,9 @@ class PlanExecutor {
  public:
   // `awaits_room`: set while an order waits for room that queued work may free; advance() has to be called when
   // that work is over.
-  PlanExecutor(Engine& engine, PageMover& mover, Transfers& transfers, HostRoom& host_room, Room& room,
+  PlanExecutor(Engine& engine, PageMover& mover, Transfers& transfers, HostEvictor& host_evictor, DeviceEvictor& device_evictor,
            std::atomic<bool>& awaits_room)
-      : engine_(engine), mover_(mover), transfers_(transfers), host_room_(host_room), room_(room),
+      : engine_(engine), mover_(mover), transfers_(transfers), host_evictor_(host_evictor), device_evictor_(device_evictor),
         awaits_room_(awaits_room) {}
 
   // Finishes transfers that are done, carries out what is due, and evicts ahead of need.
@@ -58,8 +58,8 @@ class PlanExecutor {
   Engine& engine_;
   PageMover& mover_;
   Transfers& transfers_;
-  HostRoom& host_room_;
-  Room& room_;
+  HostEvictor& host_evictor_;
+  DeviceEvictor& device_evictor_;
   std::atomic<bool>& awaits_room_;
 };
 

@@ -17,7 +17,7 @@ namespace {
 PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
   PageRef awaited;
   for (const PageRef& page : moving) {
-    if (!is_going(page->state)) continue;
+    if (!is_evicting(page->state)) continue;
     awaited = page;
     if (page->staging || page.bytes() >= bytes) break;
     bytes -= page.bytes();
@@ -43,26 +43,26 @@ Status Transfers::finish(Await await, Bytes bytes) {
   Status result = await_parted(await, bytes);
   std::vector<PageRef> arrived;
   Ended ended;
-  const PageRef copy = await == Await::kLeaving ? awaited_copy(moving_, bytes) : PageRef();
+  const PageRef copy = await == Await::kEvicting ? awaited_copy(moving_, bytes) : PageRef();
   if (copy.run != nullptr) {
     Status ready = await_link(copy);
     const StallWait waiting(engine_.stall, cause_of(copy->state));
     note_error(result, ready.is_ok() ? mover_.copied_out(copy, true).status() : std::move(ready));
   }
   // Whether a copy in that direction, by memory, is known to be in flight, or there is none to look for.
-  const bool none_comes = !mover_.moving(PageState::kArriving), none_goes = !mover_.copying_out();
+  const bool none_comes = !mover_.moving(PageState::kFetching), none_goes = !mover_.copying_out();
   const bool no_peer = !engine_.lanes.to_peer();
   std::array<bool, kBesides> coming = {none_comes, none_comes || no_peer}, going = {none_goes, none_goes || no_peer};
   const auto all = [](const std::array<bool, kBesides>& each) { return std::ranges::all_of(each, std::identity()); };
-  const bool others = mover_.moving(PageState::kSinking) || mover_.moving(PageState::kRising) ||
+  const bool others = mover_.moving(PageState::kSpilling) || mover_.moving(PageState::kLoading) ||
                       mover_.moving(PageState::kRemaking);
   std::size_t kept = 0, asked = 0;
   for (; asked < moving_.size() && (others || !all(coming) || !all(going) || await == Await::kOldest); ++asked) {
     const PageRef page = moving_[asked];
-    const bool leaving = is_going(page->state);
+    const bool leaving = is_evicting(page->state);
     const auto beside = static_cast<std::size_t>(beside_of(*page));
     bool* const under_way = leaving                                ? &going[beside]
-                            : page->state == PageState::kArriving ? &coming[beside]
+                            : page->state == PageState::kFetching ? &coming[beside]
                                                                   : nullptr;
     const bool wait = await == Await::kOldest;
     if (wait) await = Await::kNone;
@@ -82,7 +82,7 @@ Status Transfers::finish(Await await, Bytes bytes) {
   moving_.erase(moving_.begin() + static_cast<std::ptrdiff_t>(kept),
                 moving_.begin() + static_cast<std::ptrdiff_t>(asked));
   const Status vacated = mover_.vacate(ended.vacant, PageMover::Proof::kBytes);
-  std::erase_if(ended.vacant, [](const PageRef& page) { return page->state != PageState::kLeaving; });
+  std::erase_if(ended.vacant, [](const PageRef& page) { return page->state != PageState::kEvicting; });
   moving_.insert(moving_.begin(), ended.vacant.begin(), ended.vacant.end());  // a launch does not return
   note_error(result, vacated);
   copy_changed(std::move(ended.changed));
@@ -101,7 +101,7 @@ Status Transfers::finish_all() {
 // the two it was, and because that work may wait for the program, and so for this call. Errors: kNotReady then. The copy,
 // which is waited for next, stands behind that work in any case, so another failure here is told there.
 Status Transfers::await_users(PageRef page) {
-  if (!is_going(page->state) || engine_.streams.passed(page->users, page->as_of())) return {};
+  if (!is_evicting(page->state) || engine_.streams.passed(page->users, page->as_of())) return {};
   const StallWait waiting(engine_.stall, StallCause::kWork);
   Status status = engine_.streams.wait(page->users, page->as_of(), StreamTable::Bound::kPatience);
   if (status.code() == Code::kNotReady) return status;
@@ -116,7 +116,7 @@ Status Transfers::await_link(PageRef page) {
     const Status made = engine_.driver.synchronize(page->event, engine_.options.patience);
     if (made.code() == Code::kNotReady) return Status(Code::kNotReady, "work that remakes a block has not ended");
   }
-  if (!is_going(page->state)) return {};
+  if (!is_evicting(page->state)) return {};
   for (const PageRef& before : moving_) {
     if (before.run == page.run && before.page == page.page) break;
     TESSERA_TRY(await_users(before));
@@ -125,7 +125,7 @@ Status Transfers::await_link(PageRef page) {
 }
 
 Status Transfers::await_way_out(Run& run) {
-  for (std::uint32_t i = 0; run.going() && i < run.shape.pages(); ++i) {
+  for (std::uint32_t i = 0; run.evicting_bytes() && i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
     if (page->state != PageState::kParting) TESSERA_TRY(await_link(page));
   }
@@ -138,8 +138,8 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
   if (wait) TESSERA_TRY(await_link(page));
   const StallWait waiting(wait ? engine_.stall : nullptr, cause_of(page->state));
   switch (page->state) {
-    case PageState::kArriving: return mover_.finish_arrival(page, wait);
-    case PageState::kLeaving: {
+    case PageState::kFetching: return mover_.finish_fetch(page, wait);
+    case PageState::kEvicting: {
       const Result<bool> done = mover_.copied_out(page, wait);
       if (done.is_ok() && done.value()) {
         page.run->quiet = std::max(page.run->quiet, page->copied);
@@ -156,27 +156,27 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
       }
       return done;
     }
-    case PageState::kApartLeaving: {
+    case PageState::kApartEvicting: {
       const Result<bool> done = mover_.copied_out(page, wait);
       if (!done.is_ok() || !done.value()) return done;
       engine_.spare.note_copy(engine_.log.now() - page->started);
-      TESSERA_TRY(mover_.leave_apart(page));
+      TESSERA_TRY(mover_.evict_apart(page));
       return done;
     }
     case PageState::kApartChecking: {
       const Result<bool> done = mover_.finish_check(page, wait);
       if (!done.is_ok() || !done.value()) return done;
       const bool leaves = page->copied == page->asked || page.run->is_dead();
-      if (leaves) TESSERA_TRY(mover_.leave_apart(page));
+      if (leaves) TESSERA_TRY(mover_.evict_apart(page));
       if (!leaves) ended.changed.push_back(page);
       return done;
     }
     case PageState::kRemaking: return mover_.finish_remake(page, wait);
-    case PageState::kSinking: return finish_sink(page, wait);
-    case PageState::kRising: {
-      const Result<bool> done = mover_.finish_rise(page, wait);
+    case PageState::kSpilling: return finish_spill(page, wait);
+    case PageState::kLoading: {
+      const Result<bool> done = mover_.finish_load(page, wait);
       if (done.is_ok()) return done;
-      page.run->coming = false;
+      page.run->prefetch_requested = false;
       log_line(LogLevel::kError, "{}", done.status().to_string());
       return true;
     }
@@ -185,15 +185,15 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
 }
 
 // A failed write loses no bytes; the file tier logs it and writes no more to that file.
-Result<bool> Transfers::finish_sink(PageRef page, bool wait) {
-  const Result<bool> done = mover_.finish_sink(page, wait);
+Result<bool> Transfers::finish_spill(PageRef page, bool wait) {
+  const Result<bool> done = mover_.finish_spill(page, wait);
   return done.is_ok() ? done : true;
 }
 
 // Follow-up of a step, for pages that no call waits for.
 void Transfers::move_on(PageRef page) {
   if (page->state != PageState::kCold) return;
-  if (page.run->coming && page.run->may_leave()) go_on(page);
+  if (page.run->prefetch_requested && page.run->is_evictable()) go_on(page);
   if (page->state == PageState::kCold && must_move_on(*page)) stranded_.push_back(page);
 }
 
@@ -218,7 +218,7 @@ void Transfers::clear_stranded() {
       return true;
     }
     if (busy) return false;
-    const Status sunk = sink(page);
+    const Status sunk = spill(page);
     busy = sunk.code() == Code::kBusy;
     if (!busy) page->onward &= sunk.is_ok();
     return sunk.is_ok();
@@ -235,7 +235,7 @@ Status Transfers::settle(PageRef page) {
 }
 
 Result<bool> Transfers::has_risen(PageRef page) {
-  const Result<bool> done = mover_.finish_rise(page, false);
+  const Result<bool> done = mover_.finish_load(page, false);
   if (!done.is_ok() || done.value()) forget(page);
   return done;
 }
@@ -246,17 +246,17 @@ Status Transfers::await_move(PageRef page) {
   const StallWait waiting(engine_.stall, cause_of(page->state));
   Result<bool> done = true;
   switch (page->state) {
-    case PageState::kArriving: done = mover_.finish_arrival(page, true); break;
-    case PageState::kLeaving: done = mover_.copied_out(page, true); break;
+    case PageState::kFetching: done = mover_.finish_fetch(page, true); break;
+    case PageState::kEvicting: done = mover_.copied_out(page, true); break;
     case PageState::kChecking:
     case PageState::kApartChecking: done = mover_.finish_check(page, true); break;
-    case PageState::kApartLeaving:
+    case PageState::kApartEvicting:
       TESSERA_TRY(mover_.copied_out(page, true).status());
-      return mover_.leave_apart(page);
+      return mover_.evict_apart(page);
     case PageState::kParting: return mover_.stay(page);
     case PageState::kRemaking: done = mover_.finish_remake(page, true); break;
-    case PageState::kSinking: done = finish_sink(page, true); break;
-    case PageState::kRising: done = mover_.finish_rise(page, true); break;
+    case PageState::kSpilling: done = finish_spill(page, true); break;
+    case PageState::kLoading: done = mover_.finish_load(page, true); break;
     default: return {};
   }
   return done.status();
@@ -270,7 +270,7 @@ Status Transfers::await_arrivals(Runs runs, StreamId stream) {
   for (Run* run : runs) {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageState state = run->pages[i].state;
-      if (state == PageState::kArriving || state == PageState::kRemaking) arriving.push_back({run, i});
+      if (state == PageState::kFetching || state == PageState::kRemaking) arriving.push_back({run, i});
     }
   }
   if (stream == kNoStream) return await_all(arriving);
@@ -284,7 +284,7 @@ Status Transfers::await_arrivals(Runs runs, StreamId stream) {
   }
   for (auto page = moving_.rbegin(); page != moving_.rend() && std::ranges::count(copies, true) != 0; ++page) {
     bool& waits = copies[static_cast<std::size_t>(beside_of(**page))];
-    if (!waits || (*page)->state != PageState::kArriving || std::ranges::find(runs, page->run) == runs.end()) continue;
+    if (!waits || (*page)->state != PageState::kFetching || std::ranges::find(runs, page->run) == runs.end()) continue;
     TESSERA_TRY(engine_.driver.wait_event(stream, (*page)->event));
     waits = false;
   }

@@ -76,7 +76,7 @@ Status Residency::set_remake(Run* run, Remake remake) {
 
 // Returns the turn. Without a stream, the bytes are present on return.
 Status Residency::remake(std::span<Run* const> runs, StreamId stream) {
-  const StreamId on = stream == kNoStream ? lanes_->inbound(Beside::kHost) : stream;
+  const StreamId on = stream == kNoStream ? lanes_->inbound(CopyLocation::kHost) : stream;
   Status status;
   for (Run* run : runs) {
     if (status.is_ok()) status = remake(*run, on);
@@ -131,7 +131,7 @@ Status Residency::remake(Run& run, StreamId on) {
 // Frames without recomputed bytes are useless, so they are freed.
 void Residency::undo_mounts(std::span<Run* const> runs) {
   for (Run* run : runs) {
-    if (!run->has(PageState::kBlank) || !run->may_leave()) continue;
+    if (!run->has(PageState::kBlank) || !run->is_evictable()) continue;
     Status status = await_unfinished(*run);
     if (status.is_ok()) status = mover_.undo_mount(*run);
     if (!status.is_ok()) {

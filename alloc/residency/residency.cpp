@@ -35,10 +35,10 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
               .waiting = waiting_},
       mover_(driver, device, tiers, *lanes_, gate_, log, engine_.stats, engine_.by_trait, unseen_,
              options_.fingerprints),
-      transfers_(engine_, mover_, in_flight_), host_room_(engine_, mover_, transfers_),
-      room_(engine_, mover_, transfers_, host_room_),
-      arrivals_(engine_, transfers_, host_room_, room_),
-      executor_(engine_, mover_, transfers_, host_room_, room_, awaits_room_) {
+      transfers_(engine_, mover_, in_flight_), host_evictor_(engine_, mover_, transfers_),
+      device_evictor_(engine_, mover_, transfers_, host_evictor_),
+      fetcher_(engine_, transfers_, host_evictor_, device_evictor_),
+      executor_(engine_, mover_, transfers_, host_evictor_, device_evictor_, awaits_room_) {
   // Planned moves run beside the program's work, which host-backed pages must not.
   if (tiers_.is_backed()) tracker_.stop_logging();
 }
@@ -101,7 +101,7 @@ Status Residency::remove(Run* run) {
   run->live.store(0);
   run->owner = {};
   if (run->pins.exchange(0) != 0) engine_.pinned_bytes -= run->shape.bytes();
-  run->coming = false;
+  run->prefetch_requested = false;
   const Status unmapped = transfers_.take_back(*run);
   if (result.is_ok()) result = unmapped;
   engine_.stats.costliest.offer({run->address, run->shape.bytes(), run->tag, true, run->cost});
@@ -204,7 +204,7 @@ Status Residency::place(Run* run, std::span<const Places> places) {
 
 Status Residency::prefetch(std::span<Run* const> runs) {
   MutexLock lock(mutex_);
-  return arrivals_.prefetch(runs);
+  return fetcher_.prefetch(runs);
 }
 
 Status Residency::evict(std::span<Run* const> runs) {
@@ -213,9 +213,9 @@ Status Residency::evict(std::span<Run* const> runs) {
   executor_.cancel_fetches(runs);
   // All copies are queued before the first wait: the link is busy while pages are unmapped.
   for (Run* run : runs) {
-    TESSERA_TRY(room_.leave(*run, run->shape.bytes(), Room::Patience::kDemand).status());
+    TESSERA_TRY(device_evictor_.start_eviction(*run, run->shape.bytes(), DeviceEvictor::Patience::kDemand).status());
   }
-  for (Run* run : runs) TESSERA_TRY(room_.evict(*run));
+  for (Run* run : runs) TESSERA_TRY(device_evictor_.evict(*run));
   return {};
 }
 

@@ -23,18 +23,18 @@
 #include "base/mutex.hpp"
 #include "driver/driver.hpp"
 #include "policy/policy.hpp"
-#include "residency/arrivals.hpp"
+#include "residency/fetcher.hpp"
 #include "residency/iteration_tracker.hpp"
 #include "residency/engine.hpp"
 #include "residency/plan_executor.hpp"
 #include "residency/gate.hpp"
 #include "residency/held_uses.hpp"
-#include "residency/host_room.hpp"
+#include "residency/host_evictor.hpp"
 #include "residency/page_mover.hpp"
 #include "residency/remake.hpp"
 #include "residency/residency_options.hpp"
 #include "residency/residency_stats.hpp"
-#include "residency/room.hpp"
+#include "residency/device_evictor.hpp"
 #include "residency/run.hpp"
 #include "residency/stall.hpp"
 #include "residency/stream_table.hpp"
@@ -206,11 +206,11 @@ class Residency {
   std::vector<Run*> tagged(std::optional<TagId> tag, Side side) const REQUIRES_LOCK(mutex_);
   Bytes tagged_bytes(std::optional<TagId> tag, Side side) const;
   Status account_for_unannounced();
-  Status keep_who_is_leaving() REQUIRES_LOCK(mutex_);
+  Status keep_evicting_runs() REQUIRES_LOCK(mutex_);
   struct Waking;
   Result<Waking> hold_away(std::optional<TagId> tag);
-  Status start_leaving(std::optional<TagId> tag);
-  Status finish_leaving(std::optional<TagId> tag);
+  Status start_evicting(std::optional<TagId> tag);
+  Status finish_evicting(std::optional<TagId> tag);
   void drop_peer_copies(Run& run) REQUIRES_LOCK(mutex_);
   Status bring_back(Runs runs);
 
@@ -238,9 +238,9 @@ class Residency {
   Engine engine_ GUARDED_BY(mutex_);
   PageMover mover_ GUARDED_BY(mutex_);
   Transfers transfers_ GUARDED_BY(mutex_);
-  HostRoom host_room_ GUARDED_BY(mutex_);
-  Room room_ GUARDED_BY(mutex_);
-  Arrivals arrivals_ GUARDED_BY(mutex_);
+  HostEvictor host_evictor_ GUARDED_BY(mutex_);
+  DeviceEvictor device_evictor_ GUARDED_BY(mutex_);
+  Fetcher fetcher_ GUARDED_BY(mutex_);
   PlanExecutor executor_ GUARDED_BY(mutex_);
 };
 

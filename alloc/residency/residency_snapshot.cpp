@@ -15,17 +15,17 @@ Places places_of(const Run& run, const Page& page) {
       static_cast<Places>((page.peer ? kAtPeer : 0) | (page.host ? kAtHost : 0) | (page.file ? kAtFile : 0));
   switch (page.state) {
     case PageState::kResident:
-    case PageState::kArriving: return kAtDevice | (is_clean(run, page) ? copies : Places());
+    case PageState::kFetching: return kAtDevice | (is_clean(run, page) ? copies : Places());
     case PageState::kChecking:
     case PageState::kApart:
     case PageState::kApartChecking:
     case PageState::kBlank:
     case PageState::kRemaking: return kAtDevice;
     case PageState::kParting: return page.asks ? kAtDevice : page.peer ? kAtPeer : kAtHost;
-    case PageState::kLeaving:
-    case PageState::kApartLeaving: return page.peer ? kAtPeer : kAtHost;
-    case PageState::kSinking: return kAtFile;
-    case PageState::kRising:
+    case PageState::kEvicting:
+    case PageState::kApartEvicting: return page.peer ? kAtPeer : kAtHost;
+    case PageState::kSpilling: return kAtFile;
+    case PageState::kLoading:
     case PageState::kCold: return copies;
     case PageState::kEmpty:
     case PageState::kGone:

@@ -32,10 +32,10 @@ Status validate_run(const Run& run) {
     if (page.candidate && (!page.host || !page.fingerprint || !may_be_candidate)) {
       return broken(run, i, "a candidate without a copy to compare with");
     }
-    if ((page.fingerprint_at != FingerprintDesk::kNowhere) && !is_going(page.state)) {
+    if ((page.fingerprint_at != FingerprintDesk::kNowhere) && !is_evicting(page.state)) {
       return broken(run, i, "a fingerprint in progress outside an eviction");
     }
-    if (page.recalled && page.state != PageState::kLeaving && page.state != PageState::kChecking) {
+    if (page.recalled && page.state != PageState::kEvicting && page.state != PageState::kChecking) {
       return broken(run, i, "recalled outside an eviction");
     }
     if (page.peer && (page.host || page.file)) return broken(run, i, "a peer copy in addition to others");
@@ -44,13 +44,13 @@ Status validate_run(const Run& run) {
       case PageState::kCold:
         if (!page.has_copy()) return broken(run, i, "no copy of its bytes exists");
         break;
-      case PageState::kSinking:
-      case PageState::kRising:
+      case PageState::kSpilling:
+      case PageState::kLoading:
         if (!page.host || !page.file) return broken(run, i, "a file transfer without a host or file frame");
         break;
-      case PageState::kLeaving:
-      case PageState::kApartLeaving:
-      case PageState::kArriving:
+      case PageState::kEvicting:
+      case PageState::kApartEvicting:
+      case PageState::kFetching:
         if (!page.is_near()) return broken(run, i, "a copy without a source or target");
         break;
       case PageState::kParting:

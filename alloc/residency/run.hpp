@@ -53,13 +53,13 @@ struct Page {
   std::optional<Frame> file;   // the same
   std::uint64_t copied = 0;    // the run's last use when the copy below was (or is being) made
   std::uint64_t asked = 0;     // the same when the check of that copy was queued
-  Beside leaves_to = Beside::kHost;  // during a check: target if the page has changed
+  CopyLocation leaves_to = CopyLocation::kHost;  // during a check: target if the page has changed
   std::uint64_t users = 0;     // is_going(): slots of the streams to wait for
   bool parts = false;          // kResident: it is evicted by way of kParting next
   bool asks = false;           // kParting: it is checked for changes once unmapped
-  bool recalled = false;       // kLeaving, kChecking: it was apart and mapped again; the result is not used
+  bool recalled = false;       // kEvicting, kChecking: it was apart and mapped again; the result is not used
   EventId event;               // of the copy out or in, of the check, or of the recomputing work
-  IoTicket io;                 // kSinking, kRising: the transfer
+  IoTicket io;                 // kSpilling, kLoading: the transfer
   Nanoseconds started;         // when the transfer in flight was queued
   std::optional<Fingerprint> fingerprint;  // of the copy below, if one was taken
   FingerprintDesk::Place fingerprint_at = FingerprintDesk::kNowhere;  // is_going(): the pending one
@@ -127,7 +127,7 @@ struct Run {
   std::uint64_t counted = 0;      // ... as of this epoch, that of the last of them
   std::size_t index = 0;          // in the engine's list
   std::size_t mention = 0;        // where the launch being read may mention it (iteration_tracker.cpp)
-  bool coming = false;            // prefetched: pages that reach the host go on to the device
+  bool prefetch_requested = false;            // prefetched: pages that reach the host go on to the device
   std::uint64_t called = 0;       // its last use at the time of the prefetch
   const char* exposed = nullptr;  // why it may not move, if it may not
   std::uint32_t keeps = 0;        // places outside the heap known to hold its address
@@ -150,12 +150,12 @@ struct Run {
     return has(PageTrait::kCopyInPeer) || has(PageTrait::kCopyInHost) || has(PageTrait::kCopyInFile);
   }
   // Bytes that are being evicted.
-  Bytes going() const {
-    return bytes_in(PageState::kLeaving) + bytes_in(PageState::kChecking) + bytes_in(PageState::kParting) +
-           bytes_in(PageState::kApartLeaving) + bytes_in(PageState::kApartChecking);
+  Bytes evicting_bytes() const {
+    return bytes_in(PageState::kEvicting) + bytes_in(PageState::kChecking) + bytes_in(PageState::kParting) +
+           bytes_in(PageState::kApartEvicting) + bytes_in(PageState::kApartChecking);
   }
   // Bytes of it are being fetched: the frames may be used, but not moved.
-  bool arrives() const { return has(PageState::kArriving) || has(PageState::kRemaking); }
+  bool is_fetching() const { return has(PageState::kFetching) || has(PageState::kRemaking); }
   Address page_address(std::uint32_t page) const { return address + shape.offset(page); }
   // No block of it lives, so its bytes do not matter.
   bool is_dead() const {
@@ -182,16 +182,16 @@ struct Run {
   // All its pages have frames, some of which the callback has to fill.
   bool is_blank() const {
     return has(PageState::kBlank) &&
-           bytes_in(PageState::kBlank) + bytes_in(PageState::kResident) + going() +
-                   bytes_in(PageState::kArriving) + bytes_in(PageState::kRemaking) == shape.bytes();
+           bytes_in(PageState::kBlank) + bytes_in(PageState::kResident) + evicting_bytes() +
+                   bytes_in(PageState::kFetching) + bytes_in(PageState::kRemaking) == shape.bytes();
   }
   // Prefetched and not used since, so a use is expected.
-  bool is_expected() const { return coming && last_work() <= called; }
+  bool is_expected() const { return prefetch_requested && last_work() <= called; }
   // No work on the run is newer.
   std::uint64_t last_work() const { return std::max(used.load(), freed.load()); }
   // The reason why it stays, for the statistics; null: none of these.
   const char* stays_for() const { return exposed != nullptr ? exposed : kept_for; }
-  bool may_leave() const { return holds.load() == 0 && pins.load() == 0; }
+  bool is_evictable() const { return holds.load() == 0 && pins.load() == 0; }
 };
 
 // Whether the copy of its page in a lower tier equals the device's bytes, by what was announced.

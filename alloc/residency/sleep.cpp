@@ -14,15 +14,15 @@ namespace {
 constexpr Bytes kBatch = 256_MiB;
 
 Bytes bytes_there(const Run& run) {
-  return run.bytes_in(PageState::kResident) + run.going() + run.bytes_in(PageState::kApart) +
-         run.bytes_in(PageState::kArriving) + run.bytes_in(PageState::kRemaking);
+  return run.bytes_in(PageState::kResident) + run.evicting_bytes() + run.bytes_in(PageState::kApart) +
+         run.bytes_in(PageState::kFetching) + run.bytes_in(PageState::kRemaking);
 }
 
 // Dead bytes are never fetched, so they do not count.
 Bytes bytes_away(const Run& run) {
   if (run.is_dead()) return {};
-  return run.bytes_in(PageState::kCold) + run.bytes_in(PageState::kSinking) +
-         run.bytes_in(PageState::kRising) + run.bytes_in(PageState::kGone) +
+  return run.bytes_in(PageState::kCold) + run.bytes_in(PageState::kSpilling) +
+         run.bytes_in(PageState::kLoading) + run.bytes_in(PageState::kGone) +
          run.bytes_in(PageState::kLost);
 }
 
@@ -61,14 +61,14 @@ Status Residency::set_automatic(bool on) {
   MutexLock lock(mutex_);
   automatic_.store(false);
   executor_.cancel_evictions();
-  return keep_who_is_leaving();
+  return keep_evicting_runs();
 }
 
 // Held runs stay when their copy is done: no use announces itself any more.
-Status Residency::keep_who_is_leaving() {
+Status Residency::keep_evicting_runs() {
   std::vector<Run*> leaving;
   for (const auto& run : engine_.runs) {
-    if (run->going()) leaving.push_back(run.get());
+    if (run->evicting_bytes()) leaving.push_back(run.get());
   }
   held_uses_.hold(leaving);
   std::vector<PageRef> apart;
@@ -78,7 +78,7 @@ Status Residency::keep_who_is_leaving() {
     }
   }
   Status status = transfers_.recall(apart);
-  while (status.is_ok() && mover_.going()) status = transfers_.finish(Transfers::Await::kLeaving, mover_.going());
+  while (status.is_ok() && mover_.evicting_bytes()) status = transfers_.finish(Transfers::Await::kEvicting, mover_.evicting_bytes());
   held_uses_.let_go(leaving);
   return status;
 }
@@ -101,8 +101,8 @@ Status Residency::account_for_unannounced() {
 Result<Moved> Residency::sleep(std::optional<TagId> tag) {
   TESSERA_TRY(account_for_unannounced());
   const Bytes before = tagged_bytes(tag, Side::kThere);
-  TESSERA_TRY(start_leaving(tag));
-  TESSERA_TRY(finish_leaving(tag));
+  TESSERA_TRY(start_evicting(tag));
+  TESSERA_TRY(finish_evicting(tag));
   tiers_.device.trim();
   if (tiers_.peer != nullptr) tiers_.peer->trim();
   const Bytes after = tagged_bytes(tag, Side::kThere);
@@ -111,7 +111,7 @@ Result<Moved> Residency::sleep(std::optional<TagId> tag) {
 
 // Queues the copies of all of them in sequence. Between batches the lock is released, and runs may be freed, so each
 // batch searches again; `passed` only rises through the addresses, so the loop ends.
-Status Residency::start_leaving(std::optional<TagId> tag) {
+Status Residency::start_evicting(std::optional<TagId> tag) {
   {
     MutexLock lock(mutex_);
     executor_.cancel_fetches(tagged(tag, Side::kThere));
@@ -126,11 +126,11 @@ Status Residency::start_leaving(std::optional<TagId> tag) {
       if (queued >= kBatch) break;
       passed = run->address + Bytes(1);
       queued += bytes_there(*run);
-      while (run->arrives()) {
+      while (run->is_fetching()) {
         TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
       }
       drop_peer_copies(*run);
-      TESSERA_TRY(room_.leave(*run, run->shape.bytes(), Room::Patience::kDemand, Away::kHost).status());
+      TESSERA_TRY(device_evictor_.start_eviction(*run, run->shape.bytes(), DeviceEvictor::Patience::kDemand, OffloadTarget::kHost).status());
     }
     if (!queued) return {};
   }
@@ -145,15 +145,15 @@ void Residency::drop_peer_copies(Run& run) {
 }
 
 // Waits for the copies. A run that was used while it left is evicted a second time, and then stays.
-Status Residency::finish_leaving(std::optional<TagId> tag) {
+Status Residency::finish_evicting(std::optional<TagId> tag) {
   MutexLock lock(mutex_);
   for (Run* run : tagged(tag, Side::kThere)) {
-    while (run->going()) {
-      TESSERA_TRY(transfers_.finish(Transfers::Await::kLeaving, run->going()));
+    while (run->evicting_bytes()) {
+      TESSERA_TRY(transfers_.finish(Transfers::Await::kEvicting, run->evicting_bytes()));
     }
     if (!bytes_there(*run)) continue;
     drop_peer_copies(*run);
-    if (Status status = room_.evict(*run, Away::kHost); !status.is_ok() && status.code() != Code::kBusy) {
+    if (Status status = device_evictor_.evict(*run, OffloadTarget::kHost); !status.is_ok() && status.code() != Code::kBusy) {
       return status;
     }
   }
@@ -215,9 +215,9 @@ Status Residency::bring_back(std::span<Run* const> runs) {
     for (Bytes bytes; end < runs.size() && bytes < kBatch; ++end) bytes += bytes_away(*runs[end]);
     MutexLock lock(mutex_);
     const std::uint64_t late = engine_.stats.late_fetches;  // no call was waiting for these
-    Status status = arrivals_.bring_in(runs.subspan(first, end - first));
+    Status status = fetcher_.bring_in(runs.subspan(first, end - first));
     for (std::size_t i = first; i < end && no_room_code(status.code()) && !full; ++i) {
-      const Status alone = arrivals_.bring_in(runs.subspan(i, 1));
+      const Status alone = fetcher_.bring_in(runs.subspan(i, 1));
       full = no_room_code(alone.code());
       if (!full && !alone.is_ok()) status = alone;
     }

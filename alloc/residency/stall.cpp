@@ -4,13 +4,13 @@ namespace tessera {
 
 StallCause cause_of(PageState state) {
   switch (state) {
-    case PageState::kArriving: return StallCause::kCopyIn;
-    case PageState::kLeaving:
+    case PageState::kFetching: return StallCause::kCopyIn;
+    case PageState::kEvicting:
     case PageState::kChecking:
-    case PageState::kApartLeaving:
+    case PageState::kApartEvicting:
     case PageState::kApartChecking: return StallCause::kCopyOut;
-    case PageState::kSinking: return StallCause::kFileWrite;
-    case PageState::kRising: return StallCause::kFileRead;
+    case PageState::kSpilling: return StallCause::kFileWrite;
+    case PageState::kLoading: return StallCause::kFileRead;
     case PageState::kParting:
     case PageState::kRemaking: return StallCause::kWork;
     default: return StallCause::kMapping;

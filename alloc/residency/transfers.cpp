@@ -44,7 +44,7 @@ Status Transfers::mount(std::span<const PageRef> pages) {
     status = mover_.mount(pages);
   }
   for (const PageRef& page : pages) {
-    if (page->state == PageState::kArriving) started(page);
+    if (page->state == PageState::kFetching) started(page);
   }
   // An eviction will be needed before long: host memory should be pinned by then.
   const TierUsage device = engine_.tiers.device.usage();
@@ -54,7 +54,7 @@ Status Transfers::mount(std::span<const PageRef> pages) {
   return status;
 }
 
-Result<std::size_t> Transfers::copy_out(std::span<const PageRef> batch, Beside to) {
+Result<std::size_t> Transfers::copy_out(std::span<const PageRef> batch, CopyLocation to) {
   if (batch.front()->parts) return part(batch, to);
   Result<std::size_t> begun = mover_.copy_out(batch, to);
   if (!begun.is_ok()) return begun;
@@ -62,26 +62,26 @@ Result<std::size_t> Transfers::copy_out(std::span<const PageRef> batch, Beside t
   return begun;
 }
 
-Status Transfers::rise(PageRef page) {
+Status Transfers::load(PageRef page) {
   spare_host_room(page.bytes());
-  Status status = mover_.rise(page);
+  Status status = mover_.load(page);
   if (status.is_ok()) started(page);
   return status;
 }
 
 void Transfers::try_rise(PageRef page) {
-  const Status status = rise(page);
+  const Status status = load(page);
   if (!status.is_ok()) log_line(LogLevel::kDebug, "a prefetch was abandoned: {}", status.to_string());
 }
 
-Status Transfers::sink(PageRef page) {
+Status Transfers::spill(PageRef page) {
   if (engine_.tiers.is_backed()) return Status(Code::kOutOfMemory, "host-backed pages cannot be spilled");
   if (!engine_.tiers.file.takes_writes()) {
     return Status(Code::kOutOfMemory, "the spill files are no longer written");
   }
-  Status status = mover_.sink(page);
+  Status status = mover_.spill(page);
   while (status.code() == Code::kOutOfMemory && drop_file_copies(page.bytes())) {
-    status = mover_.sink(page);
+    status = mover_.spill(page);
   }
   if (status.is_ok()) started(page);
   return status;
@@ -173,7 +173,7 @@ void Transfers::forget(const Run& run) {
 Bytes Transfers::yielding() const {
   Bytes bytes;
   for (const PageRef& page : moving_) {
-    if (page->state == PageState::kSinking && !page->staging) bytes += page.bytes();
+    if (page->state == PageState::kSpilling && !page->staging) bytes += page.bytes();
   }
   return bytes;
 }

@@ -3,7 +3,7 @@
 // PageMover takes one page one step. This class knows which pages have a step pending and what follows from it: frames
 // with their bytes copied out are freed together; a prefetched page that reached the host goes on to the device; a page
 // in a staging frame moves on at once, into the host budget or to the file, and so does one that a plan sends to the
-// file. It evicts nothing to make room (room.hpp).
+// file. It evicts nothing to make room (device_evictor.hpp).
 //
 // Thread safety: none; the engine's lock. Invariants: validate().
 #pragma once
@@ -28,24 +28,24 @@ class Transfers {
   // all work on the device.
   Status mount(std::span<const PageRef> pages);
   // By way of kParting where the pages request it (Page::parts).
-  Result<std::size_t> copy_out(std::span<const PageRef> batch, Beside to);
+  Result<std::size_t> copy_out(std::span<const PageRef> batch, CopyLocation to);
   // Frees host frames of candidates for it.
-  Status rise(PageRef page);
+  Status load(PageRef page);
   // As a hint: if it fails, the page is fetched when it is used.
   void try_rise(PageRef page);
   // Frees file copies of pages on the device for it. Errors: kOutOfMemory also where nothing can be spilled.
-  Status sink(PageRef page);
+  Status spill(PageRef page);
   Status await_remake(PageRef page, StreamId stream);
   // check.cpp: removes the pages that get a check from the list, and returns their bytes. Pages that have changed are
   // then copied to `to`, or to the host. REQUIRES: the outbound streams to both wait for their users, as for a copy.
-  Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, Beside to);
+  Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, CopyLocation to);
   // Pages that left the device without a copy go on from their copy's tier to the one that a plan names.
   void go_onward(std::span<const PageRef> left);
   // Frees host frames of candidates first, so that no page has to wait or go elsewhere.
   void spare_host_room(Bytes bytes);
 
   // ---- finishing (progress.cpp) ----
-  enum class Await : std::uint8_t { kNone, kOldest, kLeaving };  // as many as `bytes` of what leaves
+  enum class Await : std::uint8_t { kNone, kOldest, kEvicting };  // as many as `bytes` of what leaves
   // Every one that is done, and what is waited for. Errors: the first, when all have been looked at; kNotReady where what
   // is waited for is behind work that does not end (StreamTable::Bound).
   Status finish(Await await, Bytes bytes = {});
@@ -56,12 +56,12 @@ class Transfers {
   Status go_apart();
   // Maps pages that are apart again. Errors: the driver's; the pages are still apart then.
   Status recall(std::span<const PageRef> pages);
-  // Waits for the transfer of one page, if it has one in flight. A kLeaving page keeps its state with its copy done; a
+  // Waits for the transfer of one page, if it has one in flight. A kEvicting page keeps its state with its copy done; a
   // kParting one stays on the device; one that is apart and copied is evicted; one that is checked keeps its place.
   // Errors: the driver's, with the transfer possibly still in flight; a failed read from the file. A failed write is
   // not an error here: the page still has its bytes.
   Status settle(PageRef page);
-  // Whether the page's read from the file has ended. REQUIRES: it is kRising.
+  // Whether the page's read from the file has ended. REQUIRES: it is kLoading.
   Result<bool> has_risen(PageRef page);
   // The runs' bytes are present for work queued on `stream` from now on; with kNoStream, on return.
   Status await_arrivals(Runs runs, StreamId stream);
@@ -91,14 +91,14 @@ class Transfers {
   void forget(PageRef page);
   void publish_count();
   Result<bool> finish_one(PageRef page, bool wait, Ended& ended);
-  Result<bool> finish_sink(PageRef page, bool wait);
+  Result<bool> finish_spill(PageRef page, bool wait);
   Status await_move(PageRef page);
   Status await_all(std::span<const PageRef> arriving);
   Status await_users(PageRef page);
   Status await_link(PageRef page);
   // parting.cpp
-  Result<std::size_t> part(std::span<const PageRef> batch, Beside to);
-  Bytes part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, Beside to);
+  Result<std::size_t> part(std::span<const PageRef> batch, CopyLocation to);
+  Bytes part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, CopyLocation to);
   Status await_parting();
   Status await_parted(Await await, Bytes bytes);
   Status part_for(Bytes bytes);

@@ -20,7 +20,7 @@ Status Residency::free_idle(Bytes bytes) {
   TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(streams_.poll());
   TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
-  return room_.page_out_dead(bytes).status();
+  return device_evictor_.page_out_dead(bytes).status();
 }
 
 Status Residency::trim_device(Bytes keep) {
@@ -73,7 +73,7 @@ Status Residency::evict_for_driver(Bytes wanted) {
     needed = round_up_to_pages(wanted - memory.free);
   }
   if (!needed || needed > most) return {};
-  const Status made = room_.make(usage.room() + needed);
+  const Status made = device_evictor_.make_room(usage.room() + needed);
   tiers_.device.yield_spare();
   return made;
 }

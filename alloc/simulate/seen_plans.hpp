@@ -19,17 +19,17 @@ class SeenPlans {
  public:
   // Returns false if an equivalent candidate was added before.
   bool add(const Strategy& strategy) {
-    return ways_[{strategy.rest, strategy.strict && !strategy.plan.empty()}].insert(way_of(strategy.plan)).second;
+    return ways_[{strategy.fallback, strategy.strict && !strategy.plan.empty()}].insert(way_of(strategy.plan)).second;
   }
 
  private:
   // The part of a plan that the engine carries out, in order.
   using Way = std::vector<std::array<std::uint64_t, 6>>;
 
-  static Way way_of(const AbsencePlan& plan) {
+  static Way way_of(const OffloadPlan& plan) {
     Way way;
     for (const auto& [gap, back_at, to, part] : plan) {
-      const std::uint64_t remade = to == Away::kRegenerated ? 1 : 0;
+      const std::uint64_t remade = to == OffloadTarget::kRegenerated ? 1 : 0;
       if (!gap.dead) way.push_back({gap.run, gap.after, gap.until, back_at, remade, part.value()});
     }
     return way;

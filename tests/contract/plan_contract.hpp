@@ -66,43 +66,43 @@ inline auto key_of(const Gap& gap) {
 TYPED_TEST_SUITE_P(PlanContract);
 
 TYPED_TEST_P(PlanContract, NamesOnlyGapsOfTheIterationAndNoneTwice) {
-  this->for_many([](const Iteration& iteration, const Machine&, const AbsencePlan& plan) {
+  this->for_many([](const Iteration& iteration, const Machine&, const OffloadPlan& plan) {
     std::set<decltype(key_of(Gap()))> gaps, seen;
     for (const Gap& gap : find_gaps(iteration)) gaps.insert(key_of(gap));
-    for (const Absence& absence : plan) {
-      EXPECT_TRUE(gaps.count(key_of(absence.gap)) != 0) << absence.gap.run;
-      EXPECT_TRUE(seen.insert(key_of(absence.gap)).second) << absence.gap.run;
+    for (const OffloadInterval& interval : plan) {
+      EXPECT_TRUE(gaps.count(key_of(interval.gap)) != 0) << interval.gap.run;
+      EXPECT_TRUE(seen.insert(key_of(interval.gap)).second) << interval.gap.run;
     }
   });
 }
 
 TYPED_TEST_P(PlanContract, LeavesPinnedRunsAlone) {
-  this->for_many([](const Iteration& iteration, const Machine&, const AbsencePlan& plan) {
-    for (const Absence& absence : plan) EXPECT_FALSE(iteration.runs[absence.gap.run].pinned);
+  this->for_many([](const Iteration& iteration, const Machine&, const OffloadPlan& plan) {
+    for (const OffloadInterval& interval : plan) EXPECT_FALSE(iteration.runs[interval.gap.run].pinned);
   });
 }
 
 TYPED_TEST_P(PlanContract, BeginsTheWayBackInsideTheGapOrAtItsEnd) {
-  this->for_many([](const Iteration& iteration, const Machine& machine, const AbsencePlan& plan) {
+  this->for_many([](const Iteration& iteration, const Machine& machine, const OffloadPlan& plan) {
     const GapTime time(iteration, machine);
-    for (const Absence& absence : plan) {
-      if (absence.back_at == absence.gap.until) continue;
-      EXPECT_EQ(time.inside(absence.gap, absence.back_at), absence.back_at) << absence.gap.run;
+    for (const OffloadInterval& interval : plan) {
+      if (interval.back_at == interval.gap.until) continue;
+      EXPECT_EQ(time.inside(interval.gap, interval.back_at), interval.back_at) << interval.gap.run;
     }
   });
 }
 
 TYPED_TEST_P(PlanContract, RemakesOnlyWhatCanBeRemade) {
-  this->for_many([](const Iteration& iteration, const Machine&, const AbsencePlan& plan) {
-    for (const Absence& absence : plan) {
-      if (absence.to != Away::kRegenerated) continue;
-      EXPECT_GT(iteration.runs[absence.gap.run].regenerate, Nanoseconds()) << absence.gap.run;
+  this->for_many([](const Iteration& iteration, const Machine&, const OffloadPlan& plan) {
+    for (const OffloadInterval& interval : plan) {
+      if (interval.to != OffloadTarget::kRegenerated) continue;
+      EXPECT_GT(iteration.runs[interval.gap.run].regenerate, Nanoseconds()) << interval.gap.run;
     }
   });
 }
 
 TYPED_TEST_P(PlanContract, IsPossibleWheneverTheLargestStepFits) {
-  this->for_many([](const Iteration& iteration, const Machine& machine, const AbsencePlan& plan) {
+  this->for_many([](const Iteration& iteration, const Machine& machine, const OffloadPlan& plan) {
     EXPECT_TRUE(forecast(iteration, machine, plan).possible);
   });
 }
@@ -113,7 +113,7 @@ TYPED_TEST_P(PlanContract, SaysTheSameAgain) {
     const std::vector<Strategy> again = test::strategies_of(this->policy_, iteration, machine);
     ASSERT_EQ(again.size(), once.size());
     for (std::size_t s = 0; s < once.size(); ++s) {
-      const AbsencePlan &a = once[s].plan, &b = again[s].plan;
+      const OffloadPlan &a = once[s].plan, &b = again[s].plan;
       EXPECT_EQ(again[s].name, once[s].name);
       ASSERT_EQ(b.size(), a.size()) << once[s].name;
       for (std::size_t i = 0; i < a.size(); ++i) {

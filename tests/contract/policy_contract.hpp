@@ -72,7 +72,7 @@ TYPED_TEST_P(PolicyContract, HasANameInTheGallery) {
 TYPED_TEST_P(PolicyContract, NamesOnlyRunsOfTheSnapshotAndNoneTwice) {
   this->for_many([](const Snapshot&, const Decision& decision, const auto& pictures) {
     std::set<std::size_t> seen;
-    for (std::size_t run : decision.leave) {
+    for (std::size_t run : decision.victims) {
       EXPECT_TRUE(pictures.count(run) != 0) << run;
       EXPECT_TRUE(seen.insert(run).second) << run;
     }
@@ -82,12 +82,12 @@ TYPED_TEST_P(PolicyContract, NamesOnlyRunsOfTheSnapshotAndNoneTwice) {
 TYPED_TEST_P(PolicyContract, CoversTheNeedIfItCanAndStopsThere) {
   this->for_many([](const Snapshot& snapshot, const Decision& decision, const auto& pictures) {
     Bytes leaving;
-    for (std::size_t run : decision.leave) {
+    for (std::size_t run : decision.victims) {
       EXPECT_LT(leaving, snapshot.need) << "more than is needed";
       leaving += pictures.at(run).bytes;
     }
     if (leaving < snapshot.need) {
-      EXPECT_EQ(decision.leave.size(), snapshot.runs.size());
+      EXPECT_EQ(decision.victims.size(), snapshot.runs.size());
     }
   });
 }
@@ -95,11 +95,11 @@ TYPED_TEST_P(PolicyContract, CoversTheNeedIfItCanAndStopsThere) {
 TYPED_TEST_P(PolicyContract, LetsTheDeadGoFirst) {
   this->for_many([](const Snapshot&, const Decision& decision, const auto& pictures) {
     const auto is_dead = [&](std::size_t run) { return pictures.at(run).dead; };
-    EXPECT_TRUE(std::is_partitioned(decision.leave.begin(), decision.leave.end(), is_dead));
+    EXPECT_TRUE(std::is_partitioned(decision.victims.begin(), decision.victims.end(), is_dead));
     const auto all = std::count_if(pictures.begin(), pictures.end(),
                                    [](const auto& entry) { return entry.second.dead; });
-    const auto gone = std::count_if(decision.leave.begin(), decision.leave.end(), is_dead);
-    if (static_cast<std::size_t>(gone) < decision.leave.size()) {
+    const auto gone = std::count_if(decision.victims.begin(), decision.victims.end(), is_dead);
+    if (static_cast<std::size_t>(gone) < decision.victims.size()) {
       EXPECT_EQ(gone, all) << "a live run leaves before a dead one";
     }
   });
@@ -107,18 +107,18 @@ TYPED_TEST_P(PolicyContract, LetsTheDeadGoFirst) {
 
 TYPED_TEST_P(PolicyContract, SaysTheSameAgainAndInWhateverOrderItIsAsked) {
   this->for_many([this](const Snapshot& snapshot, const Decision& decision, const auto&) {
-    EXPECT_EQ(this->policy_.decide(snapshot).leave, decision.leave);
+    EXPECT_EQ(this->policy_.decide(snapshot).victims, decision.victims);
     Snapshot turned = snapshot;
     std::reverse(turned.runs.begin(), turned.runs.end());
-    EXPECT_EQ(this->policy_.decide(turned).leave, decision.leave);
+    EXPECT_EQ(this->policy_.decide(turned).victims, decision.victims);
   });
 }
 
 TYPED_TEST_P(PolicyContract, NeedsNothingWhenThereIsNoNeed) {
   Snapshot snapshot = random_snapshot(1);
   snapshot.need = Bytes();
-  EXPECT_TRUE(this->policy_.decide(snapshot).leave.empty());
-  EXPECT_TRUE(this->policy_.decide(Snapshot()).leave.empty());
+  EXPECT_TRUE(this->policy_.decide(snapshot).victims.empty());
+  EXPECT_TRUE(this->policy_.decide(Snapshot()).victims.empty());
 }
 
 REGISTER_TYPED_TEST_SUITE_P(PolicyContract, HasANameInTheGallery,

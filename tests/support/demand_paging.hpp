@@ -47,7 +47,7 @@ inline Paging page_on_demand(const Policy& policy, const std::vector<std::size_t
           snapshot.runs.push_back(past[name]);
           snapshot.runs.back().often = decayed(past[name].often, past[name].used, now);
         }
-        there.erase(policy.decide(snapshot).leave.at(0));
+        there.erase(policy.decide(snapshot).victims.at(0));
         ++moves;
       }
       paging.most_moves = std::max(paging.most_moves, moves);

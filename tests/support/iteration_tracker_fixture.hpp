@@ -22,9 +22,9 @@ class EveryGap final : public Policy {
  public:
   std::string_view name() const override { return "every-gap"; }
   Decision decide(const Snapshot&) const override { return {}; }
-  AbsencePlan plan(const Iteration& iteration, const Machine&) const override {
+  OffloadPlan plan(const Iteration& iteration, const Machine&) const override {
     seen = iteration;
-    AbsencePlan plan;
+    OffloadPlan plan;
     const auto steps = static_cast<std::uint32_t>(iteration.steps.size());
     for (const Gap& gap : find_gaps(iteration)) {
       if ((gap.until + steps - gap.after) % steps == 1) continue;
@@ -33,7 +33,7 @@ class EveryGap final : public Policy {
     return plan;
   }
   mutable Iteration seen;
-  Away to = Away::kHost;
+  OffloadTarget to = OffloadTarget::kHost;
 };
 
 // A program of kLayers layers: step i writes activation i, and step 2 * kLayers - 1 - i reads it.
@@ -65,8 +65,8 @@ class IterationTrackerTest : public ::testing::Test {
     IterationTracker::Orders orders;
     if (tracker_.wants_plan()) tracker_.ask_for_plan({.device = 64_MiB});
     tracker_.read(orders, clock_.now());
-    for (const IterationTracker::Order& leave : orders.leave) left_.push_back(leave);
-    for (const IterationTracker::Order& come : orders.come) came_.push_back(come.run);
+    for (const IterationTracker::Order& leave : orders.evict) left_.push_back(leave);
+    for (const IterationTracker::Order& come : orders.fetch) came_.push_back(come.run);
   }
   // Uses new runs every time, as an allocator may return them; they are still live when the next iteration begins.
   void iterate() {

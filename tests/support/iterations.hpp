@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "learn/absence.hpp"
+#include "learn/offload_interval.hpp"
 
 namespace tessera::test {
 
@@ -137,19 +137,19 @@ inline Machine machine_of(Bytes device, double rate) {
 }
 
 // Offload intervals with copies: excludes the frees, which are in every plan.
-inline AbsencePlan moves_of(const AbsencePlan& plan) {
-  AbsencePlan moves;
-  for (const Absence& absence : plan) {
-    if (!absence.gap.dead) moves.push_back(absence);
+inline OffloadPlan moves_of(const OffloadPlan& plan) {
+  OffloadPlan moves;
+  for (const OffloadInterval& interval : plan) {
+    if (!interval.gap.dead) moves.push_back(interval);
   }
   return moves;
 }
 
 // Whether all offload intervals are gaps of the iteration, each at most once, and none of a pinned run.
-inline bool are_own_gaps(const Iteration& iteration, const AbsencePlan& plan) {
+inline bool are_own_gaps(const Iteration& iteration, const OffloadPlan& plan) {
   std::vector<Gap> left = find_gaps(iteration);
-  return std::ranges::all_of(plan, [&](const Absence& absence) {
-    const Gap& own = absence.gap;
+  return std::ranges::all_of(plan, [&](const OffloadInterval& interval) {
+    const Gap& own = interval.gap;
     const auto found = std::ranges::find_if(left, [&own](const Gap& gap) {
       return gap.run == own.run && gap.after == own.after && gap.until == own.until && gap.wraps == own.wraps &&
              !gap.dead;

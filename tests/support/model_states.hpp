@@ -62,20 +62,20 @@ struct ModelStates {
 };
 
 // Bytes that a plan leaves on the device in a step, if copies take no time.
-inline Bytes stays_in(const Iteration& iteration, const AbsencePlan& plan, std::uint32_t step) {
+inline Bytes stays_in(const Iteration& iteration, const OffloadPlan& plan, std::uint32_t step) {
   const auto count = static_cast<std::uint32_t>(iteration.steps.size());
   const auto place_in = [count](const Gap& gap, std::uint32_t other) { return (other + count - gap.after - 1) % count; };
   Bytes bytes;
   for (const IterationRun& run : iteration.runs) bytes += run.bytes;
-  for (const Absence& absence : plan) {
-    const bool is_away = place_in(absence.gap, step) < place_in(absence.gap, absence.back_at);
-    if (is_away) bytes -= std::min(absence.part, iteration.runs[absence.gap.run].bytes);
+  for (const OffloadInterval& interval : plan) {
+    const bool is_away = place_in(interval.gap, step) < place_in(interval.gap, interval.back_at);
+    if (is_away) bytes -= std::min(interval.part, iteration.runs[interval.gap.run].bytes);
   }
   return bytes;
 }
 
 // The maximum of these in the forward and backward passes.
-inline Bytes stays_in_the_ways(const ModelStates& states, const Iteration& iteration, const AbsencePlan& plan) {
+inline Bytes stays_in_the_ways(const ModelStates& states, const Iteration& iteration, const OffloadPlan& plan) {
   Bytes most;
   for (std::uint32_t step = 0; step < states.ways(); ++step) most = std::max(most, stays_in(iteration, plan, step));
   return most;

@@ -42,7 +42,7 @@ class Mover : public testing::Test {
   }
   std::unique_ptr<tessera::Run> cold_run() {
     auto run = resident_run({0, 1});
-    leave(*run);
+    start_eviction(*run);
     return run;
   }
   std::vector<PageRef> pages(tessera::Run& run) {
@@ -50,8 +50,8 @@ class Mover : public testing::Test {
     for (std::uint32_t i = 0; i < run.shape.pages(); ++i) all.push_back({&run, i});
     return all;
   }
-  Status copy_out(PageRef page, Beside to = Beside::kHost) { return mover().copy_out({&page, 1}, to).status(); }
-  void leave(tessera::Run& run, Beside to = Beside::kHost) {
+  Status copy_out(PageRef page, CopyLocation to = CopyLocation::kHost) { return mover().copy_out({&page, 1}, to).status(); }
+  void start_eviction(tessera::Run& run, CopyLocation to = CopyLocation::kHost) {
     for (const PageRef& page : pages(run)) {
       EXPECT_OK(copy_out(page, to));
       EXPECT_TRUE(mover().copied_out(page, true).take());

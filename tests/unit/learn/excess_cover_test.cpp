@@ -21,7 +21,7 @@ TEST_P(ExcessCover, SendsNobodyAwayWhereAllFits) {
 
 TEST_P(ExcessCover, HidesAllAtHalfTheMemoryWhereTheLinksAreFastEnough) {
   const Iteration iteration = test::stack(8, Bytes(100), 100);
-  const AbsencePlan plan =
+  const OffloadPlan plan =
       cover_excess(iteration, test::machine_of(Bytes(400), 2 * kRate), GetParam());
   const Forecast result = forecast(iteration, test::machine_of(Bytes(400), 2 * kRate), plan);
   EXPECT_FALSE(test::moves_of(plan).empty());

@@ -34,7 +34,7 @@ TEST(Forecast, StallsForWhatIsFetchedOnDemand) {
 
 TEST(Forecast, HidesAnAbsenceWhoseGapIsLongEnough) {
   const Iteration iteration = test::stack(4, Bytes(100), 100);
-  AbsencePlan plan;
+  OffloadPlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
     // Layer 0 is off the device from the end of step 0 to step 7: copied out in step 1, fetched during step 6.
     if (gap.run == 0 && !gap.dead) plan.push_back({.gap = gap, .back_at = 6});
@@ -50,7 +50,7 @@ TEST(Forecast, HidesAnAbsenceWhoseGapIsLongEnough) {
 
 TEST(Forecast, CountsTheWaitForATriggerThatIsTooLate) {
   const Iteration iteration = test::stack(2, Bytes(100), 100);
-  AbsencePlan plan;
+  OffloadPlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
     if (gap.run == 0 && !gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
   }
@@ -87,10 +87,10 @@ TEST(Forecast, CopiesNothingOutThatIsAllocatedAnewBeforeItIsRead) {
 TEST(Forecast, RemakesWhatIsRegeneratedWithoutTheLinks) {
   Iteration iteration = test::stack(2, Bytes(100), 100);
   iteration.runs[0].regenerate = Nanoseconds(30);
-  AbsencePlan plan;
+  OffloadPlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
     if (gap.run == 0 && !gap.dead) {
-      plan.push_back({.gap = gap, .back_at = gap.until, .to = Away::kRegenerated});
+      plan.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated});
     }
   }
   const Forecast result = forecast(iteration, test::machine_of(Bytes(200), kRate), plan);
@@ -100,7 +100,7 @@ TEST(Forecast, RemakesWhatIsRegeneratedWithoutTheLinks) {
 
 TEST(Forecast, WhatHasLeftIsNotInThePeakEvenWhereThereIsRoom) {
   const Iteration iteration = test::stack(4, Bytes(100), 100);
-  AbsencePlan plan;
+  OffloadPlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
     if (gap.dead || gap.run == 0) plan.push_back({.gap = gap, .back_at = gap.dead ? gap.until : 6});
   }
@@ -109,7 +109,7 @@ TEST(Forecast, WhatHasLeftIsNotInThePeakEvenWhereThereIsRoom) {
 
 TEST(Forecast, OfARunThatIsAwayInPartTheRestStays) {
   const Iteration iteration = test::stack(4, Bytes(100), 100);
-  AbsencePlan plan;
+  OffloadPlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
     if (gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
     if (gap.run == 0 && !gap.dead) plan.push_back({.gap = gap, .back_at = 6, .part = Bytes(40)});
@@ -125,7 +125,7 @@ TEST(Forecast, OfARunThatIsAwayInPartTheRestStays) {
 // Taken from the run that is partly offloaded already, as it is needed last.
 TEST(Forecast, TheRestLeavesOnDemandAndOnlyThatIsCopied) {
   const Iteration iteration = test::stack(4, Bytes(100), 100);
-  AbsencePlan plan;
+  OffloadPlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
     if (gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
     if (gap.run == 0 && !gap.dead) plan.push_back({.gap = gap, .back_at = gap.until, .part = Bytes(40)});
@@ -140,15 +140,15 @@ TEST(Forecast, APeersLinksDoNotWaitForTheHosts) {
   Machine two = test::machine_of(Bytes(200), kRate);
   two.peer = Bytes(1000);
   two.peer_rate = 10 * kRate;
-  const auto stall_to = [&](Away to) {
-    AbsencePlan plan;
+  const auto stall_to = [&](OffloadTarget to) {
+    OffloadPlan plan;
     for (const Gap& gap : find_gaps(iteration)) {
       if (gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
       if (!gap.dead && gap.run < 2) plan.push_back({.gap = gap, .back_at = 5, .to = to});
     }
     return forecast(iteration, two, plan).stall;
   };
-  EXPECT_LT(stall_to(Away::kPeer), stall_to(Away::kHost));
+  EXPECT_LT(stall_to(OffloadTarget::kPeer), stall_to(OffloadTarget::kHost));
 }
 
 TEST(Forecast, IsBetterWhenPossibleThenSoonerThenMovingLess) {

@@ -10,8 +10,8 @@ namespace tessera {
 namespace {
 
 // Offload intervals of layers used in a forward and a backward pass: the first is the longest.
-AbsencePlan all_away(const Iteration& iteration) {
-  AbsencePlan plan;
+OffloadPlan all_away(const Iteration& iteration) {
+  OffloadPlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
     if (!gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
   }
@@ -33,19 +33,19 @@ Machine short_of(Bytes host) {
   return machine;
 }
 
-std::vector<std::uint32_t> runs_at(const AbsencePlan& plan, Away to) {
+std::vector<std::uint32_t> runs_at(const OffloadPlan& plan, OffloadTarget to) {
   std::vector<std::uint32_t> runs;
-  for (const Absence& absence : plan) {
-    if (absence.to == to) runs.push_back(absence.gap.run);
+  for (const OffloadInterval& interval : plan) {
+    if (interval.to == to) runs.push_back(interval.gap.run);
   }
   std::ranges::sort(runs);
   return runs;
 }
-std::vector<std::uint32_t> with_peer(const AbsencePlan& plan) { return runs_at(plan, Away::kPeer); }
+std::vector<std::uint32_t> with_peer(const OffloadPlan& plan) { return runs_at(plan, OffloadTarget::kPeer); }
 
 TEST(NearestPlaces, WhoIsBackSoonestIsWithThePeer) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
-  const AbsencePlan plan = spend_with_peer(iteration, lent(Bytes(200), Bytes(250)), all_away(iteration));
+  const OffloadPlan plan = spend_with_peer(iteration, lent(Bytes(200), Bytes(250)), all_away(iteration));
   EXPECT_EQ(with_peer(plan), (std::vector<std::uint32_t>{4, 5}));
 }
 
@@ -65,14 +65,14 @@ TEST(NearestPlaces, TheSumOfThoseThatAreAwayAtOnceIsNeverMoreThanIsLent) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const Iteration iteration = test::random_iteration(seed);
     const Machine machine = lent(64_MiB, 40_MiB);
-    const AbsencePlan plan = spend_with_peer(iteration, machine, all_away(iteration));
+    const OffloadPlan plan = spend_with_peer(iteration, machine, all_away(iteration));
     const std::size_t count = iteration.steps.size();
     std::vector<Bytes> there(count);
-    for (const Absence& absence : plan) {
-      if (absence.to != Away::kPeer) continue;
-      const std::size_t end = absence.gap.until + (absence.gap.wraps ? count : 0);
-      for (std::size_t step = absence.gap.after; step < end; ++step) {
-        there[step % count] += iteration.runs[absence.gap.run].bytes;
+    for (const OffloadInterval& interval : plan) {
+      if (interval.to != OffloadTarget::kPeer) continue;
+      const std::size_t end = interval.gap.until + (interval.gap.wraps ? count : 0);
+      for (std::size_t step = interval.gap.after; step < end; ++step) {
+        there[step % count] += iteration.runs[interval.gap.run].bytes;
       }
     }
     EXPECT_LE(std::ranges::max(there), machine.peer) << "seed " << seed;
@@ -83,16 +83,16 @@ TEST(NearestPlaces, NothingChangesWhereNobodyLendsOrBytesAreRemade) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
   EXPECT_TRUE(with_peer(spend_with_peer(iteration, test::machine_of(Bytes(200), test::kRate), all_away(iteration)))
                   .empty());
-  AbsencePlan remade = all_away(iteration);
-  for (Absence& absence : remade) absence.to = Away::kRegenerated;
+  OffloadPlan remade = all_away(iteration);
+  for (OffloadInterval& interval : remade) interval.to = OffloadTarget::kRegenerated;
   EXPECT_TRUE(with_peer(spend_with_peer(iteration, lent(Bytes(200), Bytes(600)), remade)).empty());
 }
 
 TEST(NearestPlaces, WhoIsBackLastIsInTheFile) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
-  const AbsencePlan plan = spend_in_file(iteration, short_of(Bytes(250)), all_away(iteration));
-  EXPECT_EQ(runs_at(plan, Away::kHost), (std::vector<std::uint32_t>{4, 5}));
-  EXPECT_EQ(runs_at(plan, Away::kFile), (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  const OffloadPlan plan = spend_in_file(iteration, short_of(Bytes(250)), all_away(iteration));
+  EXPECT_EQ(runs_at(plan, OffloadTarget::kHost), (std::vector<std::uint32_t>{4, 5}));
+  EXPECT_EQ(runs_at(plan, OffloadTarget::kFile), (std::vector<std::uint32_t>{0, 1, 2, 3}));
 }
 
 TEST(NearestPlaces, TheFileIsNeededWhereDeviceAndHostHaveNoRoomForAll) {
@@ -106,20 +106,20 @@ TEST(NearestPlaces, TheFileIsNeededWhereDeviceAndHostHaveNoRoomForAll) {
 
 TEST(NearestPlaces, NobodyIsInTheFileWhereTheHostHasRoomOrThereIsNone) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
-  EXPECT_TRUE(runs_at(spend_in_file(iteration, short_of(Bytes(600)), all_away(iteration)), Away::kFile).empty());
+  EXPECT_TRUE(runs_at(spend_in_file(iteration, short_of(Bytes(600)), all_away(iteration)), OffloadTarget::kFile).empty());
   Machine alone = short_of(Bytes(250));
   alone.file_read_rate = 0;
-  EXPECT_TRUE(runs_at(spend_in_file(iteration, alone, all_away(iteration)), Away::kFile).empty());
+  EXPECT_TRUE(runs_at(spend_in_file(iteration, alone, all_away(iteration)), OffloadTarget::kFile).empty());
 }
 
 TEST(NearestPlaces, WhatThePeerTakesIsNotInTheFile) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
   Machine machine = short_of(Bytes(200));
   machine.peer = Bytes(200), machine.peer_rate = test::kRate;
-  const AbsencePlan plan = spend_in_file(iteration, machine, spend_with_peer(iteration, machine, all_away(iteration)));
+  const OffloadPlan plan = spend_in_file(iteration, machine, spend_with_peer(iteration, machine, all_away(iteration)));
   EXPECT_EQ(with_peer(plan), (std::vector<std::uint32_t>{4, 5}));
-  EXPECT_EQ(runs_at(plan, Away::kHost), (std::vector<std::uint32_t>{2, 3}));
-  EXPECT_EQ(runs_at(plan, Away::kFile), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(runs_at(plan, OffloadTarget::kHost), (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_EQ(runs_at(plan, OffloadTarget::kFile), (std::vector<std::uint32_t>{0, 1}));
 }
 
 // A copy from the file takes four steps, and the copies are sequential.
@@ -127,25 +127,25 @@ TEST(NearestPlaces, APromptPlanHasOneQueueForTheDisk) {
   const Iteration iteration = test::stack(8, Bytes(100), 100);
   Machine machine = short_of(Bytes(1'000));
   machine.device = Bytes(500);
-  AbsencePlan away = all_away(iteration);
-  std::erase_if(away, [](const Absence& absence) { return absence.gap.run > 3; });
-  const auto back_of_first = [&](Away to) {
-    for (Absence& absence : away) absence.to = to;
-    for (const Absence& absence : prompt_plan(iteration, machine, away)) {
-      if (absence.gap.run == 0) return absence.back_at;
+  OffloadPlan away = all_away(iteration);
+  std::erase_if(away, [](const OffloadInterval& interval) { return interval.gap.run > 3; });
+  const auto back_of_first = [&](OffloadTarget to) {
+    for (OffloadInterval& interval : away) interval.to = to;
+    for (const OffloadInterval& interval : prompt_plan(iteration, machine, away)) {
+      if (interval.gap.run == 0) return interval.back_at;
     }
     ADD_FAILURE() << "it stays";
     return 0u;
   };
-  EXPECT_GT(back_of_first(Away::kFile), back_of_first(Away::kHost));
+  EXPECT_GT(back_of_first(OffloadTarget::kFile), back_of_first(OffloadTarget::kHost));
 }
 
 // Eight layers with memory for a quarter of them: at a byte per nanosecond a link copies a layer in a step.
 TEST(NearestPlaces, APromptPlanCountsOnBothLinks) {
   const Iteration iteration = test::stack(8, Bytes(100), 50);
   const auto stall = [&](const Machine& machine) {
-    const AbsencePlan chosen = spend_with_peer(iteration, machine, all_away(iteration));
-    const AbsencePlan plan = prompt_plan(iteration, machine, chosen);
+    const OffloadPlan chosen = spend_with_peer(iteration, machine, all_away(iteration));
+    const OffloadPlan plan = prompt_plan(iteration, machine, chosen);
     EXPECT_FALSE(plan.empty());
     return forecast(iteration, machine, plan).stall;
   };

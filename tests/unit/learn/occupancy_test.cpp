@@ -20,8 +20,8 @@ TEST(Occupancy, AnAbsenceHelpsWhereItKeepsARunAwayFromAFullStep) {
   const Machine machine = test::machine_of(3_MiB, 25e9);
   const GapTime time(iteration, machine);
   Occupancy occupancy(iteration, 3_MiB, time);
-  const Absence first{.gap = {.run = 0, .after = 0, .until = 7}, .back_at = 6};
-  const Absence too_short{.gap = {.run = 0, .after = 0, .until = 7}, .back_at = 2};
+  const OffloadInterval first{.gap = {.run = 0, .after = 0, .until = 7}, .back_at = 6};
+  const OffloadInterval too_short{.gap = {.run = 0, .after = 0, .until = 7}, .back_at = 2};
   EXPECT_FALSE(occupancy.helps(too_short));
   EXPECT_TRUE(occupancy.helps(first));
   occupancy.take(first);

@@ -8,7 +8,7 @@
 
 #include "base/page_class.hpp"
 #include "iterations.hpp"
-#include "learn/farthest_absences.hpp"
+#include "learn/farthest_intervals.hpp"
 
 namespace tessera {
 namespace {
@@ -17,22 +17,22 @@ constexpr int kDraws = 2000;
 
 class PlanNeighboursTest : public ::testing::Test {
  protected:
-  PlanNeighboursTest() : plan_(farthest_absences(iteration_, machine_.device)) {}
+  PlanNeighboursTest() : plan_(farthest_intervals(iteration_, machine_.device)) {}
 
   static std::uint32_t position(const Iteration& iteration, const Gap& gap, std::uint32_t step) {
     const auto count = static_cast<std::uint32_t>(iteration.steps.size());
     const std::uint32_t inside = (step + count - gap.after) % count;
     return inside == 0 ? count : inside;
   }
-  void expect_sound(const AbsencePlan& plan) const {
+  void expect_sound(const OffloadPlan& plan) const {
     std::set<std::pair<std::uint32_t, std::uint32_t>> gaps;
-    for (const Absence& absence : plan) {
-      const Gap& gap = absence.gap;
+    for (const OffloadInterval& interval : plan) {
+      const Gap& gap = interval.gap;
       EXPECT_TRUE(gaps.insert({gap.run, gap.after}).second) << "two in one gap";
       EXPECT_FALSE(iteration_.runs[gap.run].pinned);
       EXPECT_FALSE(gap.dead);
-      EXPECT_GT(absence.part, Bytes());
-      EXPECT_LE(position(iteration_, gap, absence.back_at), position(iteration_, gap, gap.until));
+      EXPECT_GT(interval.part, Bytes());
+      EXPECT_LE(position(iteration_, gap, interval.back_at), position(iteration_, gap, gap.until));
     }
   }
 
@@ -44,13 +44,13 @@ class PlanNeighboursTest : public ::testing::Test {
 
   const Iteration iteration_ = made();
   const Machine machine_ = test::machine_of(512_MiB, test::kRate);
-  const AbsencePlan plan_;
+  const OffloadPlan plan_;
 };
 
 TEST_F(PlanNeighboursTest, AreSoundHoweverFarTheyGo) {
   PlanNeighbours neighbours(iteration_, machine_);
   ASSERT_FALSE(plan_.empty());
-  AbsencePlan plan = plan_;
+  OffloadPlan plan = plan_;
   for (int i = 0; i < kDraws; ++i) {
     plan = neighbours.draw(std::move(plan));
     expect_sound(plan);
@@ -61,7 +61,7 @@ TEST_F(PlanNeighboursTest, DifferInEveryWayThatAPlanHas) {
   PlanNeighbours neighbours(iteration_, machine_);
   bool more = false, fewer = false, part = false, sooner = false, later = false;
   for (int i = 0; i < kDraws; ++i) {
-    const AbsencePlan plan = neighbours.draw(plan_);
+    const OffloadPlan plan = neighbours.draw(plan_);
     more |= plan.size() > plan_.size();
     fewer |= plan.size() < plan_.size();
     if (plan.size() != plan_.size()) continue;
@@ -82,15 +82,15 @@ TEST_F(PlanNeighboursTest, DifferInEveryWayThatAPlanHas) {
   EXPECT_FALSE(later) << "there is no later than when it is needed";
 }
 
-std::size_t in_file(const AbsencePlan& plan) {
+std::size_t in_file(const OffloadPlan& plan) {
   return static_cast<std::size_t>(
-      std::ranges::count_if(plan, [](const Absence& absence) { return absence.to == Away::kFile; }));
+      std::ranges::count_if(plan, [](const OffloadInterval& interval) { return interval.to == OffloadTarget::kFile; }));
 }
 
 TEST_F(PlanNeighboursTest, AreInTheFileOnlyWhereTheHostHasNoRoomForAll) {
   Machine machine = machine_;
   machine.file = 1_GiB, machine.file_write_rate = machine.file_read_rate = test::kRate;
-  const auto moved = [&](Bytes host, AbsencePlan plan) {
+  const auto moved = [&](Bytes host, OffloadPlan plan) {
     machine.host = host;
     PlanNeighbours neighbours(iteration_, machine);
     for (int i = 0; i < kDraws; ++i) plan = neighbours.draw(std::move(plan));
@@ -103,12 +103,12 @@ TEST_F(PlanNeighboursTest, AreInTheFileOnlyWhereTheHostHasNoRoomForAll) {
 TEST_F(PlanNeighboursTest, AlsoComeBackFromTheFile) {
   Machine machine = machine_;
   machine.host = 128_MiB, machine.file = 1_GiB, machine.file_write_rate = machine.file_read_rate = test::kRate;
-  AbsencePlan plan = plan_;
-  for (Absence& absence : plan) absence.to = Away::kFile;
+  OffloadPlan plan = plan_;
+  for (OffloadInterval& interval : plan) interval.to = OffloadTarget::kFile;
   PlanNeighbours neighbours(iteration_, machine);
   bool back = false;
   for (int i = 0; i < kDraws && !back; ++i) {
-    const AbsencePlan drawn = neighbours.draw(plan);
+    const OffloadPlan drawn = neighbours.draw(plan);
     back = drawn.size() == plan.size() && in_file(drawn) < plan.size();
   }
   EXPECT_TRUE(back);
@@ -118,7 +118,7 @@ TEST_F(PlanNeighboursTest, OfNothingBeginSomething) {
   PlanNeighbours neighbours(iteration_, machine_);
   bool some = false;
   for (int i = 0; i < kDraws; ++i) {
-    const AbsencePlan plan = neighbours.draw({});
+    const OffloadPlan plan = neighbours.draw({});
     some |= !plan.empty();
     expect_sound(plan);
   }
@@ -137,26 +137,26 @@ TEST_F(PlanNeighboursTest, LeaveGapsInsideOfAStepAlone) {
   ASSERT_NE(inside, gaps.end());
   PlanNeighbours neighbours(twice, machine_);
   for (int i = 0; i < kDraws; ++i) {
-    const AbsencePlan plan = neighbours.draw({{.gap = *inside, .back_at = inside->until}});
-    for (const Absence& absence : neighbours.draw({})) {
-      EXPECT_TRUE(absence.gap.after != absence.gap.until || absence.gap.wraps);
+    const OffloadPlan plan = neighbours.draw({{.gap = *inside, .back_at = inside->until}});
+    for (const OffloadInterval& interval : neighbours.draw({})) {
+      EXPECT_TRUE(interval.gap.after != interval.gap.until || interval.gap.wraps);
     }
-    for (const Absence& absence : plan) EXPECT_LT(absence.back_at, twice.steps.size());
+    for (const OffloadInterval& interval : plan) EXPECT_LT(interval.back_at, twice.steps.size());
   }
 }
 
 TEST_F(PlanNeighboursTest, HaveNobodyOfWhomNothingGoes) {
   PlanNeighbours neighbours(iteration_, machine_);
-  AbsencePlan plan = plan_;
-  for (Absence& absence : plan) absence.part = Bytes();
+  OffloadPlan plan = plan_;
+  for (OffloadInterval& interval : plan) interval.part = Bytes();
   for (int i = 0; i < kDraws; ++i) expect_sound(neighbours.draw(plan));
 }
 
 TEST_F(PlanNeighboursTest, AreTheSameEachTime) {
   PlanNeighbours one(iteration_, machine_), other(iteration_, machine_);
   for (int i = 0; i < kDraws; ++i) {
-    const AbsencePlan a = one.draw(plan_), b = other.draw(plan_);
-    ASSERT_TRUE(std::ranges::equal(a, b, [](const Absence& x, const Absence& y) {
+    const OffloadPlan a = one.draw(plan_), b = other.draw(plan_);
+    ASSERT_TRUE(std::ranges::equal(a, b, [](const OffloadInterval& x, const OffloadInterval& y) {
       return x.gap.run == y.gap.run && x.gap.after == y.gap.after && x.back_at == y.back_at && x.part == y.part;
     }));
   }

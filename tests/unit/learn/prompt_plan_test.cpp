@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "iterations.hpp"
-#include "learn/farthest_absences.hpp"
+#include "learn/farthest_intervals.hpp"
 #include "learn/forecast.hpp"
 
 namespace tessera {
@@ -23,8 +23,8 @@ TEST(PromptPlan, AddsAbsencesWhereThoseItWasGivenLeaveNoRoom) {
   for (std::uint32_t i = 0; i < 8; ++i) build.step(100, {test::reads(i)});
   const Iteration iteration = build.done();
   const Machine machine = test::machine_of(Bytes(500), kRate);
-  const AbsencePlan chosen = farthest_absences(iteration, machine.device);
-  const AbsencePlan plan = prompt_plan(iteration, machine, chosen);
+  const OffloadPlan chosen = farthest_intervals(iteration, machine.device);
+  const OffloadPlan plan = prompt_plan(iteration, machine, chosen);
   EXPECT_EQ(plan.size(), 4u) << "four stay, and through the fifth place go the others";
   EXPECT_GT(plan.size(), chosen.size());
 }
@@ -37,7 +37,7 @@ TEST(PromptPlan, IsEmptyWhereTooManyWouldHaveToBeAdded) {
 TEST(PromptPlan, HidesAllAtHalfTheMemoryWhereTheLinksAreFastEnough) {
   const Iteration iteration = test::stack(8, Bytes(100), 100);
   const Machine half = test::machine_of(Bytes(400), 2 * kRate);
-  const AbsencePlan plan = prompt_plan(iteration, half, farthest_absences(iteration, half.device));
+  const OffloadPlan plan = prompt_plan(iteration, half, farthest_intervals(iteration, half.device));
   EXPECT_FALSE(plan.empty());
   EXPECT_EQ(forecast(iteration, half, plan).stall, Nanoseconds());
   EXPECT_GT(forecast(iteration, half, {}).stall, Nanoseconds());
@@ -53,9 +53,9 @@ TEST(PromptPlan, BringsBackAsSoonAsThereIsRoom) {
   build.step(100, {test::writes(0)});
   const Iteration iteration = build.done();
   const Machine machine = test::machine_of(Bytes(200), kRate);
-  const AbsencePlan chosen = farthest_absences(iteration, machine.device);
+  const OffloadPlan chosen = farthest_intervals(iteration, machine.device);
   ASSERT_EQ(chosen.size(), 1u);
-  const AbsencePlan plan = prompt_plan(iteration, machine, chosen);
+  const OffloadPlan plan = prompt_plan(iteration, machine, chosen);
   ASSERT_EQ(plan.size(), 1u);
   EXPECT_EQ(plan[0].gap.after, 0u);
   EXPECT_EQ(plan[0].gap.until, 9u);
@@ -66,7 +66,7 @@ TEST(PromptPlan, BringsBackAsSoonAsThereIsRoom) {
 TEST(PromptPlan, IsSoonerDoneThanDemandWhereTheLinkIsTheLimit) {
   const Iteration iteration = test::stack(16, Bytes(100), 100);
   const Machine machine = test::machine_of(Bytes(800), kRate / 2);
-  const AbsencePlan plan = prompt_plan(iteration, machine, farthest_absences(iteration, machine.device));
+  const OffloadPlan plan = prompt_plan(iteration, machine, farthest_intervals(iteration, machine.device));
   EXPECT_LT(forecast(iteration, machine, plan).makespan.value() * 10,
             forecast(iteration, machine, {}).makespan.value() * 9);
 }
@@ -81,7 +81,7 @@ TEST(PromptPlan, MovesAPartFasterThanTheWhole) {
   build.step(1'000'000, {test::writes(0)});
   const Iteration iteration = build.done();
   const Machine machine = test::machine_of(216_MiB, 20e9);  // 8 MiB beside the large run
-  AbsencePlan chosen = farthest_absences(iteration, machine.device);
+  OffloadPlan chosen = farthest_intervals(iteration, machine.device);
   ASSERT_EQ(chosen.size(), 1u);
   EXPECT_EQ(chosen[0].part, 8_MiB);
   EXPECT_EQ(prompt_plan(iteration, machine, chosen)[0].part, 8_MiB);
@@ -100,7 +100,7 @@ TEST(PromptPlan, GivesTheRoomOfABlockWhenItIsFreed) {
   EXPECT_TRUE(prompt_plan(iteration, machine, {}).empty());
   iteration.runs[0].lingers = 2;  // three blocks are held in the third step
   iteration.runs[1].lingers = 1;
-  const AbsencePlan plan = prompt_plan(iteration, machine, farthest_absences(iteration, machine.device));
+  const OffloadPlan plan = prompt_plan(iteration, machine, farthest_intervals(iteration, machine.device));
   ASSERT_EQ(plan.size(), 1u);
   EXPECT_LT(plan[0].gap.run, 2u);
 }
@@ -109,7 +109,7 @@ TEST(PromptPlan, IsOfGapsOfTheIterationEachOnceAndNoneOfPinnedRuns) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Iteration iteration = test::random_iteration(seed);
     const Machine machine = test::machine_of(test::all_bytes(iteration) * (40 + seed % 60) / 100, 1e9);
-    const AbsencePlan plan = prompt_plan(iteration, machine, farthest_absences(iteration, machine.device));
+    const OffloadPlan plan = prompt_plan(iteration, machine, farthest_intervals(iteration, machine.device));
     EXPECT_TRUE(test::are_own_gaps(iteration, plan)) << seed;
   }
 }

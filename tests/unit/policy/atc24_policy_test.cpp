@@ -38,10 +38,10 @@ TEST(Atc24Policy, OfEachPassTheShareLeavesAndTheRunAtTheBorderIsSplit) {
   for (const double alpha : {0.1, 0.3, 0.5, 0.77, 1.0}) {
     std::vector<Bytes> leaving(pipeline.shape.passes());
     std::vector<int> split(pipeline.shape.passes());
-    for (const Absence& absence : test::moves_of(Atc24Policy(alpha).plan(iteration, machine))) {
-      const Bytes whole = iteration.runs[absence.gap.run].bytes;
-      leaving[pipeline.pass_of(absence.gap.run)] += std::min(absence.part, whole);
-      split[pipeline.pass_of(absence.gap.run)] += absence.part < whole ? 1 : 0;
+    for (const OffloadInterval& interval : test::moves_of(Atc24Policy(alpha).plan(iteration, machine))) {
+      const Bytes whole = iteration.runs[interval.gap.run].bytes;
+      leaving[pipeline.pass_of(interval.gap.run)] += std::min(interval.part, whole);
+      split[pipeline.pass_of(interval.gap.run)] += interval.part < whole ? 1 : 0;
     }
     const Bytes share(static_cast<std::uint64_t>(alpha * static_cast<double>(pipeline.saved_by_a_pass().value())));
     for (std::size_t pass = 0; pass < leaving.size(); ++pass) {

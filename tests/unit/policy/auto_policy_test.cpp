@@ -43,7 +43,7 @@ TEST(AutoPolicy, DecidesByRecencyWhereNoPlanHelps) {
     run.used = 50 + i;
     snapshot.runs.push_back(run);
   }
-  EXPECT_EQ(AutoPolicy().decide(snapshot).leave, RecencyPolicy().decide(snapshot).leave);
+  EXPECT_EQ(AutoPolicy().decide(snapshot).victims, RecencyPolicy().decide(snapshot).victims);
 }
 
 bool offers(const std::vector<Strategy>& strategies, std::string_view name) {
@@ -66,7 +66,7 @@ TEST(AutoPolicy, OffersWhatItDoesWithoutAPlanFirst) {
   const std::vector<Strategy> strategies = test::strategies_of(policy, training(), machine(Bytes(11'000), 1e9));
   EXPECT_EQ(strategies.front().name, "recency");
   EXPECT_TRUE(strategies.front().plan.empty());
-  EXPECT_EQ(strategies.front().rest->name(), "recency");
+  EXPECT_EQ(strategies.front().fallback->name(), "recency");
 }
 
 // A plan that is not requested is not made.
@@ -92,7 +92,7 @@ TEST(AutoPolicy, NamesOneObjectForAllThatDecideAlike) {
   const AutoPolicy policy;
   const std::vector<Strategy> strategies = test::strategies_of(policy, training(), machine(Bytes(11'000), 1e9));
   const auto rest_of = [&](std::string_view name) {
-    return std::ranges::find(strategies, name, &Strategy::name)->rest;
+    return std::ranges::find(strategies, name, &Strategy::name)->fallback;
   };
   EXPECT_EQ(rest_of("vdnn-all"), rest_of("belady"));
   EXPECT_EQ(rest_of("capuchin"), rest_of("belady"));
@@ -105,7 +105,7 @@ TEST(AutoPolicy, OffersTheFileOnlyWhereTheHostHasNoRoomForAll) {
   with_disk.file = 1_GiB, with_disk.file_write_rate = with_disk.file_read_rate = 1e9;
   const auto sent = [&](std::string_view name) {
     return std::ranges::any_of(test::strategies_of(policy, training(), with_disk), [&](const Strategy& strategy) {
-      return strategy.name == name && std::ranges::count(strategy.plan, Away::kFile, &Absence::to) > 0;
+      return strategy.name == name && std::ranges::count(strategy.plan, OffloadTarget::kFile, &OffloadInterval::to) > 0;
     });
   };
   EXPECT_FALSE(sent("prompt"));

@@ -21,20 +21,20 @@ Snapshot snapshot_of(std::initializer_list<std::uint64_t> nexts) {
 }
 
 TEST(BeladyPolicy, SendsAwayFirstWhatIsUsedLast) {
-  EXPECT_EQ(BeladyPolicy().decide(snapshot_of({110, 190, 101, 150})).leave,
+  EXPECT_EQ(BeladyPolicy().decide(snapshot_of({110, 190, 101, 150})).victims,
             (std::vector<std::size_t>{1, 3, 0, 2}));
 }
 
 TEST(BeladyPolicy, ExpectsTheUnknownWhereItsPastSays) {
   Snapshot snapshot = snapshot_of({105, 0, 150});
   snapshot.runs[1].gap = 40;  // used at 90, so due at 130
-  EXPECT_EQ(BeladyPolicy().decide(snapshot).leave, (std::vector<std::size_t>{2, 1, 0}));
+  EXPECT_EQ(BeladyPolicy().decide(snapshot).victims, (std::vector<std::size_t>{2, 1, 0}));
 }
 
 TEST(BeladyPolicy, DoesNotTrustAPredictionThatDidNotComeTrue) {
   Snapshot snapshot = snapshot_of({105, 99});
   snapshot.runs[1].gap = 40;
-  EXPECT_EQ(BeladyPolicy().decide(snapshot).leave.front(), 1u);
+  EXPECT_EQ(BeladyPolicy().decide(snapshot).victims.front(), 1u);
 }
 
 }  // namespace

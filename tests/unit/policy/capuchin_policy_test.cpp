@@ -14,10 +14,10 @@ namespace {
 TEST(CapuchinPolicy, ChoicesWithFreeTimeStallNothing) {
   const Iteration iteration = test::training();
   const Machine machine = test::machine_of(160_MiB, 25e9);
-  const AbsencePlan plan = CapuchinPolicy().plan(iteration, machine);
+  const OffloadPlan plan = CapuchinPolicy().plan(iteration, machine);
   const GapTime time(iteration, machine);
   ASSERT_FALSE(test::moves_of(plan).empty());
-  for (const Absence& absence : test::moves_of(plan)) EXPECT_GE(time.free_time(absence.gap), 0);
+  for (const OffloadInterval& interval : test::moves_of(plan)) EXPECT_GE(time.free_time(interval.gap), 0);
   const Forecast result = forecast(iteration, machine, plan);
   EXPECT_EQ(result.stall, Nanoseconds());
   EXPECT_LE(result.peak, machine.device);
@@ -25,7 +25,7 @@ TEST(CapuchinPolicy, ChoicesWithFreeTimeStallNothing) {
 
 TEST(CapuchinPolicy, TakesTheLongestFreeTimeFirstAndNoMoreThanNeeded) {
   const Iteration iteration = test::stack(6, 8_MiB, 1'000'000);
-  const AbsencePlan one = test::moves_of(CapuchinPolicy().plan(iteration, test::machine_of(40_MiB, 25e9)));
+  const OffloadPlan one = test::moves_of(CapuchinPolicy().plan(iteration, test::machine_of(40_MiB, 25e9)));
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].gap.run, 0u);
   EXPECT_TRUE(test::moves_of(CapuchinPolicy().plan(iteration, test::machine_of(48_MiB, 25e9))).empty());
@@ -49,9 +49,9 @@ TEST(CapuchinPolicy, FeedbackRemovesLateArrivals) {
 }
 
 // The step that starts each fetch.
-std::vector<std::uint32_t> triggers_of(const AbsencePlan& plan) {
+std::vector<std::uint32_t> triggers_of(const OffloadPlan& plan) {
   std::vector<std::uint32_t> steps;
-  for (const Absence& absence : test::moves_of(plan)) steps.push_back(absence.back_at);
+  for (const OffloadInterval& interval : test::moves_of(plan)) steps.push_back(interval.back_at);
   return steps;
 }
 
@@ -84,7 +84,7 @@ TEST(CapuchinPolicy, WhatCannotBeHiddenIsRemadeIfThatIsCheaper) {
   const Iteration iteration = test::training(shape);
   const Machine slow = test::machine_of(80_MiB, 0.1e9);
   bool remade = false;
-  for (const Absence& absence : CapuchinPolicy().plan(iteration, slow)) remade |= absence.to == Away::kRegenerated;
+  for (const OffloadInterval& interval : CapuchinPolicy().plan(iteration, slow)) remade |= interval.to == OffloadTarget::kRegenerated;
   EXPECT_TRUE(remade);
 }
 

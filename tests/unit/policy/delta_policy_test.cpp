@@ -16,7 +16,7 @@ RunPicture picture(std::size_t name, Bytes bytes, std::uint64_t used, Bytes clea
 }
 
 std::vector<std::size_t> order(std::vector<RunPicture> runs) {
-  return DeltaPolicy().decide({.need = 1_GiB, .epoch = 100, .runs = std::move(runs)}).leave;
+  return DeltaPolicy().decide({.need = 1_GiB, .epoch = 100, .runs = std::move(runs)}).victims;
 }
 
 TEST(DeltaPolicy, LargeIdleAndCleanRunsLeaveFirst) {
@@ -42,8 +42,8 @@ TEST(DeltaPolicy, ItsDirectorRemakesWhereTheCopyWouldBeWaitedFor) {
   const Iteration iteration = test::training(shape);
   const auto remakes = [&](double rate) {
     std::size_t count = 0;
-    for (const Absence& absence : DeltaPolicy().plan(iteration, test::machine_of(80_MiB, rate))) {
-      count += absence.to == Away::kRegenerated ? 1 : 0;
+    for (const OffloadInterval& interval : DeltaPolicy().plan(iteration, test::machine_of(80_MiB, rate))) {
+      count += interval.to == OffloadTarget::kRegenerated ? 1 : 0;
     }
     return count;
   };

@@ -15,8 +15,8 @@ Machine machine_with(Bytes device, double file_rate) {
 
 std::vector<std::uint32_t> leaving(const Iteration& iteration, const Machine& machine) {
   std::vector<std::uint32_t> runs;
-  for (const Absence& absence : test::moves_of(FlashneuronPolicy().plan(iteration, machine))) {
-    runs.push_back(absence.gap.run);
+  for (const OffloadInterval& interval : test::moves_of(FlashneuronPolicy().plan(iteration, machine))) {
+    runs.push_back(interval.gap.run);
   }
   std::sort(runs.begin(), runs.end());
   return runs;
@@ -38,9 +38,9 @@ TEST(FlashneuronPolicy, TheLastCopyEndsBeforeTheWayForwardDoes) {
 TEST(FlashneuronPolicy, TheWayBackKeepsTheQueueOfTheLink) {
   const Iteration iteration = test::stack(6, 8_MiB, 10'000'000);
   const Machine machine = machine_with(16_MiB, 0.9e9);  // a copy takes most of a step
-  const AbsencePlan plan = test::moves_of(FlashneuronPolicy().plan(iteration, machine));
+  const OffloadPlan plan = test::moves_of(FlashneuronPolicy().plan(iteration, machine));
   ASSERT_FALSE(plan.empty());
-  for (const Absence& absence : plan) EXPECT_LT(absence.back_at, absence.gap.until);
+  for (const OffloadInterval& interval : plan) EXPECT_LT(interval.back_at, interval.gap.until);
 }
 
 }  // namespace

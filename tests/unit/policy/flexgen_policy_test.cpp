@@ -24,9 +24,9 @@ struct Shares {
 };
 Shares shares(const Machine& machine) {
   Shares shares;
-  for (const Absence& absence : FlexgenPolicy().plan(decode(), machine)) {
-    (absence.gap.run < kLayers ? shares.weights_away : shares.cache_away) += 1.0 / kLayers;
-    shares.in_file += absence.to == Away::kFile ? 0.5 / kLayers : 0;
+  for (const OffloadInterval& interval : FlexgenPolicy().plan(decode(), machine)) {
+    (interval.gap.run < kLayers ? shares.weights_away : shares.cache_away) += 1.0 / kLayers;
+    shares.in_file += interval.to == OffloadTarget::kFile ? 0.5 / kLayers : 0;
   }
   return shares;
 }

@@ -45,7 +45,7 @@ TEST(FlexmoePolicy, OneChanceUseDoesNotMakeAColdExpertHot) {
   Snapshot snapshot{.need = 2_MiB, .epoch = 1000, .runs = {}};
   snapshot.runs.push_back({.run = 1, .bytes = 2_MiB, .used = 990, .often = kOneEvent});
   snapshot.runs.push_back({.run = 2, .bytes = 2_MiB, .used = 950, .often = 9 * kOneEvent});
-  EXPECT_EQ(FlexmoePolicy().decide(snapshot).leave, std::vector<std::size_t>{1});
+  EXPECT_EQ(FlexmoePolicy().decide(snapshot).victims, std::vector<std::size_t>{1});
 }
 
 TEST(FlexmoePolicy, OfEqualsTheLeastRecentlyUsedLeaves) {
@@ -53,7 +53,7 @@ TEST(FlexmoePolicy, OfEqualsTheLeastRecentlyUsedLeaves) {
   for (const std::uint64_t used : {990u, 950u, 970u}) {
     snapshot.runs.push_back({.run = snapshot.runs.size(), .bytes = 2_MiB, .used = used, .often = 5});
   }
-  EXPECT_EQ(FlexmoePolicy().decide(snapshot).leave, std::vector<std::size_t>{1});
+  EXPECT_EQ(FlexmoePolicy().decide(snapshot).victims, std::vector<std::size_t>{1});
 }
 
 }  // namespace

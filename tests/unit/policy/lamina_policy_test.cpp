@@ -16,11 +16,11 @@ Iteration four_layers() {
 }
 
 TEST(LaminaPolicy, ClassTagsKeepTheCacheApartFromTheWeights) {
-  const AbsencePlan plan = LaminaPolicy().plan(four_layers(), test::machine_of(48_MiB, 25e9));
+  const OffloadPlan plan = LaminaPolicy().plan(four_layers(), test::machine_of(48_MiB, 25e9));
   EXPECT_EQ(plan.size(), 4u);
-  for (const Absence& absence : plan) {
-    EXPECT_GE(absence.gap.run, 4u);
-    EXPECT_EQ(absence.to, Away::kHost);
+  for (const OffloadInterval& interval : plan) {
+    EXPECT_GE(interval.gap.run, 4u);
+    EXPECT_EQ(interval.to, OffloadTarget::kHost);
   }
 }
 
@@ -28,11 +28,11 @@ TEST(LaminaPolicy, APeerThatHoldsTheWholeCacheHasIt) {
   Machine machine = test::machine_of(48_MiB, 25e9);
   machine.peer_rate = 50e9;
   machine.peer = 32_MiB;
-  for (const Absence& absence : LaminaPolicy().plan(four_layers(), machine))
-    EXPECT_EQ(absence.to, Away::kPeer);
+  for (const OffloadInterval& interval : LaminaPolicy().plan(four_layers(), machine))
+    EXPECT_EQ(interval.to, OffloadTarget::kPeer);
   machine.peer = 31_MiB;
-  for (const Absence& absence : LaminaPolicy().plan(four_layers(), machine))
-    EXPECT_EQ(absence.to, Away::kHost);
+  for (const OffloadInterval& interval : LaminaPolicy().plan(four_layers(), machine))
+    EXPECT_EQ(interval.to, OffloadTarget::kHost);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(LohanPolicy, TheTimeHasOneMinimumInTheBytesMovedAndTheSearchFindsIt) {
   const Machine machine = test::machine_of(256_MiB, 14e9);
   std::vector<std::uint64_t> times;
   for (std::size_t count = 0; count <= 23; ++count) {
-    const AbsencePlan plan = LohanPolicy::plan_moving(iteration, machine, count);
+    const OffloadPlan plan = LohanPolicy::plan_moving(iteration, machine, count);
     times.push_back(forecast(iteration, machine, plan).makespan.value());
   }
   const auto least = std::min_element(times.begin(), times.end());
@@ -36,7 +36,7 @@ TEST(LohanPolicy, TheDearestToRemakeMovesFirst) {
   for (int i = 0; i < 6; ++i) build.run(8_MiB);
   for (std::uint32_t i = 0; i < 6; ++i) build.step(i == 3 ? 5'000'000 : 1'000'000, {test::makes(i)});
   for (std::uint32_t i = 6; i-- > 0;) build.step(1'000'000, {test::reads(i)});
-  const AbsencePlan plan =
+  const OffloadPlan plan =
       test::moves_of(LohanPolicy::plan_moving(build.done(), test::machine_of(24_MiB, 25e9), 1));
   ASSERT_EQ(plan.size(), 1u);
   EXPECT_EQ(plan[0].gap.run, 3u);
@@ -48,8 +48,8 @@ TEST(LohanPolicy, FillsTheHostBeforeTheFile) {
   machine.file_read_rate = machine.file_write_rate = 3e9;
   machine.host = 16_MiB;
   std::size_t in_file = 0, in_host = 0;
-  for (const Absence& absence : test::moves_of(LohanPolicy::plan_moving(iteration, machine, 5))) {
-    ++(absence.to == Away::kFile ? in_file : in_host);
+  for (const OffloadInterval& interval : test::moves_of(LohanPolicy::plan_moving(iteration, machine, 5))) {
+    ++(interval.to == OffloadTarget::kFile ? in_file : in_host);
   }
   EXPECT_EQ(in_host, 2u);
   EXPECT_EQ(in_file, 3u);

@@ -19,7 +19,7 @@ std::vector<std::size_t> order(std::vector<RunPicture> runs, Bytes need) {
   snapshot.need = need;
   snapshot.epoch = 100;
   snapshot.runs = std::move(runs);
-  return LruPolicy().decide(snapshot).leave;
+  return LruPolicy().decide(snapshot).victims;
 }
 
 using Names = std::vector<std::size_t>;

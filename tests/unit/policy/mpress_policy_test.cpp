@@ -18,19 +18,19 @@ Machine with_peer(Bytes device, double host_rate, Bytes peer, double peer_rate) 
 TEST(MpressPolicy, FreeTimeThatCoversOnlyTheFastTierSendsItThere) {
   // 8 MiB: 8 ms over the host's link, 0.2 ms to the peer. The longest gap is 18 ms, the others are shorter.
   const Iteration iteration = test::stack(10, 8_MiB, 1'000'000);
-  const AbsencePlan plan =
+  const OffloadPlan plan =
       test::moves_of(MpressPolicy().plan(iteration, with_peer(40_MiB, 1.05e9, 1_GiB, 50e9)));
   ASSERT_FALSE(plan.empty());
-  for (const Absence& absence : plan) {
-    EXPECT_EQ(absence.to, absence.gap.run == 0 ? Away::kHost : Away::kPeer) << absence.gap.run;
+  for (const OffloadInterval& interval : plan) {
+    EXPECT_EQ(interval.to, interval.gap.run == 0 ? OffloadTarget::kHost : OffloadTarget::kPeer) << interval.gap.run;
   }
 }
 
 TEST(MpressPolicy, ThePeerLendsNoMoreThanItHas) {
   const Iteration iteration = test::stack(10, 8_MiB, 1'000'000);
-  const AbsencePlan plan = MpressPolicy().plan(iteration, with_peer(24_MiB, 0.1e9, 16_MiB, 50e9));
+  const OffloadPlan plan = MpressPolicy().plan(iteration, with_peer(24_MiB, 0.1e9, 16_MiB, 50e9));
   Bytes lent;
-  for (const Absence& absence : plan) lent += absence.to == Away::kPeer ? 8_MiB : 0_B;
+  for (const OffloadInterval& interval : plan) lent += interval.to == OffloadTarget::kPeer ? 8_MiB : 0_B;
   EXPECT_EQ(lent, 16_MiB);
 }
 
@@ -50,17 +50,17 @@ TEST(MpressPolicy, WhatWouldNotHelpTakesNothingOfTheHostsLink) {
     if (step == 16) uses.push_back(test::makes(passing));
     build.step(10'000'000, uses);
   }
-  const AbsencePlan plan = test::moves_of(MpressPolicy().plan(build.done(), with_peer(208_MiB, 1e9, 1_GiB, 50e9)));
+  const OffloadPlan plan = test::moves_of(MpressPolicy().plan(build.done(), with_peer(208_MiB, 1e9, 1_GiB, 50e9)));
   ASSERT_EQ(plan.size(), 1U);
   EXPECT_EQ(plan[0].gap.run, helps);
-  EXPECT_EQ(plan[0].to, Away::kHost);
+  EXPECT_EQ(plan[0].to, OffloadTarget::kHost);
 }
 
 TEST(MpressPolicy, WithoutAPeerThereIsTheHost) {
   const Iteration iteration = test::stack(10, 8_MiB, 1'000'000);
-  const AbsencePlan plan = test::moves_of(MpressPolicy().plan(iteration, test::machine_of(40_MiB, 1e9)));
+  const OffloadPlan plan = test::moves_of(MpressPolicy().plan(iteration, test::machine_of(40_MiB, 1e9)));
   ASSERT_FALSE(plan.empty());
-  for (const Absence& absence : plan) EXPECT_EQ(absence.to, Away::kHost);
+  for (const OffloadInterval& interval : plan) EXPECT_EQ(interval.to, OffloadTarget::kHost);
 }
 
 TEST(MpressPolicy, ThePeersLinksAreBesideTheHosts) {

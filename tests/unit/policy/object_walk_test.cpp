@@ -45,7 +45,7 @@ TEST(ObjectWalk, TheRunUsedFarthestInTheFutureGivesItsObject) {
   const Machine machine = test::machine_of(64_MiB, 25e9);
   const ObjectWalk walk(iteration, machine);
   EXPECT_TRUE(test::moves_of(walk.plan({5})).empty());
-  const AbsencePlan one = test::moves_of(walk.plan({4}));
+  const OffloadPlan one = test::moves_of(walk.plan({4}));
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].gap.run, 0u);
   EXPECT_EQ(test::moves_of(walk.plan({2})).size(), 3u);

@@ -22,8 +22,8 @@ Snapshot at(std::uint64_t moment, std::initializer_list<std::uint64_t> nexts) {
 
 // The example of its unit test: chunk 0 is used at moment 0, chunk 1 at moment 1, of two in total.
 TEST(PatrickstarPolicy, TwoChunksThatTakeTurnsLeaveWhenTheirMomentIsOver) {
-  EXPECT_EQ(PatrickstarPolicy().decide(at(0, {2, 1})).leave, std::vector<std::size_t>{0});
-  EXPECT_EQ(PatrickstarPolicy().decide(at(1, {2, 3})).leave, std::vector<std::size_t>{1});
+  EXPECT_EQ(PatrickstarPolicy().decide(at(0, {2, 1})).victims, std::vector<std::size_t>{0});
+  EXPECT_EQ(PatrickstarPolicy().decide(at(1, {2, 3})).victims, std::vector<std::size_t>{1});
 }
 
 // The same from the iteration: the table of next uses wraps around.
@@ -38,16 +38,16 @@ TEST(PatrickstarPolicy, TheTableOfTheIterationGivesTheVector) {
     std::uint64_t nexts[2];
     nexts[moment] = moment + distances[moment];  // used in this moment
     nexts[other] = moment + 1;
-    EXPECT_EQ(PatrickstarPolicy().decide(at(moment, {nexts[0], nexts[1]})).leave, std::vector<std::size_t>{moment});
+    EXPECT_EQ(PatrickstarPolicy().decide(at(moment, {nexts[0], nexts[1]})).victims, std::vector<std::size_t>{moment});
   }
 }
 
 TEST(PatrickstarPolicy, AChunkThatIsNeverUsedIsFartherThanAll) {
-  EXPECT_EQ(PatrickstarPolicy().decide(at(5, {500, 0, 900})).leave, std::vector<std::size_t>{1});
+  EXPECT_EQ(PatrickstarPolicy().decide(at(5, {500, 0, 900})).victims, std::vector<std::size_t>{1});
 }
 
 TEST(PatrickstarPolicy, InWarmUpTiesGoByName) {
-  EXPECT_EQ(PatrickstarPolicy().decide(at(5, {0, 0, 0})).leave, std::vector<std::size_t>{0});
+  EXPECT_EQ(PatrickstarPolicy().decide(at(5, {0, 0, 0})).victims, std::vector<std::size_t>{0});
 }
 
 // The minimum number of misses, by trying every victim.

@@ -43,7 +43,7 @@ TEST(RecencyPolicy, WhatIsCheapToLetGoLeavesFirstAmongEquals) {
   snapshot.runs[1].idle = false;
   snapshot.runs[2].clean = 2_MiB;
   snapshot.runs[3].dead = true;
-  EXPECT_EQ(RecencyPolicy().decide(snapshot).leave, (std::vector<std::size_t>{3, 2, 0, 1}));
+  EXPECT_EQ(RecencyPolicy().decide(snapshot).victims, (std::vector<std::size_t>{3, 2, 0, 1}));
 }
 
 // Repeatedly scans `runs` runs on a device with room for `room`. Returns the hits of the last round.
@@ -61,7 +61,7 @@ int hits_of_cyclic_scan(const Policy& policy, std::size_t runs, std::size_t room
         snapshot.epoch = epoch;
         snapshot.need = 2_MiB;
         for (std::size_t other : present) snapshot.runs.push_back(past[other]);
-        present.erase(policy.decide(snapshot).leave.at(0));
+        present.erase(policy.decide(snapshot).victims.at(0));
       }
       present.insert(i);
       ++epoch;

@@ -31,7 +31,7 @@ Iteration tiny(std::uint64_t seed) {
 Nanoseconds brute_force(const Iteration& iteration, const Machine& machine) {
   const PlanGround ground(iteration, machine);
   Nanoseconds least(~std::uint64_t{0});
-  AbsencePlan plan = ground.plan;
+  OffloadPlan plan = ground.plan;
   const std::function<void(std::size_t)> choose = [&](std::size_t i) {
     if (i == ground.gaps.size()) {
       const Forecast result = forecast(iteration, machine, plan);
@@ -40,11 +40,11 @@ Nanoseconds brute_force(const Iteration& iteration, const Machine& machine) {
     }
     const Gap& gap = ground.gaps[i];
     choose(i + 1);
-    std::vector<Absence> ways{ground.in_time(gap), {.gap = gap, .back_at = gap.until}};
+    std::vector<OffloadInterval> ways{ground.in_time(gap), {.gap = gap, .back_at = gap.until}};
     if (iteration.runs[gap.run].regenerate != Nanoseconds()) {
-      ways.push_back({.gap = gap, .back_at = gap.until, .to = Away::kRegenerated});
+      ways.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated});
     }
-    for (const Absence& way : ways) {
+    for (const OffloadInterval& way : ways) {
       plan.push_back(way);
       choose(i + 1);
       plan.pop_back();
@@ -101,7 +101,7 @@ TEST(StrPolicy, TheSecondTimeACleanRunLeavesNothingMoves) {
     build.step(1'000'000, {test::reads(a)});
   }
   const Machine machine = test::machine_of(8_MiB, 25e9);
-  AbsencePlan plan = StrPolicy().plan(build.done(), machine);
+  OffloadPlan plan = StrPolicy().plan(build.done(), machine);
   const Forecast result = forecast(build.done(), machine, plan);
   EXPECT_EQ(result.out, 8_MiB);
   EXPECT_EQ(result.in, 16_MiB);

@@ -29,8 +29,8 @@ Machine machine_with(double copies_per_step) {
 // How many layers before its use each weight's fetch begins.
 std::uint32_t window_on(const Machine& machine) {
   std::set<std::uint32_t> ahead;
-  for (const Absence& absence : StrongholdPolicy().plan(uniform(), machine)) {
-    ahead.insert((absence.gap.until + kStrongholdLayers - absence.back_at) % kStrongholdLayers);
+  for (const OffloadInterval& interval : StrongholdPolicy().plan(uniform(), machine)) {
+    ahead.insert((interval.gap.until + kStrongholdLayers - interval.back_at) % kStrongholdLayers);
   }
   EXPECT_EQ(ahead.size(), 1u) << "all layers are alike";
   return ahead.empty() ? 0 : *ahead.begin();
@@ -52,7 +52,7 @@ TEST(StrongholdPolicy, TheWindowGivesWayToTheDevice) {
 
 TEST(StrongholdPolicy, AWindowThatCoversTheFetchStallsNothing) {
   const Machine machine = machine_with(0.9);
-  const AbsencePlan plan = StrongholdPolicy().plan(uniform(), machine);
+  const OffloadPlan plan = StrongholdPolicy().plan(uniform(), machine);
   EXPECT_EQ(plan.size(), kStrongholdLayers);
   const Forecast result = forecast(uniform(), machine, plan);
   EXPECT_EQ(result.stall, Nanoseconds());

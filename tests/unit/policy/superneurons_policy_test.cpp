@@ -69,12 +69,12 @@ TEST(SuperneuronsPolicy, RemakesWhatIsCheapAndMovesOutputsOfWeightedLayers) {
   }
   for (std::uint32_t i = n; i-- > 0;) build.step(1'000'000, {test::reads(i)});
   const Machine machine = test::machine_of(24_MiB, 12e9);
-  const AbsencePlan plan = test::moves_of(SuperneuronsPolicy().plan(build.done(), machine));
-  std::set<Away> ways;
-  for (const Absence& absence : plan) ways.insert(absence.to);
+  const OffloadPlan plan = test::moves_of(SuperneuronsPolicy().plan(build.done(), machine));
+  std::set<OffloadTarget> ways;
+  for (const OffloadInterval& interval : plan) ways.insert(interval.to);
   ASSERT_EQ(ways.size(), 2u);
-  for (const Absence& absence : plan) {
-    EXPECT_EQ(absence.to, absence.gap.run % 2 == 0 ? Away::kHost : Away::kRegenerated);
+  for (const OffloadInterval& interval : plan) {
+    EXPECT_EQ(interval.to, interval.gap.run % 2 == 0 ? OffloadTarget::kHost : OffloadTarget::kRegenerated);
   }
 }
 
@@ -82,7 +82,7 @@ TEST(SuperneuronsPolicy, OnDemandTheLeastRecentlyUsedLeaves) {
   Snapshot snapshot{.need = 2_MiB, .epoch = 9, .runs = {}};
   snapshot.runs.push_back({.run = 1, .bytes = 2_MiB, .used = 5, .next = 100});
   snapshot.runs.push_back({.run = 2, .bytes = 2_MiB, .used = 4, .next = 10});
-  EXPECT_EQ(SuperneuronsPolicy().decide(snapshot).leave, std::vector<std::size_t>{2});
+  EXPECT_EQ(SuperneuronsPolicy().decide(snapshot).victims, std::vector<std::size_t>{2});
 }
 
 }  // namespace

@@ -37,8 +37,8 @@ TEST(SwapadvisorPolicy, IsNeverWorseThanItsSeedAndSometimesBetter) {
 
 TEST(SwapadvisorPolicy, TheSameSeedGivesTheSamePlan) {
   const Machine machine = test::machine_of(60_MiB, 5e9);
-  const AbsencePlan one = SwapadvisorPolicy(7).plan(mixed(), machine);
-  const AbsencePlan other = SwapadvisorPolicy(7).plan(mixed(), machine);
+  const OffloadPlan one = SwapadvisorPolicy(7).plan(mixed(), machine);
+  const OffloadPlan other = SwapadvisorPolicy(7).plan(mixed(), machine);
   ASSERT_EQ(one.size(), other.size());
   for (std::size_t i = 0; i < one.size(); ++i) {
     EXPECT_EQ(one[i].gap.run, other[i].gap.run);

@@ -24,11 +24,11 @@ TEST(TbaPolicy, TheFirstLayersGoToTheFileAndComeBackInReverse) {
   const Iteration iteration = test::stack(8, 16_MiB, 10'000'000);
   Machine machine = test::machine_of(64_MiB, 25e9);
   machine.file_write_rate = machine.file_read_rate = 0.9e9;
-  const AbsencePlan plan = test::moves_of(TbaPolicy().plan(iteration, machine));
+  const OffloadPlan plan = test::moves_of(TbaPolicy().plan(iteration, machine));
   ASSERT_GT(plan.size(), 1u);
   ASSERT_LT(plan.size(), 7u);
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    EXPECT_EQ(plan[i].to, Away::kFile);
+    EXPECT_EQ(plan[i].to, OffloadTarget::kFile);
     EXPECT_EQ(plan[i].gap.run, plan.size() - 1 - i);
   }
   EXPECT_EQ(plan[1].back_at, plan[0].gap.until);

@@ -22,7 +22,7 @@ TEST(TeGroupsPolicy, ThePeakOfUniformLayersIsThoseThatStay) {
     for (std::uint32_t leaving = 0; leaving + 2 <= layers; ++leaving) {
       const Bytes expected = 8_MiB * (layers - leaving);
       const Machine machine = machine_with(expected, 0.99);
-      const AbsencePlan plan = TeGroupsPolicy(leaving).plan(iteration, machine);
+      const OffloadPlan plan = TeGroupsPolicy(leaving).plan(iteration, machine);
       EXPECT_EQ(planned_peak(iteration, machine, plan), expected) << layers << " " << leaving;
       EXPECT_EQ(forecast(iteration, machine, plan).stall, Nanoseconds()) << layers << " " << leaving;
     }

@@ -24,7 +24,7 @@ TEST(ZeroInfinityPolicy, EfficiencyIsThePaperSFormula) {
 TEST(ZeroInfinityPolicy, OfT5SmallTheLargestLayerStaysOnBothWays) {
   const test::ModelStates states{test::t5_small()};
   const Iteration iteration = states.made();
-  const AbsencePlan plan = ZeroInfinityPolicy().plan(iteration, test::machine_of(1_GiB, 1e15));
+  const OffloadPlan plan = ZeroInfinityPolicy().plan(iteration, test::machine_of(1_GiB, 1e15));
   const Bytes stays = test::stays_in_the_ways(states, iteration, plan);
   const std::uint64_t beside = states.modules[1];  // used while the table is fetched
   EXPECT_EQ(stays, Bytes(4 * states.largest() + 4 * beside));
@@ -41,7 +41,7 @@ TEST(ZeroInfinityPolicy, OfATransformerItsWorkingMemoryStaysHoweverManyLayersThe
       states.modules.insert(states.modules.end(), {3 * kSquare, kSquare, 4 * kSquare, 4 * kSquare});
     const Iteration iteration = states.made();
     const Machine machine = test::machine_of(1_TiB, 1e15);
-    const AbsencePlan plan = ZeroInfinityPolicy().plan(iteration, machine), nobody = PlanGround(iteration, machine).plan;
+    const OffloadPlan plan = ZeroInfinityPolicy().plan(iteration, machine), nobody = PlanGround(iteration, machine).plan;
     EXPECT_EQ(test::stays_in_the_ways(states, iteration, plan), Bytes((16 + 8) * kSquare)) << layers;
     EXPECT_EQ(test::stays_in_the_ways(states, iteration, nobody), Bytes(192 * layers * kSquare)) << layers;
   }
@@ -54,8 +54,8 @@ TEST(ZeroInfinityPolicy, AClassGoesToTheFileWhenThatIsFastEnough) {
   const auto in_file = [&](double rate) {
     machine.file_read_rate = machine.file_write_rate = rate;
     std::size_t count = 0;
-    for (const Absence& absence : ZeroInfinityPolicy().plan(iteration, machine)) {
-      count += absence.to == Away::kFile ? 1 : 0;
+    for (const OffloadInterval& interval : ZeroInfinityPolicy().plan(iteration, machine)) {
+      count += interval.to == OffloadTarget::kFile ? 1 : 0;
     }
     return count;
   };
@@ -70,9 +70,9 @@ TEST(ZeroInfinityPolicy, AFullHostLeavesTheFileWhateverItsSpeed) {
   Machine machine = test::machine_of(1_GiB, 25e9);
   machine.file_read_rate = machine.file_write_rate = 0.1e9;
   machine.host = 1_MiB;
-  const AbsencePlan plan = test::moves_of(ZeroInfinityPolicy().plan(iteration, machine));
+  const OffloadPlan plan = test::moves_of(ZeroInfinityPolicy().plan(iteration, machine));
   ASSERT_FALSE(plan.empty());
-  for (const Absence& absence : plan) EXPECT_EQ(absence.to, Away::kFile);
+  for (const OffloadInterval& interval : plan) EXPECT_EQ(interval.to, OffloadTarget::kFile);
 }
 
 }  // namespace

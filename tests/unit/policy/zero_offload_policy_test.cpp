@@ -12,14 +12,14 @@ TEST(ZeroOffloadPolicy, OptimizerStatesAreAwayForwardAndBackward) {
   const test::TrainingShape shape{.layers = 6};
   const Iteration iteration = test::training(shape);
   const Machine machine = test::machine_of(1_GiB, 25e9);
-  const AbsencePlan plan = test::moves_of(ZeroOffloadPolicy().plan(iteration, machine));
+  const OffloadPlan plan = test::moves_of(ZeroOffloadPolicy().plan(iteration, machine));
   std::uint32_t states = 0;
-  for (const Absence& absence : plan) {
-    EXPECT_GE(absence.gap.run, shape.optimizer_of(0)) << "weights and activations stay";
-    if (absence.gap.run >= shape.gradient_of(0)) continue;
+  for (const OffloadInterval& interval : plan) {
+    EXPECT_GE(interval.gap.run, shape.optimizer_of(0)) << "weights and activations stay";
+    if (interval.gap.run >= shape.gradient_of(0)) continue;
     ++states;
-    EXPECT_TRUE(absence.gap.wraps);
-    EXPECT_GE(absence.back_at, 2 * shape.layers - 2) << "back with the update, not before";
+    EXPECT_TRUE(interval.gap.wraps);
+    EXPECT_GE(interval.back_at, 2 * shape.layers - 2) << "back with the update, not before";
   }
   EXPECT_EQ(states, shape.layers);
 }
@@ -35,7 +35,7 @@ TEST(ZeroOffloadPolicy, OfT5SmallTheWeightsAndOneGradientStayOnBothWays) {
   const Bytes stays = test::stays_in_the_ways(states, iteration, ZeroOffloadPolicy().plan(iteration, machine));
   const std::uint64_t beside = states.modules[1];  // its gradient is computed while the table's is fetched
   EXPECT_EQ(stays, Bytes(2 * states.parameters() + 2 * states.largest() + 2 * beside));
-  const AbsencePlan nobody = PlanGround(iteration, machine).plan;
+  const OffloadPlan nobody = PlanGround(iteration, machine).plan;
   EXPECT_EQ(test::stays_in_the_ways(states, iteration, nobody), Bytes(16 * states.parameters())) << "if all is kept";
 }
 

@@ -78,7 +78,7 @@ TEST_F(LeadTest, WhoStillArrivesWhenItsTimeToLeaveHasComeLeavesThen) {
   activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();  // 4 MiB at 40 MB/s
-  ASSERT_TRUE(moved_->arrives());
+  ASSERT_TRUE(moved_->is_fetching());
   EXPECT_OK(machine_.settle());
   EXPECT_EQ(on_device(moved_), 4_MiB);
   machine_.residency().advance();
@@ -92,7 +92,7 @@ TEST_F(LeadTest, WhoWasToLeaveByThePlanBeforeStays) {
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();  // its eviction waits for its fetch
   EXPECT_OK(machine_.check(other_, 1));  // not read yet: the next plan is followed as soon as it is made
-  ASSERT_TRUE(moved_->arrives());
+  ASSERT_TRUE(moved_->is_fetching());
   machine_.residency().set_policy(make_policy("lru").take());
   EXPECT_OK(machine_.settle());
   machine_.residency().advance();
@@ -105,9 +105,9 @@ TEST_F(LeadTest, WhatIsDueWithALaunchIsBegunThere) {
   EXPECT_OK(machine_.check(moved_, 1));
   EXPECT_OK(machine_.settle());
   machine_.residency().advance();  // the engine notices that the plan is being followed
-  EXPECT_FALSE(moved_->has(PageState::kLeaving));
+  EXPECT_FALSE(moved_->has(PageState::kEvicting));
   EXPECT_OK(machine_.check(moved_, 1));
-  EXPECT_TRUE(moved_->has(PageState::kLeaving));
+  EXPECT_TRUE(moved_->has(PageState::kEvicting));
 }
 
 TEST_F(LeadTest, OnlyThePartThatAPlanSendsAwayLeaves) {
@@ -137,7 +137,7 @@ TEST_F(LeadTest, WhoWaitsToLeaveStaysWhenAutomaticEnds) {
   activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();
-  ASSERT_TRUE(moved_->arrives()) << "so its order to leave waits";
+  ASSERT_TRUE(moved_->is_fetching()) << "so its order to leave waits";
   ASSERT_OK(machine_.residency().set_automatic(false));
   for (int i = 0; i < 2; ++i) {
     EXPECT_OK(machine_.settle());
@@ -158,7 +158,7 @@ TEST_F(SlowLeaveTest, WhoIsLeavingStaysWhenAutomaticEnds) {
   EXPECT_OK(machine_.settle());
   machine_.residency().advance();
   EXPECT_OK(machine_.check(moved_, 1));
-  ASSERT_TRUE(moved_->has(PageState::kLeaving));
+  ASSERT_TRUE(moved_->has(PageState::kEvicting));
   ASSERT_OK(machine_.residency().set_automatic(false));
   EXPECT_OK(machine_.settle());
   machine_.residency().advance();
@@ -196,7 +196,7 @@ TEST_F(SlowLeadTest, NobodyWhoWaitsToLeaveWaitsForWhatIsQueuedBehindHim) {
   activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();
-  ASSERT_TRUE(moved_->arrives());
+  ASSERT_TRUE(moved_->is_fetching());
   for (int i = 0; i < 20; ++i) EXPECT_OK(machine_.launch(other_, 1, StreamId(0), Access::kRead));
   const EventId all = machine_.sim().create_event(DeviceId(0)).take();
   EXPECT_OK(machine_.sim().record_event(all, StreamId(0)));
@@ -242,7 +242,7 @@ TEST_F(SlowArrivalTest, WhoseTimeHasComeLeavesBeforeWorkBehindItIsWaitedFor) {
   EXPECT_OK(machine_.write(moved_, 1));
   DeviceRun* const freed = machine_.add({0, 10});
   EXPECT_OK(machine_.residency().ensure(freed, StreamId(0), Contents::kUndefined));
-  ASSERT_TRUE(moved_->arrives());
+  ASSERT_TRUE(moved_->is_fetching());
   EXPECT_OK(machine_.launch(freed, 1, StreamId(0), Access::kWrite));
   machine_.residency().note_free(freed, StreamId(0));
   freed->live.store(0);

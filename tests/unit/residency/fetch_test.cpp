@@ -30,7 +30,7 @@ TEST(ResidencyFetch, TheStreamWaitsForTheBytesAndTheCallerDoesNot) {
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));
   ASSERT_OK(machine.check(run, 1));  // the copy takes 40 ms
-  EXPECT_TRUE(run->has(PageState::kArriving));
+  EXPECT_TRUE(run->has(PageState::kFetching));
   ASSERT_OK(machine.check(run, 1, machine.stream()));  // another stream waits too
   ASSERT_OK(machine.settle());
   EXPECT_EQ(machine.wrong(), 0U);

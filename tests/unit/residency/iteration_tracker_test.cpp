@@ -83,8 +83,8 @@ class TwoTold final : public Planner {
   explicit TwoTold(const Policy& policy) : policy_(policy) {}
   void ask(const Iteration& iteration, const Machine& machine) override {
     for (const std::uint64_t time : {std::uint64_t{1000}, std::uint64_t{1001}}) {
-      AbsencePlan plan = policy_.plan(iteration, machine);
-      for (Absence& absence : plan) absence.to = time == 1000 ? Away::kHost : Away::kFile;
+      OffloadPlan plan = policy_.plan(iteration, machine);
+      for (OffloadInterval& interval : plan) interval.to = time == 1000 ? OffloadTarget::kHost : OffloadTarget::kFile;
       told_.push_back({{"", std::move(plan), &policy_}, Nanoseconds(time)});
     }
   }
@@ -101,7 +101,7 @@ TEST_F(IterationTrackerTest, TriesTheNextStrategyWhenOneTakesLongerThanItWasTold
   tracker.note_shortage();
   std::vector<DeviceRun*> weights;
   for (std::size_t i = 0; i < 2 * kLayers; ++i) weights.push_back(make_run());
-  Away to = Away::kHost;
+  OffloadTarget to = OffloadTarget::kHost;
   const auto iterate_in = [&](std::uint64_t step_time) {
     for (std::size_t i = 0; i < 2 * kLayers; ++i) {
       tracker.log().note(&works_[i], {&weights[i], 1}, ++epoch_, true, std::nullopt, StreamId());
@@ -109,15 +109,15 @@ TEST_F(IterationTrackerTest, TriesTheNextStrategyWhenOneTakesLongerThanItWasTold
       IterationTracker::Orders orders;
       if (tracker.wants_plan()) tracker.ask_for_plan({.device = 64_MiB});
       tracker.read(orders, clock_.now());
-      for (const IterationTracker::Order& leave : orders.leave) to = leave.to;
+      for (const IterationTracker::Order& leave : orders.evict) to = leave.to;
     }
   };
   for (int i = 0; i < 5; ++i) iterate_in(100);
-  EXPECT_EQ(to, Away::kHost);
+  EXPECT_EQ(to, OffloadTarget::kHost);
   iterate_in(100);
-  EXPECT_EQ(to, Away::kFile) << "it has taken 4000";
+  EXPECT_EQ(to, OffloadTarget::kFile) << "it has taken 4000";
   for (int i = 0; i < 4; ++i) iterate_in(200);
-  EXPECT_EQ(to, Away::kHost) << "the other takes 8000";
+  EXPECT_EQ(to, OffloadTarget::kHost) << "the other takes 8000";
 }
 
 TEST_F(IterationTrackerTest, NotesNoMoreOfAProgramThatIsNotShort) {
@@ -287,7 +287,7 @@ TEST_F(IterationTrackerTest, TakesOneLargePageForARunLikeOthers) {
 
 TEST_F(IterationTrackerTest, TellsThePolicyWhatCanBeRemadeAndTheEngineWhatShallBe) {
   constexpr std::uint64_t kCost = 321;
-  policy_.to = Away::kRegenerated;
+  policy_.to = OffloadTarget::kRegenerated;
   for (int i = 0; i < 4; ++i) {
     std::vector<DeviceRun*> activations;
     for (std::size_t layer = 0; layer < kLayers; ++layer) {
@@ -304,7 +304,7 @@ TEST_F(IterationTrackerTest, TellsThePolicyWhatCanBeRemadeAndTheEngineWhatShallB
     remakable += run.regenerate == Nanoseconds(kCost) ? 1 : 0;
   EXPECT_EQ(remakable, kLayers / 2);
   ASSERT_FALSE(left_.empty());
-  for (const IterationTracker::Order& leave : left_) EXPECT_EQ(leave.to, Away::kRegenerated);
+  for (const IterationTracker::Order& leave : left_) EXPECT_EQ(leave.to, OffloadTarget::kRegenerated);
 }
 
 TEST_F(IterationTrackerTest, LeavesRunsOfOneBasePageOutOfIt) {

@@ -93,7 +93,7 @@ class RegularBreakTest : public IterationTrackerTest {
   // Twice until the longer period is learned, and once more until the time of the additional launch is known. Its plan
   // sends everything to the file.
   void learn_the_longer() {
-    policy_.to = Away::kFile;
+    policy_.to = OffloadTarget::kFile;
     for (int i = 0; i < 4; ++i) iterate_and_break();
     EXPECT_EQ(oracle_.asked, kLong);
   }
@@ -115,11 +115,11 @@ class RegularBreakTest : public IterationTrackerTest {
     return led + (tracker_.has_active_plan() ? 1 : 0);
   }
   // The offload targets of an iteration in the middle of a period.
-  std::set<Away> sends_to() {
+  std::set<OffloadTarget> sends_to() {
     iterate();
     forget_orders();
     iterate();
-    std::set<Away> places;
+    std::set<OffloadTarget> places;
     for (const IterationTracker::Order& leave : left_) places.insert(leave.to);
     return places;
   }
@@ -144,39 +144,39 @@ TEST_F(RegularBreakTest, WhatIsFollowedIsFollowedOnWhileALongerPeriodIsPlanned) 
 TEST_F(RegularBreakTest, ALongerPeriodGoesFirstIfItIsToldToBeFasterThanTheProgramWas) {
   learn_the_longer();
   EXPECT_EQ(led(), kLong);
-  EXPECT_EQ(sends_to(), std::set{Away::kFile});
+  EXPECT_EQ(sends_to(), std::set{OffloadTarget::kFile});
 }
 
 TEST_F(RegularBreakTest, ALongerPeriodIsFollowedInTheBreaksOnlyIfItIsToldToTakeLonger) {
   oracle_.time = time_of_a_period() * 17 / 16;
   learn_the_longer();
   EXPECT_EQ(led(), kLong);
-  EXPECT_EQ(sends_to(), std::set{Away::kHost});
+  EXPECT_EQ(sends_to(), std::set{OffloadTarget::kHost});
 }
 
 TEST_F(RegularBreakTest, OneThatIsToldToTakeAsLongGoesFirstWhenTheProgramGoesOnWithIt) {
   oracle_.time = time_of_a_period();
   learn_the_longer();
   EXPECT_EQ(led(), kLong);
-  EXPECT_EQ(sends_to(), std::set{Away::kFile});
+  EXPECT_EQ(sends_to(), std::set{OffloadTarget::kFile});
 }
 
 TEST_F(RegularBreakTest, OneThatIsToldToTakeAsLongAndWasAMatterOfChanceDoesNot) {
   oracle_.time = time_of_a_period();
-  policy_.to = Away::kFile;
+  policy_.to = OffloadTarget::kFile;
   for (int i = 0; i < 2; ++i) iterate_and_break();
   EXPECT_EQ(oracle_.asked, kLong);
   iterate();
   launch(works_[2 * kLayers], make_run(), true);  // two iterations too soon
   iterate();
-  EXPECT_EQ(sends_to(), std::set{Away::kHost});
+  EXPECT_EQ(sends_to(), std::set{OffloadTarget::kHost});
 }
 
 // Its predicted time was near zero, and its measured time exceeds the earlier periods' by this fraction.
 class DisappointingTest : public RegularBreakTest {
  protected:
   void learn_the_longer_late() {
-    policy_.to = Away::kFile;
+    policy_.to = OffloadTarget::kFile;
     oracle_.ready = false;
     for (int i = 0; i < 4; ++i) iterate_and_break();
     oracle_.ready = true;
@@ -195,7 +195,7 @@ TEST_P(DisappointingByPartTest, ALongerPeriodThatIsSlowerThanTheProgramWasGoesBe
   learn_the_longer_late();
   iterate_and_wait(period / GetParam());
   const bool is_slower = GetParam() < PlanBandit::kRegressionTolerance;
-  EXPECT_EQ(sends_to(), std::set{is_slower ? Away::kHost : Away::kFile});
+  EXPECT_EQ(sends_to(), std::set{is_slower ? OffloadTarget::kHost : OffloadTarget::kFile});
   iterate();
   launch(works_[2 * kLayers], make_run(), true);
   EXPECT_TRUE(tracker_.has_active_plan()) << "in the break, which is in no other plan";
@@ -207,7 +207,7 @@ TEST_F(DisappointingTest, ItGoesFirstAgainWhenTheOthersAreSlowerThanIt) {
   learn_the_longer_late();
   iterate_and_wait(period / 10);
   iterate_and_wait(period / 5);
-  EXPECT_EQ(sends_to(), std::set{Away::kFile});
+  EXPECT_EQ(sends_to(), std::set{OffloadTarget::kFile});
 }
 
 TEST_F(DisappointingTest, ItStaysBehindWhileTheOthersAreFasterThanIt) {
@@ -215,7 +215,7 @@ TEST_F(DisappointingTest, ItStaysBehindWhileTheOthersAreFasterThanIt) {
   learn_the_longer_late();
   iterate_and_wait(period / 10);
   iterate_and_wait(period / 12);
-  EXPECT_EQ(sends_to(), std::set{Away::kHost});
+  EXPECT_EQ(sends_to(), std::set{OffloadTarget::kHost});
 }
 
 INSTANTIATE_TEST_SUITE_P(ByAPart, DisappointingByPartTest, ::testing::Values(10, 100));

@@ -14,7 +14,7 @@ class OnwardTest : public ::testing::Test {
   explicit OnwardTest(Bytes host = 64_MiB, Bytes file = 64_MiB)
       : machine_({.device = 4 * kRunBytes, .host = host, .file = file}) {}
 
-  void activate_plan(Away to = Away::kFile) {
+  void activate_plan(OffloadTarget to = OffloadTarget::kFile) {
     Iteration iteration;
     iteration.runs = {{.bytes = kRunBytes}, {.bytes = kRunBytes}};
     iteration.uses = {{.run = 0}, {.run = 1}};
@@ -58,7 +58,7 @@ TEST_F(OnwardTest, WhoIsSentToTheFileIsThereAlsoWhereTheHostHasRoom) {
 
 TEST_F(OnwardTest, WhoIsSentToTheHostStaysThere) {
   write_both();
-  activate_plan(Away::kHost);
+  activate_plan(OffloadTarget::kHost);
   step(sent_);
   EXPECT_EQ(in_host(sent_), kRunBytes);
   EXPECT_EQ(stats().bytes_file_written, Bytes());

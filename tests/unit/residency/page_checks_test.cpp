@@ -31,13 +31,13 @@ class PageChecks : public Mover {
       page->copied = epoch - 1;
     }
     run.quiet = epoch - 1;
-    leave(run);
+    start_eviction(run);
     come_back(run, epoch);
   }
   void come_back(tessera::Run& run, std::uint64_t epoch) {
     ASSERT_OK(mover().mount(pages(run)));
     use(run, epoch);
-    for (const PageRef& page : pages(run)) ASSERT_TRUE(mover().finish_arrival(page, true).take());
+    for (const PageRef& page : pages(run)) ASSERT_TRUE(mover().finish_fetch(page, true).take());
   }
   // Whether the pages equal their copies.
   bool ask(tessera::Run& run, std::uint64_t epoch) {
@@ -63,7 +63,7 @@ TEST_F(PageChecks, AnUnchangedPageIsCleanAgainAndLeavesForNothing) {
   leave_and_return(*run, 2);
   for (const PageRef& page : pages(*run)) {
     EXPECT_FALSE(PageMover::is_clean(page));
-    EXPECT_TRUE(mover().may_check(page, Beside::kHost));
+    EXPECT_TRUE(mover().may_check(page, CopyLocation::kHost));
   }
   EXPECT_EQ(mover().candidate_bytes(), 4_MiB);
   EXPECT_TRUE(ask(*run, 2));
@@ -94,7 +94,7 @@ TEST_F(PageChecks, AChangedPageLosesItsCopy) {
   EXPECT_TRUE(run->pages[0].host.has_value());
   EXPECT_TRUE(PageMover::is_clean({run.get(), 0}));
   EXPECT_FALSE(run->pages[1].host.has_value());
-  EXPECT_FALSE(mover().may_check({run.get(), 1}, Beside::kHost));
+  EXPECT_FALSE(mover().may_check({run.get(), 1}, CopyLocation::kHost));
   EXPECT_EQ(stats().checks_changed, 1U);
   run->quiet = 2;
   ASSERT_OK(mover().vacate(pages(*run)));
@@ -113,17 +113,17 @@ TEST_F(PageChecks, APageThatWasUsedSinceItWasAskedStays) {
   ASSERT_OK(mover().vacate(pages(*run)));
   EXPECT_EQ(run->pages[0].state, PageState::kResident);
   EXPECT_FALSE(PageMover::is_clean({run.get(), 0}));
-  EXPECT_TRUE(mover().may_check({run.get(), 0}, Beside::kHost)) << "the copy may be valid yet";
+  EXPECT_TRUE(mover().may_check({run.get(), 0}, CopyLocation::kHost)) << "the copy may be valid yet";
   EXPECT_EQ(stats().unchanged_evictions, 0U);
   end(*run);
 }
 
 TEST_F(PageChecks, WithoutAFingerprintACopyIsDroppedAsItBecomesStale) {
   auto run = resident_run({0, 1});
-  leave(*run);  // no fingerprint was requested
+  start_eviction(*run);  // no fingerprint was requested
   come_back(*run, 1);
   EXPECT_FALSE(run->pages[0].host.has_value());
-  EXPECT_FALSE(mover().may_check({run.get(), 0}, Beside::kHost));
+  EXPECT_FALSE(mover().may_check({run.get(), 0}, CopyLocation::kHost));
   EXPECT_EQ(fault().calls(DriverCall::kFingerprint), 0U);
   end(*run);
 }

@@ -22,19 +22,19 @@ TEST_F(Mover, HostFramesComeFromTheBudgetFirstAndThenFromTheReserve) {
 TEST_F(Mover, APageGoesToTheFileAndComesBack) {
   auto run = resident_run({0, 1});
   fill(*run, 9);
-  leave(*run);
-  ASSERT_OK(mover().sink({run.get(), 0}));
-  EXPECT_EQ(run->pages[0].state, PageState::kSinking);
-  EXPECT_FALSE(mover().finish_sink({run.get(), 0}, false).take()) << "it takes a while";
-  EXPECT_TRUE(mover().finish_sink({run.get(), 0}, true).take());
+  start_eviction(*run);
+  ASSERT_OK(mover().spill({run.get(), 0}));
+  EXPECT_EQ(run->pages[0].state, PageState::kSpilling);
+  EXPECT_FALSE(mover().finish_spill({run.get(), 0}, false).take()) << "it takes a while";
+  EXPECT_TRUE(mover().finish_spill({run.get(), 0}, true).take());
   EXPECT_EQ(host().usage().used, Bytes());
-  ASSERT_OK(mover().rise({run.get(), 0}));
-  EXPECT_TRUE(mover().finish_rise({run.get(), 0}, true).take());
+  ASSERT_OK(mover().load({run.get(), 0}));
+  EXPECT_TRUE(mover().finish_load({run.get(), 0}, true).take());
   ASSERT_OK(mover().mount(pages(*run)));
-  EXPECT_TRUE(mover().finish_arrival({run.get(), 0}, true).take());
+  EXPECT_TRUE(mover().finish_fetch({run.get(), 0}, true).take());
   EXPECT_EQ(first_byte(*run), 9);
   EXPECT_EQ(stats().sinks, 1U);
-  EXPECT_EQ(stats().rises, 1U);
+  EXPECT_EQ(stats().loads, 1U);
   take_all(*run);
   EXPECT_EQ(file().usage().used, Bytes());
 }
@@ -45,7 +45,7 @@ TEST_F(Mover, AFullFileTakesNothingAndTheHostCopyStays) {
     all.push_back(frame.value());
   }
   auto run = cold_run();
-  EXPECT_EQ(mover().sink({run.get(), 0}).code(), Code::kOutOfMemory);
+  EXPECT_EQ(mover().spill({run.get(), 0}).code(), Code::kOutOfMemory);
   EXPECT_EQ(run->pages[0].state, PageState::kCold);
   EXPECT_TRUE(run->pages[0].host.has_value());
   for (const Frame& frame : all) file().give_back(frame);
@@ -55,8 +55,8 @@ TEST_F(Mover, AFullFileTakesNothingAndTheHostCopyStays) {
 TEST_F(Mover, AFailedWriteLeavesTheHostCopyAndNoFileFrame) {
   auto run = cold_run();
   file_io().set_write_outcome(Status(Code::kIo, "disk full"));
-  ASSERT_OK(mover().sink({run.get(), 0}));
-  EXPECT_EQ(mover().finish_sink({run.get(), 0}, true).status().code(), Code::kIo);
+  ASSERT_OK(mover().spill({run.get(), 0}));
+  EXPECT_EQ(mover().finish_spill({run.get(), 0}, true).status().code(), Code::kIo);
   EXPECT_EQ(run->pages[0].state, PageState::kCold);
   EXPECT_TRUE(run->pages[0].host.has_value());
   EXPECT_EQ(file().usage().used, Bytes());
@@ -66,8 +66,8 @@ TEST_F(Mover, AFailedWriteLeavesTheHostCopyAndNoFileFrame) {
 TEST_F(Mover, APageWantedBackKeepsItsHostCopyWhenItHasSunk) {
   auto run = cold_run();
   run->holds.store(1);
-  ASSERT_OK(mover().sink({run.get(), 0}));
-  EXPECT_TRUE(mover().finish_sink({run.get(), 0}, true).take());
+  ASSERT_OK(mover().spill({run.get(), 0}));
+  EXPECT_TRUE(mover().finish_spill({run.get(), 0}, true).take());
   EXPECT_TRUE(run->pages[0].host.has_value() && run->pages[0].file.has_value());
   run->holds.store(0);
   take_all(*run);
@@ -75,16 +75,16 @@ TEST_F(Mover, APageWantedBackKeepsItsHostCopyWhenItHasSunk) {
 
 TEST_F(Mover, AReadThatFailsCanBeTriedAgainAndACorruptOneCannot) {
   auto run = cold_run();
-  ASSERT_OK(mover().sink({run.get(), 0}));
-  ASSERT_TRUE(mover().finish_sink({run.get(), 0}, true).take());
+  ASSERT_OK(mover().spill({run.get(), 0}));
+  ASSERT_TRUE(mover().finish_spill({run.get(), 0}, true).take());
   file_io().set_read_outcome(Status(Code::kIo, "bad cable"));
-  ASSERT_OK(mover().rise({run.get(), 0}));
-  EXPECT_EQ(mover().finish_rise({run.get(), 0}, true).status().code(), Code::kIo);
+  ASSERT_OK(mover().load({run.get(), 0}));
+  EXPECT_EQ(mover().finish_load({run.get(), 0}, true).status().code(), Code::kIo);
   EXPECT_EQ(run->pages[0].state, PageState::kCold);
   file_io().set_read_outcome({});
   file_io().corrupt();
-  ASSERT_OK(mover().rise({run.get(), 0}));
-  EXPECT_EQ(mover().finish_rise({run.get(), 0}, true).status().code(), Code::kDataLoss);
+  ASSERT_OK(mover().load({run.get(), 0}));
+  EXPECT_EQ(mover().finish_load({run.get(), 0}, true).status().code(), Code::kDataLoss);
   EXPECT_EQ(run->pages[0].state, PageState::kLost);
   EXPECT_EQ(host().usage().used, Bytes());
   EXPECT_EQ(file().usage().used, Bytes()) << "a place with bytes nobody can use";
@@ -93,11 +93,11 @@ TEST_F(Mover, AReadThatFailsCanBeTriedAgainAndACorruptOneCannot) {
 
 TEST_F(Mover, RisingWithoutAHostFrameIsBusy) {
   auto run = cold_run();
-  ASSERT_OK(mover().sink({run.get(), 0}));
-  ASSERT_TRUE(mover().finish_sink({run.get(), 0}, true).take());
+  ASSERT_OK(mover().spill({run.get(), 0}));
+  ASSERT_TRUE(mover().finish_spill({run.get(), 0}, true).take());
   std::vector<std::unique_ptr<tessera::Run>> others;
   for (int i = 0; i < 4; ++i) others.push_back(cold_run());
-  EXPECT_EQ(mover().rise({run.get(), 0}).code(), Code::kBusy);
+  EXPECT_EQ(mover().load({run.get(), 0}).code(), Code::kBusy);
   EXPECT_EQ(run->pages[0].state, PageState::kCold);
   for (auto& other : others) take_all(*other);
   take_all(*run);
@@ -107,7 +107,7 @@ TEST_F(Mover, AWrittenPageDropsItsCopiesWhenItHasArrived) {
   auto run = cold_run();
   ASSERT_OK(mover().mount(pages(*run)));
   run->written.store(1);
-  EXPECT_TRUE(mover().finish_arrival({run.get(), 0}, true).take());
+  EXPECT_TRUE(mover().finish_fetch({run.get(), 0}, true).take());
   EXPECT_FALSE(run->pages[0].host.has_value());
   take_all(*run);
 }

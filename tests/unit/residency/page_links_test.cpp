@@ -27,14 +27,14 @@ class PageLinks : public Mover {
   void leave_together(tessera::Run& run) {
     const auto all = pages(run);
     for (std::span<const PageRef> rest = all; !rest.empty();) {
-      rest = rest.subspan(mover().copy_out(rest.first(mover().batch_of(rest)), Beside::kHost).take());
+      rest = rest.subspan(mover().copy_out(rest.first(mover().batch_of(rest)), CopyLocation::kHost).take());
     }
     for (const PageRef& page : all) ASSERT_TRUE(mover().copied_out(page, true).take());
     ASSERT_OK(mover().vacate(all));
   }
   void arrive(tessera::Run& run) {
     ASSERT_OK(mover().mount(pages(run)));
-    for (const PageRef& page : pages(run)) ASSERT_TRUE(mover().finish_arrival(page, true).take());
+    for (const PageRef& page : pages(run)) ASSERT_TRUE(mover().finish_fetch(page, true).take());
   }
   void expect_numbers(const tessera::Run& run) {
     for (std::uint32_t i = 0; i < run.shape.pages(); ++i) EXPECT_EQ(byte_of(run, i), i + 1);
@@ -63,7 +63,7 @@ TEST_F(PageLinks, SmallPagesGoAndComeInACallForFour) {
 
 TEST_F(PageLinks, APageAloneIsAnOrdinaryCopy) {
   auto run = numbered(1);
-  leave(*run);
+  start_eviction(*run);
   arrive(*run);
   EXPECT_EQ(calls(DriverCall::kCopyAll), 0U);
   expect_numbers(*run);
@@ -75,12 +75,12 @@ TEST_F(PageLinks, AnEventServesAgainWhenTheLastOfItsPagesIsDone) {
   auto first = numbered(3);
   auto second = numbered(2);
   const auto pages_of_first = pages(*first);
-  ASSERT_EQ(mover().copy_out(pages_of_first, Beside::kHost).take(), 3U);
+  ASSERT_EQ(mover().copy_out(pages_of_first, CopyLocation::kHost).take(), 3U);
   const EventId shared = first->pages[0].event;
   EXPECT_EQ(first->pages[2].event, shared);
   for (const PageRef& page : pages_of_first) ASSERT_TRUE(mover().copied_out(page, true).take());
   ASSERT_OK(mover().vacate(std::span(pages_of_first).first(2)));
-  ASSERT_EQ(mover().copy_out(pages(*second), Beside::kHost).take(), 2U);
+  ASSERT_EQ(mover().copy_out(pages(*second), CopyLocation::kHost).take(), 2U);
   EXPECT_NE(second->pages[0].event, shared) << "the third page is leaving yet";
   ASSERT_OK(mover().vacate(std::span(pages_of_first).subspan(2)));
   for (const PageRef& page : pages(*second)) ASSERT_TRUE(mover().copied_out(page, true).take());
@@ -101,11 +101,11 @@ TEST_F(PageLinks, AsManyLeaveAsThereAreHostFramesAndThroughTheReserveEachAlone) 
   auto third = numbered(2);
   const auto all = pages(*second);
   for (const std::size_t expected : {2U, 1U, 1U}) {
-    const auto rest = std::span(all).subspan(second->bytes_in(PageState::kLeaving) / kBasePage);
-    EXPECT_EQ(mover().copy_out(rest, Beside::kHost).take(), expected);
+    const auto rest = std::span(all).subspan(second->bytes_in(PageState::kEvicting) / kBasePage);
+    EXPECT_EQ(mover().copy_out(rest, CopyLocation::kHost).take(), expected);
   }
   EXPECT_NE(second->pages[2].event, second->pages[3].event);
-  EXPECT_EQ(mover().copy_out(pages(*third), Beside::kHost).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(mover().copy_out(pages(*third), CopyLocation::kHost).status().code(), Code::kOutOfMemory);
   EXPECT_EQ(third->bytes_in(PageState::kResident), kBasePage * 2);
   for (const PageRef& page : all) ASSERT_TRUE(mover().copied_out(page, true).take());
   ASSERT_OK(mover().vacate(all));
@@ -126,7 +126,7 @@ TEST_F(PageLinks, APageThatFoundNoFrameIsNotTakenForCopied) {
   run->written.store(3);
   run->pages[0].copied = run->pages[1].copied = 3;
   const PageRef batch[] = {other, with_copy};
-  ASSERT_EQ(mover().copy_out(batch, Beside::kHost).take(), 1U);
+  ASSERT_EQ(mover().copy_out(batch, CopyLocation::kHost).take(), 1U);
   EXPECT_EQ(with_copy->state, PageState::kResident);
   EXPECT_FALSE(PageMover::is_clean(with_copy)) << "what it had was an old copy";
   ASSERT_TRUE(mover().copied_out(other, true).take());
@@ -152,7 +152,7 @@ TEST_F(PageLinks, ABatchThatFailsLeavesAllOfItAsItWas) {
   for (DriverCall call : {DriverCall::kCopyAll, DriverCall::kRecordEvent}) {
     // Two events are recorded around timed copies, and are optional.
     fail(call, call == DriverCall::kRecordEvent ? 3 : 1);
-    EXPECT_EQ(mover().copy_out(pages(*run), Beside::kHost).status().code(), Code::kDriver);
+    EXPECT_EQ(mover().copy_out(pages(*run), CopyLocation::kHost).status().code(), Code::kDriver);
     EXPECT_EQ(run->bytes_in(PageState::kResident), kBasePage * 4);
     EXPECT_EQ(host().usage().used, Bytes());
   }

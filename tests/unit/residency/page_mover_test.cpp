@@ -54,13 +54,13 @@ TEST_F(Mover, AccessThatIsNeverReadyIsAnErrorInTheEnd) {
 TEST_F(Mover, APageLeavesWithItsBytesAndComesBackWithThem) {
   auto run = resident_run({0, 1});
   fill(*run, 7);
-  leave(*run);
+  start_eviction(*run);
   EXPECT_EQ(run->pages[0].state, PageState::kCold);
   EXPECT_EQ(stats().evictions, 1U);
   ASSERT_OK(mover().mount(pages(*run)));
-  EXPECT_EQ(run->pages[0].state, PageState::kArriving);
+  EXPECT_EQ(run->pages[0].state, PageState::kFetching);
   EXPECT_EQ(run->missing.load(), 1U) << "its bytes are not there yet";
-  EXPECT_TRUE(mover().finish_arrival({run.get(), 0}, true).take());
+  EXPECT_TRUE(mover().finish_fetch({run.get(), 0}, true).take());
   EXPECT_EQ(first_byte(*run), 7);
   EXPECT_TRUE(PageMover::is_clean({run.get(), 0})) << "the host copy is still valid";
   take_all(*run);
@@ -73,7 +73,7 @@ TEST_F(Mover, ACopyThatCannotBeRecordedIsWaitedFor) {
   EXPECT_EQ(copy_out({run.get(), 0}).code(), Code::kDriver);
   EXPECT_EQ(run->pages[0].state, PageState::kResident);
   EXPECT_EQ(host().usage().used, Bytes());
-  leave(*run);
+  start_eviction(*run);
   fail(DriverCall::kRecordEvent, 3);
   EXPECT_EQ(mover().mount(pages(*run)).code(), Code::kDriver);  // the simulator refuses too early
   EXPECT_EQ(run->pages[0].state, PageState::kCold);
@@ -193,13 +193,13 @@ TEST_F(MoverOfLargePages, ALargePageComesBackOnTheFramesThatAreSpare) {
   auto run = filled({1, 0}, 7);
   EXPECT_TRUE(run->pages[0].device->joined) << "sixteen base frames are spare, no large one is";
   EXPECT_EQ(validate_run(*run).to_string(), "ok");
-  leave(*run);
+  start_eviction(*run);
   take_all(*other);
   const std::uint64_t mapped = fault().calls(DriverCall::kMap);
   ASSERT_OK(mover().mount(pages(*run)));
   EXPECT_FALSE(run->pages[0].device->joined) << "a large one is spare by now";
   EXPECT_EQ(fault().calls(DriverCall::kMap), mapped + 1);
-  ASSERT_TRUE(mover().finish_arrival({run.get(), 0}, true).take());
+  ASSERT_TRUE(mover().finish_fetch({run.get(), 0}, true).take());
   EXPECT_EQ(first_byte(*run), 7);
   EXPECT_EQ(last_byte(*run), 7);
   EXPECT_EQ(stats().bytes_out, kLargePage);
@@ -215,11 +215,11 @@ TEST_F(MoverOfLargePages, AStretchOfJoinedFramesGetsAccessAndGoesInOneCall) {
   const std::uint64_t access = fault().calls(DriverCall::kSetAccess);
   EXPECT_TRUE(run->pages[0].device->joined);
   EXPECT_TRUE(run->pages[1].device->joined);
-  leave(*run);
+  start_eviction(*run);
   EXPECT_EQ(fault().calls(DriverCall::kUnmap), 2U) << "one of the base pages, one of these";
   ASSERT_OK(mover().mount(pages(*run)));
   EXPECT_EQ(fault().calls(DriverCall::kSetAccess), access + 1);
-  for (const PageRef& page : pages(*run)) ASSERT_TRUE(mover().finish_arrival(page, true).take());
+  for (const PageRef& page : pages(*run)) ASSERT_TRUE(mover().finish_fetch(page, true).take());
   EXPECT_EQ(first_byte(*run), 3);
   EXPECT_EQ(last_byte(*run), 3);
   take_all(*run);

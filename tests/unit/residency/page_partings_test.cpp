@@ -18,7 +18,7 @@ class PagePartings : public Mover {
     for (const PageRef& page : pages(*run)) page->copied = 1;
     return run;
   }
-  void part_all(tessera::Run& run) { EXPECT_EQ(mover().part(pages(run), Beside::kHost).take(), run.shape.pages()); }
+  void part_all(tessera::Run& run) { EXPECT_EQ(mover().part(pages(run), CopyLocation::kHost).take(), run.shape.pages()); }
   void take_all_apart(tessera::Run& run) {
     part_all(run);
     ASSERT_OK(mover().take_apart(pages(run)));
@@ -42,16 +42,16 @@ TEST_F(PagePartings, TheyAreUnmappedThenCopiedThenCold) {
   auto run = used_run();
   part_all(*run);
   EXPECT_EQ(run->missing.load(), 0U);
-  EXPECT_EQ(mover().going(), 4_MiB);
+  EXPECT_EQ(mover().evicting_bytes(), 4_MiB);
   EXPECT_EQ(mover().copying_out(), Bytes());
   ASSERT_OK(mover().take_apart(pages(*run)));
   EXPECT_EQ(run->missing.load(), 2U);
   ASSERT_OK(mover().copy_apart(pages(*run)));
-  expect_all(*run, PageState::kApartLeaving);
+  expect_all(*run, PageState::kApartEvicting);
   EXPECT_EQ(device().usage().used, 4_MiB);
   for (const PageRef& page : pages(*run)) {
     EXPECT_TRUE(mover().copied_out(page, true).take());
-    ASSERT_OK(mover().leave_apart(page));
+    ASSERT_OK(mover().evict_apart(page));
     EXPECT_EQ(static_cast<const unsigned char*>(HostTier::bytes_of(*page->host))[0], 7);
   }
   expect_all(*run, PageState::kCold);
@@ -128,7 +128,7 @@ TEST_F(PagePartings, APageThatIsRecalledIsForwardedWhenItsCopyIsDoneAlsoIfNoCall
   take_all_apart(*run);
   ASSERT_OK(mover().copy_apart(pages(*run)));
   ASSERT_OK(mover().bring_back(pages(*run)));
-  expect_all(*run, PageState::kLeaving);
+  expect_all(*run, PageState::kEvicting);
   EXPECT_EQ(run->missing.load(), 0U);
   for (const PageRef& page : pages(*run)) EXPECT_TRUE(mover().copied_out(page, true).take());
   run->quiet = 1;

@@ -48,28 +48,28 @@ TEST(PageState, TheTableOfLegalStepsIsThisAndNoOther) {
 
 TEST(PageState, PresentPagesAreMappedAndArrivingOnesAreMappedOnly) {
   EXPECT_TRUE(is_present(PageState::kResident) && is_mapped(PageState::kResident));
-  EXPECT_TRUE(is_present(PageState::kLeaving) && is_mapped(PageState::kLeaving));
+  EXPECT_TRUE(is_present(PageState::kEvicting) && is_mapped(PageState::kEvicting));
   EXPECT_TRUE(is_present(PageState::kChecking) && is_mapped(PageState::kChecking));
   EXPECT_TRUE(is_present(PageState::kParting) && is_mapped(PageState::kParting));
-  for (PageState state : {PageState::kApart, PageState::kApartLeaving, PageState::kApartChecking}) {
+  for (PageState state : {PageState::kApart, PageState::kApartEvicting, PageState::kApartChecking}) {
     EXPECT_TRUE(is_apart(state) && !is_present(state) && !is_mapped(state)) << name_of(state);
   }
-  for (PageState state : {PageState::kArriving, PageState::kBlank, PageState::kRemaking}) {
+  for (PageState state : {PageState::kFetching, PageState::kBlank, PageState::kRemaking}) {
     EXPECT_TRUE(!is_present(state) && is_mapped(state)) << name_of(state);
   }
-  for (PageState state : {PageState::kEmpty, PageState::kCold, PageState::kSinking,
-                          PageState::kRising, PageState::kGone, PageState::kLost}) {
+  for (PageState state : {PageState::kEmpty, PageState::kCold, PageState::kSpilling,
+                          PageState::kLoading, PageState::kGone, PageState::kLost}) {
     EXPECT_FALSE(is_present(state) || is_mapped(state)) << name_of(state);
   }
 }
 
 TEST(PageState, NobodyLeavesAMovingStateButByItsEnd) {
-  for (PageState state : {PageState::kSinking, PageState::kRising}) {
+  for (PageState state : {PageState::kSpilling, PageState::kLoading}) {
     EXPECT_TRUE(is_moving(state));
     EXPECT_FALSE(next(state, PageEvent::kDiscard).has_value());
   }
-  EXPECT_TRUE(is_moving(PageState::kLeaving) && is_moving(PageState::kArriving));
-  EXPECT_TRUE(is_moving(PageState::kParting) && is_moving(PageState::kApartLeaving));
+  EXPECT_TRUE(is_moving(PageState::kEvicting) && is_moving(PageState::kFetching));
+  EXPECT_TRUE(is_moving(PageState::kParting) && is_moving(PageState::kApartEvicting));
   EXPECT_TRUE(is_moving(PageState::kApartChecking) && !is_moving(PageState::kApart));
   EXPECT_TRUE(is_moving(PageState::kRemaking) && !is_moving(PageState::kBlank));
   EXPECT_FALSE(is_moving(PageState::kResident) || is_moving(PageState::kCold));

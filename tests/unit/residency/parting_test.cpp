@@ -47,7 +47,7 @@ class Parting : public ::testing::Test {
   }
   // Its eviction begins, and no call waits for that.
   void begin_to_leave(AnyRun* run) {
-    while (run->going() == Bytes()) {  // until its uses are known to be over
+    while (run->evicting_bytes() == Bytes()) {  // until its uses are known to be over
       machine_.residency().advance();
       std::this_thread::yield();
     }
@@ -89,7 +89,7 @@ TEST_F(Parting, AStreamThatComesMeanwhileKeepsNothing) {
   begin_to_leave(run);
   queue_unseen(runs_[3], 2, machine_.stream());
   let_it_go();
-  while (run->going() != Bytes()) machine_.residency().advance();
+  while (run->evicting_bytes() != Bytes()) machine_.residency().advance();
   ASSERT_OK(machine_.check(run, 1));
 }
 
@@ -208,7 +208,7 @@ TEST_F(Parting, WhereFramesCannotBeMappedTwiceItLeavesMappedAsEver) {
   AnyRun* const run = first_of_too_many();
   machine_.fault().fail({DriverCall::kMap, 1, Status(Code::kDriver, "injected", 999), true});
   advance_until_it_has_failed();
-  EXPECT_TRUE(run->has(PageState::kLeaving));
+  EXPECT_TRUE(run->has(PageState::kEvicting));
   machine_.fault().clear();
   ASSERT_OK(machine_.settle());
   EXPECT_TRUE(run->has(PageState::kCold));
@@ -272,10 +272,10 @@ class SlowParting : public Parting {
 TEST_F(SlowParting, AUseMapsThePageAgainAtTheFrameItHad) {
   AnyRun* const run = first_of_too_many();
   begin_to_leave(run);
-  ASSERT_TRUE(run->has(PageState::kApartLeaving));
+  ASSERT_TRUE(run->has(PageState::kApartEvicting));
   const std::uint64_t frame = run->pages[0].device->value;
   ASSERT_OK(machine_.write(run, 2));
-  EXPECT_TRUE(run->has(PageState::kLeaving)) << "the copy goes on";
+  EXPECT_TRUE(run->has(PageState::kEvicting)) << "the copy goes on";
   EXPECT_EQ(run->pages[0].device->value, frame);
   ASSERT_OK(machine_.settle());
   EXPECT_EQ(stats().forwards, 1U);
@@ -294,7 +294,7 @@ TEST_F(SlowParting, ACallThatNeedsItsRoomWaitsForTheWorkAndThenTheCopy) {
 TEST_F(SlowParting, WhileUsesAreNotAnnouncedPagesThatAreApartComeBack) {
   AnyRun* const run = first_of_too_many();
   begin_to_leave(run);
-  ASSERT_TRUE(run->has(PageState::kApartLeaving));
+  ASSERT_TRUE(run->has(PageState::kApartEvicting));
   ASSERT_OK(machine_.residency().set_automatic(false));
   EXPECT_EQ(run->missing.load(), 0U);
   ASSERT_OK(machine_.launch(run, 2, StreamId(0), Access::kWrite));
@@ -305,7 +305,7 @@ TEST_F(SlowParting, WhileUsesAreNotAnnouncedPagesThatAreApartComeBack) {
 TEST_F(SlowParting, TheEndGivesBackWhatIsApart) {
   AnyRun* const run = first_of_too_many();
   begin_to_leave(run);
-  ASSERT_TRUE(run->has(PageState::kApartLeaving));
+  ASSERT_TRUE(run->has(PageState::kApartEvicting));
   EXPECT_OK(machine_.residency().remove(run));
   EXPECT_EQ(machine_.valid(), "ok");
 }

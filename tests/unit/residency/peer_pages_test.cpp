@@ -20,14 +20,14 @@ class PeerPages : public Mover {
   }
   void arrive(tessera::Run& run) {
     ASSERT_OK(mover().mount(pages(run)));
-    for (const PageRef& page : pages(run)) ASSERT_TRUE(mover().finish_arrival(page, true).take());
+    for (const PageRef& page : pages(run)) ASSERT_TRUE(mover().finish_fetch(page, true).take());
   }
   static Page& only(tessera::Run& run) { return run.pages[0]; }
 };
 
 TEST_F(PeerPages, BytesComeBackAsTheyLeft) {
   auto run = filled(7);
-  leave(*run, Beside::kPeer);
+  start_eviction(*run, CopyLocation::kPeer);
   EXPECT_TRUE(only(*run).peer && !only(*run).host);
   EXPECT_EQ(only(*run).place, Nearest::kPeer);
   EXPECT_EQ(validate_run(*run).to_string(), "ok");
@@ -43,7 +43,7 @@ TEST_F(PeerPages, BytesComeBackAsTheyLeft) {
 
 TEST_F(PeerPages, ACopyThatIsStillValidStaysWithThePeerAndCountsAsIdle) {
   auto run = filled(7);
-  leave(*run, Beside::kPeer);
+  start_eviction(*run, CopyLocation::kPeer);
   EXPECT_EQ(mover().idle_peer_bytes(), Bytes()) << "it is the only one";
   arrive(*run);
   EXPECT_TRUE(only(*run).peer);
@@ -60,10 +60,10 @@ TEST_F(PeerPages, ACopyThatIsStillValidStaysWithThePeerAndCountsAsIdle) {
 
 TEST_F(PeerPages, ACopyThatIsStaleGoesWhenItsPageIsThere) {
   auto run = filled(7);
-  leave(*run, Beside::kPeer);
+  start_eviction(*run, CopyLocation::kPeer);
   run->written.store(1);
   ASSERT_OK(mover().mount(pages(*run)));
-  ASSERT_TRUE(mover().finish_arrival({run.get(), 0}, true).take());
+  ASSERT_TRUE(mover().finish_fetch({run.get(), 0}, true).take());
   EXPECT_FALSE(only(*run).peer);
   EXPECT_EQ(mover().idle_peer_bytes(), Bytes());
   take_all(*run);
@@ -71,7 +71,7 @@ TEST_F(PeerPages, ACopyThatIsStaleGoesWhenItsPageIsThere) {
 
 TEST_F(PeerPages, WhoIsUsedMeanwhileStaysAndGivesThePeersFrameBack) {
   auto run = filled(7);
-  ASSERT_OK(copy_out({run.get(), 0}, Beside::kPeer));
+  ASSERT_OK(copy_out({run.get(), 0}, CopyLocation::kPeer));
   EXPECT_TRUE(mover().copied_out({run.get(), 0}, true).take());
   run->used.store(1);
   run->written.store(1);
@@ -88,8 +88,8 @@ TEST_F(PeerPages, WhoIsUsedMeanwhileStaysAndGivesThePeersFrameBack) {
 TEST_F(PeerPages, AsManyGoAsThePeerHasFramesForAndThenNone) {
   auto run = filled(7, 4);
   const auto all = pages(*run);
-  EXPECT_EQ(mover().copy_out(all, Beside::kPeer).take(), 2U);
-  EXPECT_EQ(mover().copy_out(std::span(all).subspan(2), Beside::kPeer).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(mover().copy_out(all, CopyLocation::kPeer).take(), 2U);
+  EXPECT_EQ(mover().copy_out(std::span(all).subspan(2), CopyLocation::kPeer).status().code(), Code::kOutOfMemory);
   EXPECT_FALSE(run->pages[2].peer || run->pages[2].host);
   for (std::uint32_t i = 0; i < 2; ++i) EXPECT_TRUE(mover().copied_out({run.get(), i}, true).take());
   take_all(*run);
@@ -99,7 +99,7 @@ TEST_F(PeerPages, ThoseFromThePeerAndThoseFromTheHostComeEachOverTheirOwnLink) {
   auto run = filled(7, 4);
   for (std::uint32_t i = 0; i < 4; ++i) {
     const PageRef page{run.get(), i};
-    ASSERT_OK(copy_out(page, i % 2 == 0 ? Beside::kPeer : Beside::kHost));
+    ASSERT_OK(copy_out(page, i % 2 == 0 ? CopyLocation::kPeer : CopyLocation::kHost));
     ASSERT_TRUE(mover().copied_out(page, true).take());
   }
   ASSERT_OK(mover().vacate(pages(*run)));
@@ -114,10 +114,10 @@ TEST_F(PeerPages, ThoseFromThePeerAndThoseFromTheHostComeEachOverTheirOwnLink) {
 TEST_F(PeerPages, ACopyThatCannotBeQueuedLeavesThePageWhereItWas) {
   auto run = filled(7);
   fail(DriverCall::kCopy, 1);
-  EXPECT_EQ(copy_out({run.get(), 0}, Beside::kPeer).native_code(), 999);
+  EXPECT_EQ(copy_out({run.get(), 0}, CopyLocation::kPeer).native_code(), 999);
   EXPECT_EQ(only(*run).state, PageState::kResident);
   EXPECT_EQ(peer().usage().used, Bytes());
-  leave(*run, Beside::kPeer);
+  start_eviction(*run, CopyLocation::kPeer);
   fail(DriverCall::kCopy, 1);
   EXPECT_EQ(mover().mount(pages(*run)).native_code(), 999);
   EXPECT_EQ(only(*run).state, PageState::kCold);

@@ -185,9 +185,9 @@ TEST_F(FarApartTest, ACopyOverOneLinkIsDoneWhileOneOverTheOtherIsUnderWay) {
   EXPECT_OK(machine_.prefetch(runs[3]));
   EXPECT_OK(machine_.prefetch(runs[0]));
   bool overtook = false;
-  while (!overtook && runs[3]->has(PageState::kArriving)) {
+  while (!overtook && runs[3]->has(PageState::kFetching)) {
     machine_.residency().advance();
-    overtook = runs[0]->has(PageState::kResident) && runs[3]->has(PageState::kArriving);
+    overtook = runs[0]->has(PageState::kResident) && runs[3]->has(PageState::kFetching);
   }
   EXPECT_TRUE(overtook);
   EXPECT_OK(machine_.check(runs[0], 10));

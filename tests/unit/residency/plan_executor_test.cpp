@@ -75,7 +75,7 @@ TEST_F(FollowerTest, TheNextPolicyPlansWithoutSeeingTheIterationAgain) {
     explicit Asked(std::size_t& steps) : steps_(steps) {}
     std::string_view name() const override { return "asked"; }
     Decision decide(const Snapshot& snapshot) const override { return rest_->decide(snapshot); }
-    AbsencePlan plan(const Iteration& iteration, const Machine&) const override {
+    OffloadPlan plan(const Iteration& iteration, const Machine&) const override {
       steps_ = iteration.steps.size();
       return {};
     }
@@ -99,7 +99,7 @@ TEST_F(FollowerTest, APlanIsMadeWithoutTheRoomOfPinnedRunsThatTheIterationDoesNo
     explicit Listener(Bytes& device) : device_(device) {}
     std::string_view name() const override { return "listener"; }
     Decision decide(const Snapshot& snapshot) const override { return rest_->decide(snapshot); }
-    AbsencePlan plan(const Iteration&, const Machine& machine) const override {
+    OffloadPlan plan(const Iteration&, const Machine& machine) const override {
       device_ = machine.device;
       return {};
     }
@@ -137,7 +137,7 @@ class SweepTest : public ::testing::TestWithParam<bool> {
 
   SweepTest() {
     Iteration iteration;
-    AbsencePlan plan;
+    OffloadPlan plan;
     for (std::uint32_t i = 0; i < kWeights; ++i) {
       weights_.push_back(machine_.add({0, 2}));
       EXPECT_OK(machine_.write(weights_.back(), 1));

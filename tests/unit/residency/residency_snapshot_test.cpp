@@ -14,7 +14,7 @@ class Asked final : public Policy {
   explicit Asked(Iteration& seen) : seen_(seen) {}
   std::string_view name() const override { return "asked"; }
   Decision decide(const Snapshot& snapshot) const override { return rest_->decide(snapshot); }
-  AbsencePlan plan(const Iteration& iteration, const Machine&) const override {
+  OffloadPlan plan(const Iteration& iteration, const Machine&) const override {
     seen_ = iteration;
     return {};
   }

@@ -72,7 +72,7 @@ TEST_F(ARun, HasTheBytesOfAColdPageSomewhere) {
 }
 
 TEST_F(ARun, HasBothEndsOfATransfer) {
-  for (PageState state : {PageState::kSinking, PageState::kRising}) {
+  for (PageState state : {PageState::kSpilling, PageState::kLoading}) {
     put(run_, state);
     page_.host = kHostFrame;
     page_.file.reset();
@@ -83,7 +83,7 @@ TEST_F(ARun, HasBothEndsOfATransfer) {
 }
 
 TEST_F(ARun, HasAFrameAtTheOtherEndOfACopy) {
-  for (PageState state : {PageState::kLeaving, PageState::kArriving}) {
+  for (PageState state : {PageState::kEvicting, PageState::kFetching}) {
     put(run_, state);
     page_.device = kDeviceFrame;
     page_.host.reset();
@@ -110,12 +110,12 @@ TEST_F(ARun, KeepsNoCopiesOfBytesThatDoNotMatter) {
 }
 
 TEST_F(ARun, MayLeaveUnlessItIsHeldOrPinned) {
-  EXPECT_TRUE(run_.may_leave());
+  EXPECT_TRUE(run_.is_evictable());
   run_.holds.store(1);
-  EXPECT_FALSE(run_.may_leave());
+  EXPECT_FALSE(run_.is_evictable());
   run_.holds.store(0);
   run_.pins.store(1);
-  EXPECT_FALSE(run_.may_leave());
+  EXPECT_FALSE(run_.is_evictable());
 }
 
 }  // namespace

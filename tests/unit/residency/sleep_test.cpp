@@ -149,7 +149,7 @@ TEST(ResidencySleep, APrefetchFromBeforeDoesNotBringWhoSleepsBack) {
   ASSERT_OK(machine.evict(weights[0]));
   ASSERT_OK(machine.settle());
   ASSERT_OK(machine.prefetch(weights[0]));
-  ASSERT_TRUE(weights[0]->has(PageState::kRising));
+  ASSERT_TRUE(weights[0]->has(PageState::kLoading));
   ASSERT_OK(machine.residency().sleep(kWeights).status());
   ASSERT_OK(machine.settle());
   EXPECT_EQ(machine.residency().whereabouts(*weights[0])[0], Bytes());

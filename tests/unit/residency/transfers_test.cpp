@@ -19,7 +19,7 @@ TEST(ResidencyTransfers, RemovingARunOfWhichPagesAreMovingEndsTheMoves) {
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));
   ASSERT_OK(machine.prefetch(run));
-  EXPECT_TRUE(run->has(PageState::kArriving));
+  EXPECT_TRUE(run->has(PageState::kFetching));
   ASSERT_OK(machine.residency().remove(run));
   EXPECT_EQ(machine.valid(), "ok");
   EXPECT_FALSE(machine.residency().has_work());
@@ -31,7 +31,7 @@ TEST(ResidencyTransfers, MovesThatCannotBeWaitedForEndWithTheirRun) {
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));
   ASSERT_OK(machine.prefetch(run));
-  ASSERT_TRUE(run->has(PageState::kArriving));
+  ASSERT_TRUE(run->has(PageState::kFetching));
   machine.lose_device();
   EXPECT_EQ(machine.residency().remove(run).code(), Code::kDriver);
   EXPECT_FALSE(machine.residency().has_work());

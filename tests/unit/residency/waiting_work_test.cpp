@@ -145,7 +145,7 @@ TEST_F(WorkAhead, WhatIsToBeUnmappedWhileALaunchDoesNotReturnLeavesLater) {
   ASSERT_OK(machine_.settle());
   (void)machine_.add();  // one too many
   hold(busy);
-  while (runs[0]->going() == Bytes()) machine_.residency().advance();  // waits for that work to be over
+  while (runs[0]->evicting_bytes() == Bytes()) machine_.residency().advance();  // waits for that work to be over
   std::uint32_t slot = 0;
   std::thread([&] { slot = machine_.residency().begin_unnamed(launching); }).join();
   kernel_.let_go();
@@ -192,7 +192,7 @@ TEST_F(QueuedCopies, NoCallWaitsForOneBehindWorkThatDoesNotEnd) {
   for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
   ASSERT_OK(machine_.settle());
   send_behind_its_work(runs[0], waiting, false);
-  ASSERT_TRUE(runs[0]->has(PageState::kLeaving));
+  ASSERT_TRUE(runs[0]->has(PageState::kEvicting));
   AnyRun* const more = machine_.add({0, 2});
   const Status refused = machine_.write(more, 1);
   EXPECT_EQ(refused.code(), Code::kOutOfMemory) << refused.to_string();
@@ -212,7 +212,7 @@ TEST_F(QueuedCopies, WhatNeedsNoCopyMakesRoomBesideOne) {
   ASSERT_OK(machine_.check(runs[1], 1));
   ASSERT_OK(machine_.settle());
   send_behind_its_work(runs[0], waiting, false);
-  ASSERT_TRUE(runs[0]->has(PageState::kLeaving));
+  ASSERT_TRUE(runs[0]->has(PageState::kEvicting));
   EXPECT_OK(machine_.write(machine_.add({0, 2}), 1));
   EXPECT_EQ(runs[1]->missing.load(), 2U);
   kernel_.let_go();

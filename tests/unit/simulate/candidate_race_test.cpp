@@ -21,7 +21,7 @@ class LatestFirst final : public Policy {
     std::vector<RunPicture> runs = snapshot.runs;
     std::ranges::sort(runs, std::ranges::greater(), &RunPicture::used);
     Decision decision;
-    for (const RunPicture& run : runs) decision.leave.push_back(run.run);
+    for (const RunPicture& run : runs) decision.victims.push_back(run.run);
     return decision;
   }
 };

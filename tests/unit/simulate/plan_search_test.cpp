@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "iterations.hpp"
-#include "learn/farthest_absences.hpp"
+#include "learn/farthest_intervals.hpp"
 #include "policy/lru_policy.hpp"
 #include "simulate/simulated_engine.hpp"
 
@@ -18,7 +18,7 @@ constexpr Machine kRoomy{.device = 8_GiB, .host = 4_GiB, .out_rate = 10e9, .in_r
 
 class SearchTest : public ::testing::Test {
  protected:
-  Candidate played(const Machine& machine, AbsencePlan plan) const {
+  Candidate played(const Machine& machine, OffloadPlan plan) const {
     return played(machine, Strategy{"first", std::move(plan), &lru_});
   }
   Candidate played(const Machine& machine, Strategy strategy) const {
@@ -42,7 +42,7 @@ class SearchTest : public ::testing::Test {
 // A single search covers all checks: it takes seconds under a sanitizer. A round that has found nothing yet when the
 // previous one is over must not lose what that one had found.
 TEST_F(SearchTest, FindsWhatIsFasterTellsOfItAndEnds) {
-  const Candidate first = played(kTight, farthest_absences(iteration_, kTight.device));
+  const Candidate first = played(kTight, farthest_intervals(iteration_, kTight.device));
   const auto search = this->search(kTight, {first});
   std::uint64_t plays = 0;
   for (Nanoseconds before = first.time; search->goes_on(); ++plays) {
@@ -72,11 +72,11 @@ TEST_F(SearchTest, FindsWhatIsFasterTellsOfItAndEnds) {
 }
 
 TEST_F(SearchTest, WhereNothingIsLeftToWinItDoesNotBegin) {
-  EXPECT_FALSE(search(kRoomy, {played(kRoomy, AbsencePlan{})})->goes_on());
+  EXPECT_FALSE(search(kRoomy, {played(kRoomy, OffloadPlan{})})->goes_on());
 }
 
 TEST_F(SearchTest, EndsWhenItIsStopped) {
-  const auto search = this->search(kTight, {played(kTight, AbsencePlan{})});
+  const auto search = this->search(kTight, {played(kTight, OffloadPlan{})});
   EXPECT_TRUE(search->goes_on());
   stop_.store(true);
   EXPECT_FALSE(search->goes_on());
@@ -85,7 +85,7 @@ TEST_F(SearchTest, EndsWhenItIsStopped) {
 }
 
 TEST_F(SearchTest, ManyMayPlayAtOnce) {
-  const Candidate first = played(kTight, farthest_absences(iteration_, kTight.device));
+  const Candidate first = played(kTight, farthest_intervals(iteration_, kTight.device));
   const auto search = this->search(kTight, {first});
   std::vector<std::thread> workers;
   for (int i = 0; i < 4; ++i) {

@@ -36,7 +36,7 @@ class Newest final : public Policy {
     std::vector<RunPicture> runs = snapshot.runs;
     std::ranges::sort(runs, [](const RunPicture& a, const RunPicture& b) { return a.used > b.used; });
     Decision decision;
-    for (const RunPicture& run : runs) decision.leave.push_back(run.run);
+    for (const RunPicture& run : runs) decision.victims.push_back(run.run);
     return decision;
   }
 };
@@ -64,7 +64,7 @@ class Counting final : public Policy {
     return lru_.decide(snapshot);
   }
   void strategies(const Iteration&, const Machine&, const EmitCandidate& race) const override {
-    const AbsencePlan nothing{{.gap = {.run = 1, .after = 1, .until = 1, .wraps = true, .dead = true}}};
+    const OffloadPlan nothing{{.gap = {.run = 1, .after = 1, .until = 1, .wraps = true, .dead = true}}};
     bool more = race({"bare", {}, this}) && race({"another", {}, &lru_});
     for (std::size_t candidates = 2; more && candidates < strategies_; ++candidates) more = race({"other", nothing, this});
   }

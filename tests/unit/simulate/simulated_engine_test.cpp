@@ -35,7 +35,7 @@ Machine machine(Bytes device, double rate = 25e9) {
 
 class StageTest : public ::testing::Test {
  protected:
-  Result<Nanoseconds> play(const Machine& machine, AbsencePlan plan = {}, Nanoseconds limit = kAnyTime) {
+  Result<Nanoseconds> play(const Machine& machine, OffloadPlan plan = {}, Nanoseconds limit = kAnyTime) {
     const std::atomic<Nanoseconds> enough(limit);
     const Strategy strategy{"", std::move(plan), &lru_};
     std::unique_ptr<SimulatedEngine> stage;
@@ -43,8 +43,8 @@ class StageTest : public ::testing::Test {
     return stage->play(enough, stop_);
   }
   // Every activation is evicted after it was written, and its fetch starts two steps before it is read.
-  AbsencePlan leave_and_come_back() const {
-    AbsencePlan plan;
+  OffloadPlan leave_and_come_back() const {
+    OffloadPlan plan;
     for (const Gap& gap : find_gaps(iteration_)) {
       if (gap.dead || gap.run >= kLayers || gap.until - gap.after < 4) continue;
       plan.push_back({.gap = gap, .back_at = gap.until - 2});
@@ -95,12 +95,12 @@ TEST_F(StageTest, WhatDoesNotFitWaitsForItsLinks) {
 TEST_F(StageTest, WhatAPlanWantsRemadeTakesThatTimeOfTheStepsAndNoneOfALink) {
   constexpr Nanoseconds kRemake{7'000'000};
   const Machine slow = machine(576_MiB, 1e9);
-  AbsencePlan plan = leave_and_come_back();
+  OffloadPlan plan = leave_and_come_back();
   const Nanoseconds copied = play(slow, plan).take();
   for (std::uint32_t run = 0; run < kLayers; ++run) iteration_.runs[run].regenerate = kRemake;
-  for (Absence& absence : plan) {
-    absence.to = Away::kRegenerated;
-    absence.back_at = absence.gap.until;
+  for (OffloadInterval& interval : plan) {
+    interval.to = OffloadTarget::kRegenerated;
+    interval.back_at = interval.gap.until;
   }
   const Nanoseconds remade = play(slow, plan).take();
   EXPECT_LT(remade, copied);

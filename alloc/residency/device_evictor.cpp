@@ -1,4 +1,4 @@
-#include "residency/room.hpp"
+#include "residency/device_evictor.hpp"
 
 #include <algorithm>
 #include <string>
@@ -27,7 +27,7 @@ Bytes base_pages_of(const Run& run) {
 
 // Why there is no room: calls in progress, which will end, or a permanent reason. A call that let go during the search
 // for room also counts as one.
-Status Room::no_room(Bytes bytes) const {
+Status DeviceEvictor::no_room(Bytes bytes) const {
   const std::uint32_t own = engine_.turn.is_mine() ? engine_.turn.depth() : 0;
   if (engine_.held_uses.count() > own || engine_.held_uses.ends() != ends_seen_) {
     return Status(Code::kBusy, "calls in progress use device memory");
@@ -50,7 +50,7 @@ Status Room::no_room(Bytes bytes) const {
 }
 
 // If that is not enough, asks whether the driver has memory again that it had given to others.
-Bytes Room::room_for(Bytes bytes) {
+Bytes DeviceEvictor::room_for(Bytes bytes) {
   const Bytes room = engine_.tiers.device.usage().room();
   if (room >= bytes) return room;
   engine_.tiers.device.regain(DeviceTier::Ask::kWhenDue);
@@ -58,7 +58,7 @@ Bytes Room::room_for(Bytes bytes) {
 }
 
 // What is waited for may stand behind work that does not end. Then those can make room that leave without a copy.
-Status Room::await(Transfers::Await await, Bytes bytes) {
+Status DeviceEvictor::await(Transfers::Await await, Bytes bytes) {
   const Bytes before = engine_.tiers.device.usage().room();
   const Status awaited = transfers_.finish(await, bytes);
   if (awaited.code() != Code::kNotReady) return awaited;
@@ -67,14 +67,14 @@ Status Room::await(Transfers::Await await, Bytes bytes) {
   return engine_.tiers.device.usage().room() > before ? Status() : awaited;
 }
 
-Status Room::make(Bytes bytes) {
+Status DeviceEvictor::make_room(Bytes bytes) {
   ends_seen_ = engine_.held_uses.ends();
   TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
   Bytes room = room_for(bytes);
   for (int round = 0; room < bytes;) {
     if (round == kMaxRounds) return no_room(bytes);
     Bytes leaving;
-    TESSERA_TRY_ASSIGN(leaving, leaving_for(bytes));
+    TESSERA_TRY_ASSIGN(leaving, evicting_for(bytes));
     room = engine_.tiers.device.usage().room();
     if (room >= bytes) break;
     if (room + leaving < bytes) {
@@ -92,8 +92,8 @@ Status Room::make(Bytes bytes) {
         return no_room(bytes);
       }
     }
-    if (const Bytes there = engine_.tiers.device.usage().room(); there < bytes && mover_.going()) {
-      TESSERA_TRY(await(Transfers::Await::kLeaving, bytes - there));
+    if (const Bytes there = engine_.tiers.device.usage().room(); there < bytes && mover_.evicting_bytes()) {
+      TESSERA_TRY(await(Transfers::Await::kEvicting, bytes - there));
     }
     if (engine_.tiers.device.usage().room() > room) round = 0;  // progress
     room = engine_.tiers.device.usage().room();
@@ -102,27 +102,27 @@ Status Room::make(Bytes bytes) {
 }
 
 // Dead and idle runs are evicted first: they are freed at once, without a copy.
-Result<Bytes> Room::leaving_for(Bytes bytes) {
+Result<Bytes> DeviceEvictor::evicting_for(Bytes bytes) {
   const Bytes room = room_for(bytes);
-  if (mover_.going() && room < bytes) TESSERA_TRY(page_out_dead(bytes - room).status());
-  return mover_.going();
+  if (mover_.evicting_bytes() && room < bytes) TESSERA_TRY(page_out_dead(bytes - room).status());
+  return mover_.evicting_bytes();
 }
 
-Decision Room::choose(Bytes need, Which which, Recency recency) {
+Decision DeviceEvictor::choose(Bytes need, Which which, Recency recency) {
   Snapshot snapshot = picture(need, which, recency);
   Decision decision = engine_.tracker.decider().decide(snapshot);
   pictures_ = std::move(snapshot.runs);
   return decision;
 }
 
-Snapshot Room::picture(Bytes need, Which which, Recency recency) {
+Snapshot DeviceEvictor::picture(Bytes need, Which which, Recency recency) {
   const Worth worth = which == Which::kWithoutCopy ? Worth::kAnyhow : Worth::kIfItPays;
   Snapshot snapshot{.shortage = Shortage::kDevice, .need = need, .epoch = engine_.streams.epoch(),
                     .runs = std::move(pictures_)};
   snapshot.runs.clear();
   stuck_ = engine_.streams.stuck();
   for (const Run& run : engine_.with(PageTrait::kResident)) {
-    if (!run.may_leave()) continue;
+    if (!run.is_evictable()) continue;
     if (which == Which::kDead && !run.is_dead()) continue;
     RunPicture picture = engine_.picture_of(run, snapshot.epoch);
     if (!picture.dead && !engine_.automatic.load()) continue;
@@ -137,7 +137,7 @@ Snapshot Room::picture(Bytes need, Which which, Recency recency) {
 }
 
 // Of thousands of runs most have no copies, and then all their pages are alike.
-void Room::measure(const Run& run, Which which, bool drops, RunPicture& picture) const {
+void DeviceEvictor::measure(const Run& run, Which which, bool drops, RunPicture& picture) const {
   const auto can_go = [&](bool clean) { return which != Which::kWithoutCopy || clean || picture.dead; };
   if (which != Which::kBasePages && !run.has_copies_beside()) {
     if (can_go(drops)) picture.bytes = run.bytes_in(PageState::kResident);
@@ -156,7 +156,7 @@ void Room::measure(const Run& run, Which which, bool drops, RunPicture& picture)
   }
 }
 
-Result<Bytes> Room::page_out(Bytes bytes, Patience patience) {
+Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience) {
   TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(engine_.streams.poll());
   Bytes total;
@@ -177,27 +177,27 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience) {
 }
 
 // By stuck work that is known to use the run.
-bool Room::is_held_up(const Run& run, std::uint64_t stuck) const {
+bool DeviceEvictor::is_held_up(const Run& run, std::uint64_t stuck) const {
   return !engine_.streams.passed(run.streams.load() & stuck, run.last_work());
 }
 
-Result<Bytes> Room::page_out_dead(Bytes bytes) {
+Result<Bytes> DeviceEvictor::page_out_dead(Bytes bytes) {
   bool full = false;
   return page_out(bytes, Patience::kAhead, Which::kDead, Recency::kAny, full);
 }
 
 // Copies of the other runs are queued before any wait for the work on dead runs.
-Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full) {
+Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full) {
   const Decision decision = choose(bytes, which, recency);
   std::vector<Run*> later;
   Bytes total, promised;
-  for (std::size_t index : decision.leave) {
+  for (std::size_t index : decision.victims) {
     if (total + promised >= bytes) break;
     Run& run = *engine_.runs[index];
     const bool dead = run.is_dead(), idle = engine_.streams.passed(run.streams.load(), run.last_work());
     const bool strict = engine_.tracker.is_strict() && !(dead && idle);
     if (patience == Patience::kDemand && (strict || !dead)) {
-      total += leave_by_plan(bytes - total - promised, strict ? 0 : run.next, recency);
+      total += evict_planned(bytes - total - promised, strict ? 0 : run.next, recency);
       if (total + promised >= bytes) break;
     }
     if (dead && !idle) {
@@ -207,7 +207,7 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, Recenc
     }
     const Bytes wanted = bytes - total - promised;
     const Bytes part = which == Which::kBasePages ? std::min(wanted, base_pages_of(run)) : wanted;
-    Result<Bytes> left = leave(run, part, patience, which, std::nullopt);
+    Result<Bytes> left = start_eviction(run, part, patience, which, std::nullopt);
     full = !left.is_ok() && left.status().code() == Code::kOutOfMemory;
     if (full) break;
     if (!left.is_ok()) return left.status();
@@ -215,9 +215,9 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, Recenc
   }
   for (Run* const run : later) {
     if (total >= bytes) break;
-    if (patience == Patience::kDemand) send_due(run);
+    if (patience == Patience::kDemand) start_due_evictions(run);
     Bytes left;
-    TESSERA_TRY_ASSIGN(left, leave(*run, bytes - total, patience, which, std::nullopt));
+    TESSERA_TRY_ASSIGN(left, start_eviction(*run, bytes - total, patience, which, std::nullopt));
     total += left;
   }
   return total;
@@ -225,52 +225,52 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, Recenc
 
 // A run whose fetch is still in flight blocks the eviction of later runs in this queue; otherwise its own copy-out
 // would be queued behind theirs. Where `awaited` has later work on the same stream, the fetch is waited for too.
-void Room::send_due(const Run* awaited) {
+void DeviceEvictor::start_due_evictions(const Run* awaited) {
   bool kept_back = false;
-  std::erase_if(engine_.orders.leave, [&](const IterationTracker::Order& order) {
+  std::erase_if(engine_.orders.evict, [&](const IterationTracker::Order& order) {
     Run& run = *order.run;
     if (run.last_work() != order.used) return true;
     const bool is_before = awaited != nullptr && order.used < awaited->last_work() &&
                            (run.streams.load() & awaited->streams.load()) != 0;
-    if (is_before && !kept_back) await_arrival(run);
-    kept_back |= run.arrives();
+    if (is_before && !kept_back) await_fetch(run);
+    kept_back |= run.is_fetching();
     return !kept_back && carry_out(order);
   });
 }
 
 // True when the order is done: its copies are in flight, or it cannot be followed.
-bool Room::carry_out(const IterationTracker::Order& order) {
+bool DeviceEvictor::carry_out(const IterationTracker::Order& order) {
   Run& run = *order.run;
-  if (!run.may_leave()) return true;
+  if (!run.is_evictable()) return true;
   const Bytes stays = order.stays();
   const Bytes there = run.bytes_in(PageState::kResident);
   if (there <= stays) return true;
   if (order.decided == 0) return false;
-  const Result<Bytes> left = leave(run, there - stays, Patience::kPlanned, Which::kAll, order.to, order.decided);
+  const Result<Bytes> left = start_eviction(run, there - stays, Patience::kPlanned, Which::kAll, order.to, order.decided);
   if (left.status().code() == Code::kBusy) return false;  // room for it is being made
   note_given_up(left.status());
   return !left.is_ok() || run.bytes_in(PageState::kResident) <= stays;
 }
 
-void Room::await_arrival(const Run& run) {
-  while (run.arrives() && transfers_.any()) {
+void DeviceEvictor::await_fetch(const Run& run) {
+  while (run.is_fetching() && transfers_.any()) {
     if (Status status = transfers_.finish(Transfers::Await::kOldest); !status.is_ok()) return note_given_up(status);
   }
 }
 
 // Evicts up to `wanted` bytes of runs that are due by plan and have a later next use than launch `than`. They have to
 // be waited for; but any run evicted in their place would have to be fetched again, while these leave all the same.
-Bytes Room::leave_by_plan(Bytes wanted, std::uint64_t than, Recency recency) {
+Bytes DeviceEvictor::evict_planned(Bytes wanted, std::uint64_t than, Recency recency) {
   Bytes total;
-  std::erase_if(engine_.orders.leave, [&](const IterationTracker::Order& order) {
+  std::erase_if(engine_.orders.evict, [&](const IterationTracker::Order& order) {
     Run& run = *order.run;
-    if (total >= wanted || run.next <= than || !run.may_leave() || run.last_work() != order.used) return false;
+    if (total >= wanted || run.next <= than || !run.is_evictable() || run.last_work() != order.used) return false;
     if (recency == Recency::kSettled && !engine_.is_settled(run)) return false;
-    await_arrival(run);
-    if (run.arrives()) return false;
+    await_fetch(run);
+    if (run.is_fetching()) return false;
     const Bytes stays = order.stays(), there = run.bytes_in(PageState::kResident);
     if (there <= stays) return false;
-    const Result<Bytes> left = leave(run, there - stays, Patience::kDemand, Which::kAll, order.to, order.decided);
+    const Result<Bytes> left = start_eviction(run, there - stays, Patience::kDemand, Which::kAll, order.to, order.decided);
     note_given_up(left.status());
     if (left.is_ok()) total += left.value();
     return left.is_ok();
@@ -280,18 +280,18 @@ Bytes Room::leave_by_plan(Bytes wanted, std::uint64_t than, Recency recency) {
 
 // The next users of the victims wait for the lock held here, because an extra page is counted as missing until the
 // pages are gone.
-Result<Bytes> Room::force_out(Bytes bytes) {
+Result<Bytes> DeviceEvictor::force_out(Bytes bytes) {
   TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(engine_.streams.poll());
   const Decision decision = choose(bytes, Which::kAll, Recency::kAny);
   Bytes out;
-  for (std::size_t index : decision.leave) {
+  for (std::size_t index : decision.victims) {
     Run& run = *engine_.runs[index];
     run.missing.fetch_add(1);
-    const Result<Bytes> left = leave(run, bytes, Patience::kDemand);
+    const Result<Bytes> left = start_eviction(run, bytes, Patience::kDemand);
     Status status = left.status();
-    while (status.is_ok() && run.going()) {
-      status = transfers_.finish(Transfers::Await::kLeaving, run.going());
+    while (status.is_ok() && run.evicting_bytes()) {
+      status = transfers_.finish(Transfers::Await::kEvicting, run.evicting_bytes());
     }
     run.missing.fetch_sub(1);
     TESSERA_TRY(status);

@@ -14,26 +14,26 @@
 
 #include "policy/snapshot.hpp"
 #include "residency/engine.hpp"
-#include "residency/host_room.hpp"
+#include "residency/host_evictor.hpp"
 #include "residency/page_mover.hpp"
 #include "residency/transfers.hpp"
 
 namespace tessera {
 
-class Room {
+class DeviceEvictor {
  public:
   // Why a run is evicted. Ahead of need only idle runs are; by plan the copy waits, not the caller.
   enum class Patience : std::uint8_t { kAhead, kPlanned, kDemand };
 
-  Room(Engine& engine, PageMover& mover, Transfers& transfers, HostRoom& host_room)
-      : engine_(engine), mover_(mover), transfers_(transfers), host_room_(host_room) {}
+  DeviceEvictor(Engine& engine, PageMover& mover, Transfers& transfers, HostEvictor& host_evictor)
+      : engine_(engine), mover_(mover), transfers_(transfers), host_evictor_(host_evictor) {}
 
   // The bytes being evicted. If the free room is short of `bytes`, what dead and idle runs hold has been freed first.
-  Result<Bytes> leaving_for(Bytes bytes);
+  Result<Bytes> evicting_for(Bytes bytes);
   // On return `bytes` are free on the device. Errors: kBusy where calls in progress hold the memory, which will end;
   // kNotReady where work holds it that has not ended within the patience for such work; kOutOfMemory where nothing else
   // can be evicted.
-  Status make(Bytes bytes);
+  Status make_room(Bytes bytes);
   // Returns the bytes that were evicted or are being evicted. When the tiers below have no frame for a chosen run, they
   // may lack only large frames; and when they are full, runs that need no copy can still be evicted.
   Result<Bytes> page_out(Bytes bytes, Patience patience);
@@ -43,14 +43,14 @@ class Room {
   // recomputed. Returns the bytes that were or are being evicted: none while the run may not be evicted. Without `to`,
   // a page with a valid copy needs no other; the rest goes to a peer, or to the host where no peer lends or has room.
   // Pages for the file go to the host and on from there.
-  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, std::optional<Away> to = {}) {
-    return leave(run, wanted, patience, Which::kAll, to);
+  Result<Bytes> start_eviction(Run& run, Bytes wanted, Patience patience, std::optional<OffloadTarget> to = {}) {
+    return start_eviction(run, wanted, patience, Which::kAll, to);
   }
   // Starts every planned eviction that is due and can start now. `awaited`: a run the work of which is about to be
   // waited for.
-  void send_due(const Run* awaited = nullptr);
+  void start_due_evictions(const Run* awaited = nullptr);
   // Evicts all of the run and waits. Errors: kBusy for a run that is held, pinned, or used meanwhile.
-  Status evict(Run& run, std::optional<Away> to = {});
+  Status evict(Run& run, std::optional<OffloadTarget> to = {});
 
  private:
   enum class Which : std::uint8_t { kAll, kIdle, kBasePages, kWithoutCopy, kDead };  // what may be chosen
@@ -69,15 +69,15 @@ class Room {
   void measure(const Run& run, Which which, bool drops, RunPicture& picture) const;
   Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full);
   bool carry_out(const IterationTracker::Order& order);
-  void await_arrival(const Run& run);
-  Bytes leave_by_plan(Bytes wanted, std::uint64_t than, Recency recency);
-  // leave.cpp
+  void await_fetch(const Run& run);
+  Bytes evict_planned(Bytes wanted, std::uint64_t than, Recency recency);
+  // evict.cpp
   // Work queued on the streams of a mask, up to an epoch.
   struct Work {
     std::uint64_t mask = 0, until = 0;
   };
   // Pages of a run that is to be evicted, by what each needs first.
-  struct Parting {
+  struct EvictionSet {
     std::vector<PageRef> free_at_once, to_check, to_copy;
     bool apart = false;  // pages to copy or to check are unmapped first
   };
@@ -85,21 +85,21 @@ class Room {
   bool is_held_up(const Run& run, std::uint64_t stuck) const;
   Result<std::optional<Work>> close_work(const Run& run, std::uint64_t decided);
   // The memory that copies are sent to first.
-  Beside first_choice(std::optional<Away> to) const;
-  Result<Parting> part(Run& run, Bytes wanted, std::optional<Away> to);
+  CopyLocation first_choice(std::optional<OffloadTarget> to) const;
+  Result<EvictionSet> part(Run& run, Bytes wanted, std::optional<OffloadTarget> to);
   // Whether pages with the file as target can be spilled onward now.
-  bool may_go_on(std::optional<Away> to) const;
+  bool may_go_on(std::optional<OffloadTarget> to) const;
   // `decided`: for a plan, the epoch when it decided on the eviction; 0 = now.
-  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which, std::optional<Away> to,
+  Result<Bytes> start_eviction(Run& run, Bytes wanted, Patience patience, Which which, std::optional<OffloadTarget> to,
                       std::uint64_t decided = 0);
-  Status let_copies_wait(const Work& work, Beside to);
-  Result<Bytes> leave_by_copy(Parting parting, const Work& work, Patience patience, Beside to);
-  Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, Beside to);
+  Status let_copies_wait(const Work& work, CopyLocation to);
+  Result<Bytes> evict_by_copy(EvictionSet set, const Work& work, Patience patience, CopyLocation to);
+  Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, CopyLocation to);
   Result<Bytes> peer_room(Bytes wanted);
   Result<std::size_t> copy_to_peer(std::span<const PageRef> batch, std::uint64_t used);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience);
   // Whether to drop the run instead of copying it to `to`.
-  bool may_drop(const Run& run, Worth worth, std::optional<Away> to = {}) const;
+  bool may_drop(const Run& run, Worth worth, std::optional<OffloadTarget> to = {}) const;
   Result<Bytes> drop(Run& run, const Work& work);
   template <class Act>
   Result<Bytes> free_behind(Run& run, const Work& work, Act act);
@@ -107,7 +107,7 @@ class Room {
   Engine& engine_;
   PageMover& mover_;
   Transfers& transfers_;
-  HostRoom& host_room_;
+  HostEvictor& host_evictor_;
   std::uint32_t ends_seen_ = 0;       // of held uses, when the last search for room began
   std::uint64_t stuck_ = 0;           // slots of streams with work that did not end, at the last choice
   std::vector<RunPicture> pictures_;  // of the last choice: buffer reused by the next, which is as large

@@ -1,4 +1,4 @@
-#include "residency/arrivals.hpp"
+#include "residency/fetcher.hpp"
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ Status data_loss(PageRef page) {
 
 }  // namespace
 
-Status Arrivals::fetch(Runs runs, StreamId stream) {
+Status Fetcher::fetch(Runs runs, StreamId stream) {
   if (stream != kNoStream) {  // a fence per miss, so that the stream's progress is known at that granularity
     TESSERA_TRY(engine_.fence(std::uint64_t{1} << engine_.streams.slot_of(stream)));
   }
@@ -40,7 +40,7 @@ Status Arrivals::fetch(Runs runs, StreamId stream) {
   return transfers_.await_arrivals(wanted, stream);
 }
 
-Status Arrivals::check_fits(Runs runs) const {
+Status Fetcher::check_fits(Runs runs) const {
   Bytes wanted, pinned = engine_.pinned_bytes;
   for (const Run* run : runs) {
     wanted += run->shape.bytes();
@@ -57,7 +57,7 @@ Status Arrivals::check_fits(Runs runs) const {
                             wanted / 1_MiB, capacity / 1_MiB, pinned / 1_MiB));
 }
 
-Status Arrivals::bring_in(Runs runs) {
+Status Fetcher::bring_in(Runs runs) {
   TESSERA_TRY(check_fits(runs));
   std::vector<PageRef> pages;
   TESSERA_TRY_ASSIGN(pages, absent_pages(runs));
@@ -72,32 +72,32 @@ Status Arrivals::bring_in(Runs runs) {
 
 // Starts all evictions that are needed; fetches take room as it becomes free, so that both directions of the link are
 // busy.
-Status Arrivals::bring_by_parts(std::span<const PageRef> pages) {
+Status Fetcher::bring_by_parts(std::span<const PageRef> pages) {
   TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
   const Bytes wanted = total_bytes(pages);
   Bytes leaving;
-  TESSERA_TRY_ASSIGN(leaving, room_.leaving_for(wanted));
+  TESSERA_TRY_ASSIGN(leaving, device_evictor_.evicting_for(wanted));
   if (const Bytes room = engine_.tiers.device.usage().room() + leaving; room < wanted) {
-    TESSERA_TRY(room_.page_out(wanted - room, Room::Patience::kDemand).status());
+    TESSERA_TRY(device_evictor_.page_out(wanted - room, DeviceEvictor::Patience::kDemand).status());
   }
   for (std::size_t first = 0; first < pages.size();) {
     std::size_t end = first;
     for (Bytes part; end < pages.size() && part < kPart; ++end) part += pages[end].bytes();
     const auto part = pages.subspan(first, end - first);
-    TESSERA_TRY(room_.make(total_bytes(part)));
+    TESSERA_TRY(device_evictor_.make_room(total_bytes(part)));
     TESSERA_TRY(bring({part.begin(), part.end()}));
     first = end;
   }
   return {};
 }
 
-Result<std::vector<PageRef>> Arrivals::absent_pages(Runs runs) {
+Result<std::vector<PageRef>> Fetcher::absent_pages(Runs runs) {
   std::vector<PageRef> pages, apart;
   for (Run* run : runs) {
-    run->coming = false;
+    run->prefetch_requested = false;
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run, i};
-      if (page->state == PageState::kSinking || page->state == PageState::kRising) {
+      if (page->state == PageState::kSpilling || page->state == PageState::kLoading) {
         TESSERA_TRY(transfers_.settle(page));
       }
       if (page->state == PageState::kLost) return data_loss(page);
@@ -116,7 +116,7 @@ Result<std::vector<PageRef>> Arrivals::absent_pages(Runs runs) {
 
 // When the spill file takes no more, new pages must leave the staging reserve free: pages that cannot go anywhere else
 // would fill it, and then nothing could be fetched.
-Status Arrivals::check_backing(std::span<const PageRef> pages) const {
+Status Fetcher::check_backing(std::span<const PageRef> pages) const {
   Bytes wanted, backed;
   for (const PageRef& page : pages) {
     if (page->state == PageState::kEmpty) wanted += page.bytes();
@@ -136,7 +136,7 @@ Status Arrivals::check_backing(std::span<const PageRef> pages) const {
 
 // REQUIRES: room for all of them. Starts reads from the file as far as there are host frames, and mounts each page as
 // soon as its bytes are in host memory.
-Status Arrivals::bring(std::vector<PageRef> pages) {
+Status Fetcher::bring(std::vector<PageRef> pages) {
   for (int rounds = 0; !pages.empty();) {
     std::vector<PageRef> ready, waiting;
     for (const PageRef& page : pages) {
@@ -155,22 +155,22 @@ Status Arrivals::bring(std::vector<PageRef> pages) {
     pages = std::move(waiting);
     if (!ready.empty() || pages.empty()) continue;
     const auto rising = std::find_if(pages.begin(), pages.end(), [](const PageRef& page) {
-      return page->state == PageState::kRising;
+      return page->state == PageState::kLoading;
     });
     if (rising != pages.end()) {
       TESSERA_TRY(transfers_.settle(*rising));
     } else if (transfers_.any()) {
       TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
     } else {
-      TESSERA_TRY(host_room_.make(pages.front().bytes()));
+      TESSERA_TRY(host_evictor_.make_room(pages.front().bytes()));
     }
   }
   return {};
 }
 
-Status Arrivals::bring_one_by_one(std::span<const PageRef> pages) {
+Status Fetcher::bring_one_by_one(std::span<const PageRef> pages) {
   for (const PageRef& page : pages) {
-    TESSERA_TRY(room_.make(page.bytes()));
+    TESSERA_TRY(device_evictor_.make_room(page.bytes()));
     TESSERA_TRY(bring({page}));
     TESSERA_TRY(transfers_.settle(page));  // its host frame is free for the next eviction
   }
@@ -178,35 +178,35 @@ Status Arrivals::bring_one_by_one(std::span<const PageRef> pages) {
 }
 
 // Whether the page can be mounted now; if not, its read from the file has been started.
-Result<bool> Arrivals::on_host(PageRef page) {
-  if (page->state == PageState::kSinking) TESSERA_TRY(transfers_.settle(page));
-  if (page->state == PageState::kRising) return transfers_.has_risen(page);
+Result<bool> Fetcher::on_host(PageRef page) {
+  if (page->state == PageState::kSpilling) TESSERA_TRY(transfers_.settle(page));
+  if (page->state == PageState::kLoading) return transfers_.has_risen(page);
   if (page->state == PageState::kLost) return data_loss(page);
   const bool comes_by_copy = page->state == PageState::kCold;
   if (!comes_by_copy || page->is_near()) return true;
-  const Status status = transfers_.rise(page);
+  const Status status = transfers_.load(page);
   if (!status.is_ok() && status.code() != Code::kBusy) return status;
   return false;
 }
 
 // The driver has no memory left although the budget has: evicts as many bytes, and trims spare frames. Errors:
 // `refusal` when nothing can be evicted.
-Status Arrivals::help_driver(Bytes bytes, const Status& refusal) {
+Status Fetcher::help_driver(Bytes bytes, const Status& refusal) {
   Bytes leaving;
-  TESSERA_TRY_ASSIGN(leaving, room_.page_out(bytes, Room::Patience::kDemand));
+  TESSERA_TRY_ASSIGN(leaving, device_evictor_.page_out(bytes, DeviceEvictor::Patience::kDemand));
   if (!leaving && !transfers_.any()) return refusal;
   TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
   engine_.tiers.device.trim();
   return {};
 }
 
-Status Arrivals::prefetch(Runs runs) {
+Status Fetcher::prefetch(Runs runs) {
   TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
   Bytes room = engine_.tiers.device.usage().room();
   std::vector<PageRef> ready;
   for (Run* run : runs) {
     if (run->missing.load() == 0) continue;
-    run->coming = true;
+    run->prefetch_requested = true;
     run->called = run->last_work();
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run, i};

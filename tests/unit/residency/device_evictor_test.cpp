@@ -41,7 +41,7 @@ TEST(ResidencyRoom, BytesSurviveTheWayToTheFileAndBack) {
     write_all(machine, runs, generation);
     check_all(machine, runs, generation);
   }
-  EXPECT_GT(machine.residency().stats().rises, 0U);
+  EXPECT_GT(machine.residency().stats().loads, 0U);
 }
 
 TEST(ResidencyRoom, LargePagesSurviveToo) {
@@ -143,10 +143,10 @@ TEST(ResidencyRoom, NobodyWaitsForACopyOutWhereADeadRunCanGo) {
   ASSERT_OK(machine.sim().synchronize(DeviceId(0)));
   auto* coming = machine.add();
   machine.residency().advance();
-  ASSERT_TRUE(runs[0]->has(PageState::kLeaving));
+  ASSERT_TRUE(runs[0]->has(PageState::kEvicting));
   runs[3]->live.store(0);
   ASSERT_OK(machine.write(coming, 1));
-  EXPECT_TRUE(runs[0]->has(PageState::kLeaving)) << "its copy takes two seconds";
+  EXPECT_TRUE(runs[0]->has(PageState::kEvicting)) << "its copy takes two seconds";
   EXPECT_EQ(machine.residency().stats().discards, 1U);
 }
 
@@ -171,7 +171,7 @@ TEST(ResidencyRoom, WhoArrivesForLaterLeavesAgainHoweverLongOthersArriveBeforeIt
   }
   ASSERT_OK(machine.prefetch(now));
   ASSERT_OK(machine.prefetch(later));
-  ASSERT_TRUE(later->has(PageState::kArriving)) << "a page takes ten milliseconds";
+  ASSERT_TRUE(later->has(PageState::kFetching)) << "a page takes ten milliseconds";
   ASSERT_OK(machine.touch({now, fresh}));
   EXPECT_LT(later->bytes_in(PageState::kResident), later->shape.bytes());
   check_all(machine, {now, later}, 1);

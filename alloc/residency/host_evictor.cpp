@@ -1,4 +1,4 @@
-#include "residency/host_room.hpp"
+#include "residency/host_evictor.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,42 +14,42 @@ Bytes batch_of(const HostTier& host) { return std::min(kSinkBatch, host.usage().
 
 }  // namespace
 
-Status HostRoom::make(Bytes bytes) {
-  if (drop_idle_copies(Beside::kHost, bytes)) return {};
+Status HostEvictor::make_room(Bytes bytes) {
+  if (drop_idle_copies(CopyLocation::kHost, bytes)) return {};
   Bytes sunk;
-  if (!mover_.moving(PageState::kSinking)) {
-    TESSERA_TRY_ASSIGN(sunk, sink_coldest(std::max(bytes, batch_of(engine_.tiers.host))));
+  if (!mover_.moving(PageState::kSpilling)) {
+    TESSERA_TRY_ASSIGN(sunk, spill_coldest(std::max(bytes, batch_of(engine_.tiers.host))));
   }
   if (transfers_.any()) return transfers_.finish(Transfers::Await::kOldest);
   if (sunk) return {};
   return Status(Code::kOutOfMemory, "host memory is full and nothing can be spilled");
 }
 
-Result<bool> HostRoom::yield_to(const Run& newcomer, Bytes bytes) {
+Result<bool> HostEvictor::yield_to(const Run& newcomer, Bytes bytes) {
   const TierStack& tiers = engine_.tiers;
   if (tiers.is_backed() || !tiers.file.reach()) return false;
-  if (const Bytes room = tiers.host.usage().room(); room < bytes) drop_idle_copies(Beside::kHost, bytes - room);
+  if (const Bytes room = tiers.host.usage().room(); room < bytes) drop_idle_copies(CopyLocation::kHost, bytes - room);
   if (tiers.host.usage().room() >= bytes) return false;
   Bytes yielding = transfers_.yielding();
   const Bytes batch = batch_of(tiers.host);
   if (yielding < std::max(bytes, batch * 2)) {
     Bytes more;
-    TESSERA_TRY_ASSIGN(more, sink_coldest(std::max(bytes, batch), &newcomer));
+    TESSERA_TRY_ASSIGN(more, spill_coldest(std::max(bytes, batch), &newcomer));
     yielding += more;
   }
   return yielding && tiers.host.usage().room() < bytes;
 }
 
-Bytes HostRoom::drop_idle_copies(Beside in, Bytes bytes) {
+Bytes HostEvictor::drop_idle_copies(CopyLocation in, Bytes bytes) {
   Bytes dropped;
   for (const bool clean : {false, true}) {
-    for (Run& run : engine_.with(in == Beside::kPeer ? PageTrait::kCopyInPeer : PageTrait::kCopyInHost)) {
+    for (Run& run : engine_.with(in == CopyLocation::kPeer ? PageTrait::kCopyInPeer : PageTrait::kCopyInHost)) {
       for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
         if (clean && dropped >= bytes) return dropped;
         const PageRef page{&run, i};
         if (page->state != PageState::kResident || !page->is_near() || beside_of(*page) != in) continue;
         if (PageMover::is_clean(page) != clean) continue;
-        in == Beside::kPeer ? mover_.drop_peer_copy(page) : mover_.drop_host_copy(page);
+        in == CopyLocation::kPeer ? mover_.drop_peer_copy(page) : mover_.drop_host_copy(page);
         dropped += page.bytes();
       }
     }
@@ -57,9 +57,9 @@ Bytes HostRoom::drop_idle_copies(Beside in, Bytes bytes) {
   return dropped;
 }
 
-Result<Bytes> HostRoom::discard_dead(Beside in, Bytes bytes) {
+Result<Bytes> HostEvictor::discard_dead(CopyLocation in, Bytes bytes) {
   Bytes discarded;
-  for (Run& run : engine_.with(in == Beside::kPeer ? PageTrait::kColdInPeer : PageTrait::kColdInHost)) {
+  for (Run& run : engine_.with(in == CopyLocation::kPeer ? PageTrait::kColdInPeer : PageTrait::kColdInHost)) {
     if (discarded >= bytes) break;
     if (!run.is_dead()) continue;
     for (std::uint32_t i = 0; i < run.shape.pages() && discarded < bytes; ++i) {
@@ -72,7 +72,7 @@ Result<Bytes> HostRoom::discard_dead(Beside in, Bytes bytes) {
   return discarded;
 }
 
-Snapshot HostRoom::picture(Bytes need, Which which) {
+Snapshot HostEvictor::picture(Bytes need, Which which) {
   Snapshot snapshot{.shortage = Shortage::kHost, .need = need, .epoch = engine_.streams.epoch(),
                     .runs = std::move(pictures_)};
   snapshot.runs.clear();
@@ -89,19 +89,19 @@ Snapshot HostRoom::picture(Bytes need, Which which) {
   return snapshot;
 }
 
-bool HostRoom::may_sink(const PageRef& page, Which which) {
+bool HostEvictor::may_sink(const PageRef& page, Which which) {
   return which == Which::kAll || page.page_class() == PageClass::kBase;
 }
 
-Result<Bytes> HostRoom::sink_coldest(Bytes bytes, const Run* newcomer) {
+Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer) {
   bool full = false;
   Bytes total;
-  TESSERA_TRY_ASSIGN(total, sink_coldest(bytes, newcomer, Which::kAll, full));
+  TESSERA_TRY_ASSIGN(total, spill_coldest(bytes, newcomer, Which::kAll, full));
   if (total || !full) return total;
-  return sink_coldest(bytes, newcomer, Which::kBasePages, full);
+  return spill_coldest(bytes, newcomer, Which::kBasePages, full);
 }
 
-Result<Bytes> HostRoom::sink_coldest(Bytes bytes, const Run* newcomer, Which which, bool& full) {
+Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer, Which which, bool& full) {
   Snapshot snapshot = picture(bytes, which);
   if (newcomer != nullptr) {
     std::erase_if(snapshot.runs, [&](const RunPicture& each) {
@@ -119,7 +119,7 @@ Result<Bytes> HostRoom::sink_coldest(Bytes bytes, const Run* newcomer, Which whi
   const Decision decision = engine_.tracker.decider().decide(snapshot);
   pictures_ = std::move(snapshot.runs);
   Bytes total;
-  for (std::size_t index : decision.leave) {
+  for (std::size_t index : decision.victims) {
     Run& run = *engine_.runs[index];
     if (&run == newcomer) break;
     for (std::uint32_t i = 0; i < run.shape.pages() && total < bytes; ++i) {
@@ -130,7 +130,7 @@ Result<Bytes> HostRoom::sink_coldest(Bytes bytes, const Run* newcomer, Which whi
         mover_.drop_host_copy(page);
       } else if (run.is_dead()) {
         TESSERA_TRY(mover_.discard(page));
-      } else if (Status status = transfers_.sink(page); status.code() == Code::kOutOfMemory ||
+      } else if (Status status = transfers_.spill(page); status.code() == Code::kOutOfMemory ||
                                                         status.code() == Code::kBusy) {
         full = status.code() == Code::kOutOfMemory;
         return total;

@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "residency/engine.hpp"
-#include "residency/host_room.hpp"
-#include "residency/room.hpp"
+#include "residency/host_evictor.hpp"
+#include "residency/device_evictor.hpp"
 #include "residency/transfers.hpp"
 
 namespace tessera {
 
-class Arrivals {
+class Fetcher {
  public:
-  Arrivals(Engine& engine, Transfers& transfers, HostRoom& host_room, Room& room)
-      : engine_(engine), transfers_(transfers), host_room_(host_room), room_(room) {}
+  Fetcher(Engine& engine, Transfers& transfers, HostEvictor& host_evictor, DeviceEvictor& device_evictor)
+      : engine_(engine), transfers_(transfers), host_evictor_(host_evictor), device_evictor_(device_evictor) {}
 
   // On return the runs are present for work queued on `stream` from then on; with kNoStream they are present already.
   // Pages that a callback is to recompute have their frames. REQUIRES: the runs are held. Errors: as
@@ -43,8 +43,8 @@ class Arrivals {
 
   Engine& engine_;
   Transfers& transfers_;
-  HostRoom& host_room_;
-  Room& room_;
+  HostEvictor& host_evictor_;
+  DeviceEvictor& device_evictor_;
 };
 
 }  // namespace tessera

@@ -8,13 +8,13 @@
 // Thread safety: stateless.
 #pragma once
 
-#include "learn/absence.hpp"
+#include "learn/offload_interval.hpp"
 
 namespace tessera {
 
 // The intervals that span `step` and are worth starting now, ordered by the run's last use, which is when
 // pending work on it ends.
-AbsencePlan late_absences(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan,
+OffloadPlan late_intervals(const Iteration& iteration, const Machine& machine, const OffloadPlan& plan,
                           std::uint32_t step);
 
 }  // namespace tessera

@@ -41,7 +41,7 @@ TEST(ResidencyLeave, APageUsedWhileItLeavesIsForwarded) {
   machine.residency().advance();  // starts copies, which take 40 ms each
   std::vector<tessera::Run*> leaving;
   for (auto* run : runs) {
-    if (run->has(PageState::kLeaving)) leaving.push_back(run);
+    if (run->has(PageState::kEvicting)) leaving.push_back(run);
   }
   ASSERT_FALSE(leaving.empty());
   for (auto* run : leaving) ASSERT_OK(machine.write(run, 2));
@@ -94,7 +94,7 @@ TEST(ResidencyLeave, AnEvictedRunThatIsArrivingLeavesToo) {
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));
   ASSERT_OK(machine.prefetch(run));
-  ASSERT_TRUE(run->has(PageState::kArriving));
+  ASSERT_TRUE(run->has(PageState::kFetching));
   ASSERT_OK(machine.evict(run));
   EXPECT_EQ(run->missing.load(), 2U);
 }

@@ -1,4 +1,4 @@
-#include "learn/farthest_absences.hpp"
+#include "learn/farthest_intervals.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -23,7 +23,7 @@ class FarthestWalk {
         distances_(next_use_distances(iteration)), frees_(frees_by_step(iteration)),
         runs_(iteration.runs.size()) {}
 
-  AbsencePlan plan() {
+  OffloadPlan plan() {
     for (std::uint64_t at = 0; at < kTurnsWalked * count_; ++at) {
       if (!bring(at)) return {};
       use(at);
@@ -36,7 +36,7 @@ class FarthestWalk {
     Bytes there{};
     std::uint64_t next = 0;  // step of its next use, counted over the passes
     std::uint64_t last = 0;  // step of its latest use, likewise
-    std::optional<std::size_t> absence;  // index in the plan, if evicted since its latest use
+    std::optional<std::size_t> interval;  // index in the plan, if evicted since its latest use
     bool left = false;   // evicted since its latest use, so a copy exists
     bool clean = false;  // unchanged since that copy was made
   };
@@ -78,15 +78,15 @@ class FarthestWalk {
 
   void note_absence(std::uint32_t index, Bytes part) {
     RunState& run = runs_[index];
-    if (run.absence) {
-      plan_[*run.absence].part += part;
+    if (run.interval) {
+      plan_[*run.interval].part += part;
       return;
     }
     const Gap gap{.run = index,
                   .after = static_cast<std::uint32_t>(run.last % count_),
                   .until = static_cast<std::uint32_t>(run.next % count_),
                   .wraps = run.next / count_ != kTurnTaken};
-    run.absence = plan_.size();
+    run.interval = plan_.size();
     plan_.push_back({.gap = gap, .back_at = gap.until, .part = part});
   }
 
@@ -97,7 +97,7 @@ class FarthestWalk {
       RunState& run = runs_[index];
       run.last = at;
       run.next = at + distances_[i];
-      run.absence.reset();
+      run.interval.reset();
       const bool changes = iteration_.uses[i].writes || iteration_.uses[i].fresh;
       const bool left = std::exchange(run.left, false);
       run.clean = !changes && (run.clean || left);
@@ -118,12 +118,12 @@ class FarthestWalk {
   std::vector<RunState> runs_;
   std::set<Key> by_next_;  // runs that may be evicted
   Bytes used_{};
-  AbsencePlan plan_;
+  OffloadPlan plan_;
 };
 
 }  // namespace
 
-AbsencePlan farthest_absences(const Iteration& iteration, Bytes device) {
+OffloadPlan farthest_intervals(const Iteration& iteration, Bytes device) {
   return FarthestWalk(iteration, device).plan();
 }
 

@@ -9,13 +9,13 @@
 // Thread safety: pure function.
 #pragma once
 
-#include "learn/absence.hpp"
+#include "learn/offload_interval.hpp"
 
 namespace tessera {
 
 // The intervals of an iteration in steady state, each fetched on demand; empty if everything fits or if the
 // runs of one step do not fit together. A block that is held beyond its last use may be offloaded until it is
 // freed; its gap is then not a dead one.
-AbsencePlan farthest_absences(const Iteration& iteration, Bytes device);
+OffloadPlan farthest_intervals(const Iteration& iteration, Bytes device);
 
 }  // namespace tessera

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "residency/room.hpp"
+#include "residency/device_evictor.hpp"
 
 namespace tessera {
 namespace {
@@ -31,10 +31,10 @@ bool remake_pays(const Run& run, double out_rate, double in_rate) {
 // run, the free names the work that may use it.
 // `decided`: work queued after that epoch does not count. REQUIRES: a fence was recorded then.
 // Nothing while the run may not be evicted: a call in progress that has stamped but not yet queued holds it.
-Result<std::optional<Room::Work>> Room::close_work(const Run& run, std::uint64_t decided) {
+Result<std::optional<DeviceEvictor::Work>> DeviceEvictor::close_work(const Run& run, std::uint64_t decided) {
   const Gate::Closed closed(engine_.gate);
   TESSERA_TRY(closed.status());
-  if (!run.may_leave()) return std::optional<Work>();
+  if (!run.is_evictable()) return std::optional<Work>();
   const std::uint64_t used = run.last_work();
   Work work{run.streams.load(), used};
   if (engine_.unseen.load() && !run.is_dead()) {
@@ -48,7 +48,7 @@ Result<std::optional<Room::Work>> Room::close_work(const Run& run, std::uint64_t
 // On demand, no copy is queued behind the program's work: one of its kernels may be waiting for the calling thread.
 // While work makes progress it is waited for. If it does not, the run may be evicted all the same if its own announced
 // uses are over: a kernel that uses it unannounced then faults, and no write is lost silently. False: the run stays.
-Result<bool> Room::await_work(const Run& run, Work& work) {
+Result<bool> DeviceEvictor::await_work(const Run& run, Work& work) {
   const StreamTable& streams = engine_.streams;
   if (streams.passed(work.mask, work.until)) return true;
   Status waited;
@@ -68,26 +68,26 @@ Result<bool> Room::await_work(const Run& run, Work& work) {
   return streams.passed(work.mask, work.until);
 }
 
-Beside Room::first_choice(std::optional<Away> to) const {
-  return to.value_or(Away::kPeer) == Away::kPeer && engine_.lanes.to_peer() ? Beside::kPeer : Beside::kHost;
+CopyLocation DeviceEvictor::first_choice(std::optional<OffloadTarget> to) const {
+  return to.value_or(OffloadTarget::kPeer) == OffloadTarget::kPeer && engine_.lanes.to_peer() ? CopyLocation::kPeer : CopyLocation::kHost;
 }
 
-bool Room::may_go_on(std::optional<Away> to) const {
+bool DeviceEvictor::may_go_on(std::optional<OffloadTarget> to) const {
   const TierStack& tiers = engine_.tiers;
-  return to == Away::kFile && !tiers.is_backed() && tiers.file.takes_writes();
+  return to == OffloadTarget::kFile && !tiers.is_backed() && tiers.file.takes_writes();
 }
 
 // The last pages that are there, until they are as much as is wanted. Of those with a valid copy elsewhere a plan may
 // send as many on to a peer as find room there: copied once more, they come back over its link from then on. Where work may
 // be unseen no copy is known to be valid: a page is asked, or copied.
-Result<Room::Parting> Room::part(Run& run, Bytes wanted, std::optional<Away> to) {
-  const Beside beside = first_choice(to);
+Result<DeviceEvictor::EvictionSet> DeviceEvictor::part(Run& run, Bytes wanted, std::optional<OffloadTarget> to) {
+  const CopyLocation beside = first_choice(to);
   Bytes room;
-  if (to == Away::kPeer && beside == Beside::kPeer) {
+  if (to == OffloadTarget::kPeer && beside == CopyLocation::kPeer) {
     TESSERA_TRY_ASSIGN(room, peer_room(wanted));
   }
   const bool onward = may_go_on(to);
-  Parting parting;
+  EvictionSet set;
   for (std::uint32_t i = run.shape.pages(); wanted && i-- > 0;) {
     const PageRef page{&run, i};
     if (page->state != PageState::kResident) continue;
@@ -95,15 +95,15 @@ Result<Room::Parting> Room::part(Run& run, Bytes wanted, std::optional<Away> to)
     const bool moves = !page->peer && room >= page.bytes();
     const bool free = run.is_dead() || (mover_.is_surely_clean(page) && !moves);
     if (!free) room -= std::min(room, page.bytes());
-    (free ? parting.free_at_once : mover_.may_check(page, beside) ? parting.to_check : parting.to_copy).push_back(page);
+    (free ? set.free_at_once : mover_.may_check(page, beside) ? set.to_check : set.to_copy).push_back(page);
     wanted -= std::min(wanted, page.bytes());
   }
-  return parting;
+  return set;
 }
 
 // Bytes of the device that are free by it, once the work is over. None where that does not end: the run stays.
 template <class Act>
-Result<Bytes> Room::free_behind(Run& run, const Work& work, Act act) {
+Result<Bytes> DeviceEvictor::free_behind(Run& run, const Work& work, Act act) {
   if (!engine_.streams.passed(work.mask, work.until)) {
     const StallWait waiting(engine_.stall, StallCause::kWork);
     const Status waited = engine_.streams.wait(work.mask, work.until, StreamTable::Bound::kPatience);
@@ -116,9 +116,9 @@ Result<Bytes> Room::free_behind(Run& run, const Work& work, Act act) {
   return engine_.tiers.device.usage().room() - before;
 }
 
-Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which, std::optional<Away> to,
+Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience patience, Which which, std::optional<OffloadTarget> to,
                           std::uint64_t decided) {
-  run.coming = false;
+  run.prefetch_requested = false;
   std::optional<Work> work;
   TESSERA_TRY_ASSIGN(work, close_work(run, decided));
   if (!work) return Bytes();
@@ -132,29 +132,29 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
   }
   const bool is_used = !engine_.streams.passed(run.streams.load(), run.last_work());
   if (is_used && patience == Patience::kAhead) return Bytes();
-  if (to == Away::kRegenerated) TESSERA_TRY(engine_.streams.poll());  // no copy waits for the work before it
+  if (to == OffloadTarget::kRegenerated) TESSERA_TRY(engine_.streams.poll());  // no copy waits for the work before it
   const bool in_turn = patience == Patience::kDemand || engine_.streams.passed(work->mask, work->until);
-  const bool anyhow = to == Away::kRegenerated || which == Which::kWithoutCopy;
+  const bool anyhow = to == OffloadTarget::kRegenerated || which == Which::kWithoutCopy;
   if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays, to)) return in_turn ? drop(run, *work) : Bytes();
 
-  const Beside beside = first_choice(to);
-  Parting parting;
-  TESSERA_TRY_ASSIGN(parting, part(run, wanted, to));
+  const CopyLocation beside = first_choice(to);
+  EvictionSet set;
+  TESSERA_TRY_ASSIGN(set, part(run, wanted, to));
   const bool swaps = engine_.tiers.is_backed();
-  parting.apart = which != Which::kWithoutCopy && !swaps && engine_.unseen.load() && !run.is_dead() &&
-                  mover_.open_aliases(parting.to_check) && mover_.open_aliases(parting.to_copy);
+  set.apart = which != Which::kWithoutCopy && !swaps && engine_.unseen.load() && !run.is_dead() &&
+                  mover_.open_aliases(set.to_check) && mover_.open_aliases(set.to_copy);
   Bytes total;
-  if (in_turn && !parting.free_at_once.empty()) {
-    TESSERA_TRY_ASSIGN(total, free_behind(run, *work, [&] { return mover_.vacate(parting.free_at_once); }));
-    transfers_.go_onward(parting.free_at_once);
+  if (in_turn && !set.free_at_once.empty()) {
+    TESSERA_TRY_ASSIGN(total, free_behind(run, *work, [&] { return mover_.vacate(set.free_at_once); }));
+    transfers_.go_onward(set.free_at_once);
   }
-  if (which == Which::kWithoutCopy || (parting.to_check.empty() && parting.to_copy.empty())) return total;
-  const bool waits = !swaps && !parting.apart && engine_.unseen.load() && !engine_.streams.passed(work->mask, work->until);
+  if (which == Which::kWithoutCopy || (set.to_check.empty() && set.to_copy.empty())) return total;
+  const bool waits = !swaps && !set.apart && engine_.unseen.load() && !engine_.streams.passed(work->mask, work->until);
   if (waits && patience == Patience::kAhead) return total;
   if (waits && patience == Patience::kPlanned) return Status(Code::kBusy, "no copy is queued behind work that is unseen");
-  if (!swaps && !parting.apart) TESSERA_TRY(let_copies_wait(*work, beside));
+  if (!swaps && !set.apart) TESSERA_TRY(let_copies_wait(*work, beside));
   const Result<Bytes> copied =
-      swaps ? swap_out(parting.to_copy, patience) : leave_by_copy(std::move(parting), *work, patience, beside);
+      swaps ? swap_out(set.to_copy, patience) : evict_by_copy(std::move(set), *work, patience, beside);
   if (copied.is_ok()) return total + copied.value();
   const bool full = copied.status().code() == Code::kOutOfMemory;
   if (full && total) return total;
@@ -163,22 +163,22 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
 }
 
 // Pages that find no room in a peer go to the host.
-Status Room::let_copies_wait(const Work& work, Beside to) {
+Status DeviceEvictor::let_copies_wait(const Work& work, CopyLocation to) {
   const CopyLanes& lanes = engine_.lanes;
-  TESSERA_TRY(engine_.streams.make_wait(lanes.outbound(Beside::kHost), work.mask, work.until));
-  if (to == Beside::kHost) return {};
-  return engine_.streams.make_wait(lanes.outbound(Beside::kPeer), work.mask, work.until);
+  TESSERA_TRY(engine_.streams.make_wait(lanes.outbound(CopyLocation::kHost), work.mask, work.until));
+  if (to == CopyLocation::kHost) return {};
+  return engine_.streams.make_wait(lanes.outbound(CopyLocation::kPeer), work.mask, work.until);
 }
 
 // The bytes of pages to check, and of the others as far as the tiers below have room. REQUIRES: the outbound streams
 // wait for the work, or the pages part. Errors: kOutOfMemory where no page has begun to leave.
-Result<Bytes> Room::leave_by_copy(Parting parting, const Work& work, Patience patience, Beside to) {
-  std::vector<PageRef>& pages = parting.to_copy;
-  for (auto* each : {&parting.to_check, &pages}) {
-    for (const PageRef& page : *each) page->parts = parting.apart;
+Result<Bytes> DeviceEvictor::evict_by_copy(EvictionSet set, const Work& work, Patience patience, CopyLocation to) {
+  std::vector<PageRef>& pages = set.to_copy;
+  for (auto* each : {&set.to_check, &pages}) {
+    for (const PageRef& page : *each) page->parts = set.apart;
   }
-  Bytes total = transfers_.check(parting.to_check, work.mask, work.until, to);
-  pages.insert(pages.end(), parting.to_check.begin(), parting.to_check.end());
+  Bytes total = transfers_.check(set.to_check, work.mask, work.until, to);
+  pages.insert(pages.end(), set.to_check.begin(), set.to_check.end());
   for (const PageRef& page : pages) mover_.plan_fingerprint(page);
   for (std::span<const PageRef> rest = pages; !rest.empty();) {
     const auto batch = rest.first(mover_.batch_of(rest));
@@ -195,8 +195,8 @@ Result<Bytes> Room::leave_by_copy(Parting parting, const Work& work, Patience pa
 
 // Returns how many of the first pages have begun to leave. Pages without a host frame have lost only stale copies.
 // Errors: kBusy by plan, while host room is being made or passed through.
-Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, Beside to) {
-  if (to == Beside::kPeer) {
+Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, CopyLocation to) {
+  if (to == CopyLocation::kPeer) {
     Result<std::size_t> begun = copy_to_peer(batch, used);
     if (begun.is_ok()) return begun;
     // Not fatal: only the lender may be lost.
@@ -207,7 +207,7 @@ Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t
     transfers_.spare_host_room(total_bytes(batch));
     bool awaited = false;
     if (!passes) {
-      TESSERA_TRY_ASSIGN(awaited, host_room_.yield_to(*batch.front().run, batch.front().bytes()));
+      TESSERA_TRY_ASSIGN(awaited, host_evictor_.yield_to(*batch.front().run, batch.front().bytes()));
     }
     if (awaited) {
       if (patience != Patience::kDemand) return Status(Code::kBusy, "other pages are spilled from host memory first");
@@ -215,40 +215,40 @@ Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t
       continue;
     }
     for (const PageRef& page : batch) page->copied = used;
-    Result<std::size_t> begun = transfers_.copy_out(batch, Beside::kHost);
+    Result<std::size_t> begun = transfers_.copy_out(batch, CopyLocation::kHost);
     if (begun.status().code() != Code::kOutOfMemory) return begun;
-    if (passes && patience != Patience::kDemand && (mover_.going() || mover_.moving(PageState::kSinking))) {
+    if (passes && patience != Patience::kDemand && (mover_.evicting_bytes() || mover_.moving(PageState::kSpilling))) {
       return Status(Code::kBusy, "other pages are spilled first");
     }
     if (patience != Patience::kDemand) return begun;
-    TESSERA_TRY(host_room_.make(batch.front().bytes()));
+    TESSERA_TRY(host_evictor_.make_room(batch.front().bytes()));
   }
 }
 
 // Free room plus idle copies there, which can be dropped. If that is too little, discards what dead runs left there.
-Result<Bytes> Room::peer_room(Bytes wanted) {
+Result<Bytes> DeviceEvictor::peer_room(Bytes wanted) {
   const Bytes room = engine_.tiers.peer->usage().room() + mover_.idle_peer_bytes();
   if (room >= wanted) return room;
   Bytes more;
-  TESSERA_TRY_ASSIGN(more, host_room_.discard_dead(Beside::kPeer, wanted - room));
+  TESSERA_TRY_ASSIGN(more, host_evictor_.discard_dead(CopyLocation::kPeer, wanted - room));
   return room + more;
 }
 
-Result<std::size_t> Room::copy_to_peer(std::span<const PageRef> batch, std::uint64_t used) {
+Result<std::size_t> DeviceEvictor::copy_to_peer(std::span<const PageRef> batch, std::uint64_t used) {
   const Bytes wanted = total_bytes(batch);
   TESSERA_TRY(peer_room(wanted).status());
   const Bytes room = engine_.tiers.peer->usage().room();
-  if (room < wanted && mover_.idle_peer_bytes()) host_room_.drop_idle_copies(Beside::kPeer, wanted - room);
+  if (room < wanted && mover_.idle_peer_bytes()) host_evictor_.drop_idle_copies(CopyLocation::kPeer, wanted - room);
   for (const PageRef& page : batch) page->copied = used;
-  return transfers_.copy_out(batch, Beside::kPeer);
+  return transfers_.copy_out(batch, CopyLocation::kPeer);
 }
 
 // Waits for all work on the device, including unannounced work, so the swap is complete on return.
-Result<Bytes> Room::swap_out(std::span<const PageRef> pages, Patience patience) {
+Result<Bytes> DeviceEvictor::swap_out(std::span<const PageRef> pages, Patience patience) {
   const auto once = [&]() -> Result<Bytes> {
     const Gate::Closed closed(engine_.gate);
     TESSERA_TRY(closed.status());
-    if (!pages.front().run->may_leave()) return Bytes();
+    if (!pages.front().run->is_evictable()) return Bytes();
     TESSERA_TRY(engine_.await_all_work());
     const StallWait waiting(engine_.stall, StallCause::kCopyOut);
     return mover_.swap_out(pages);
@@ -257,36 +257,36 @@ Result<Bytes> Room::swap_out(std::span<const PageRef> pages, Patience patience) 
     Result<Bytes> out = once();
     if (out.is_ok() || out.status().code() != Code::kOutOfMemory) return out;
     if (patience != Patience::kDemand) return out;
-    TESSERA_TRY(host_room_.make(pages.front().bytes()));
+    TESSERA_TRY(host_evictor_.make_room(pages.front().bytes()));
   }
 }
 
 // With host-backed pages no address may be without its bytes. Pages that find no room in a peer would use the host's
 // link.
-bool Room::may_drop(const Run& run, Worth worth, std::optional<Away> to) const {
+bool DeviceEvictor::may_drop(const Run& run, Worth worth, std::optional<OffloadTarget> to) const {
   if (engine_.tiers.is_backed() || !run.can_drop()) return false;
   if (worth == Worth::kAnyhow) return true;
-  const bool with_peer = first_choice(to) == Beside::kPeer &&
+  const bool with_peer = first_choice(to) == CopyLocation::kPeer &&
                          engine_.tiers.peer->usage().room() + mover_.idle_peer_bytes() >= run.shape.bytes();
   if (with_peer) return remake_pays(run, mover_.peer_rate(), mover_.peer_rate());
   return remake_pays(run, mover_.out_rate(), mover_.in_rate());
 }
 
-Result<Bytes> Room::drop(Run& run, const Work& work) {
+Result<Bytes> DeviceEvictor::drop(Run& run, const Work& work) {
   return free_behind(run, work, [&] { return mover_.drop(run); });
 }
 
-Status Room::evict(Run& run, std::optional<Away> to) {
+Status DeviceEvictor::evict(Run& run, std::optional<OffloadTarget> to) {
   for (Bytes before = run.shape.bytes() + Bytes(1);;) {
-    if (!run.may_leave()) return Status(Code::kBusy, "the block is pinned or in use");
-    while (run.arrives()) {
+    if (!run.is_evictable()) return Status(Code::kBusy, "the block is pinned or in use");
+    while (run.is_fetching()) {
       TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
     }
-    TESSERA_TRY(leave(run, run.shape.bytes(), Patience::kDemand, to).status());
-    while (run.going()) {
-      TESSERA_TRY(transfers_.finish(Transfers::Await::kLeaving, run.going()));
+    TESSERA_TRY(start_eviction(run, run.shape.bytes(), Patience::kDemand, to).status());
+    while (run.evicting_bytes()) {
+      TESSERA_TRY(transfers_.finish(Transfers::Await::kEvicting, run.evicting_bytes()));
     }
-    const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kArriving) +
+    const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kFetching) +
                        run.bytes_in(PageState::kApart) + run.bytes_in(PageState::kRemaking);
     if (!left) return {};
     if (left >= before) return Status(Code::kBusy, "the block was used during its eviction");

@@ -1,4 +1,4 @@
-#include "learn/late_absences.hpp"
+#include "learn/late_intervals.hpp"
 
 #include <gtest/gtest.h>
 
@@ -30,13 +30,13 @@ class LateAbsencesTest : public ::testing::Test {
   // The runs that are evicted, in order.
   std::vector<std::uint32_t> late(std::uint32_t step) const {
     std::vector<std::uint32_t> runs;
-    for (const Absence& absence : late_absences(iteration_, machine_, plan_, step))
-      runs.push_back(absence.gap.run);
+    for (const OffloadInterval& interval : late_intervals(iteration_, machine_, plan_, step))
+      runs.push_back(interval.gap.run);
     return runs;
   }
 
   Iteration iteration_;
-  AbsencePlan plan_;
+  OffloadPlan plan_;
   Machine machine_{.device = 1_KiB, .host = 1_KiB, .out_rate = 1e9, .in_rate = 1e9};
 };
 

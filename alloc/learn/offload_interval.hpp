@@ -16,17 +16,17 @@ namespace tessera {
 
 // The offload target. A run that finds no room on a peer goes to the host, and one that finds no room in the
 // host goes to the file.
-enum class Away : std::uint8_t { kHost, kFile, kRegenerated, kPeer };
+enum class OffloadTarget : std::uint8_t { kHost, kFile, kRegenerated, kPeer };
 
 // More than the size of any run.
 inline constexpr Bytes kWholeRun{~std::uint64_t{0}};
 
-struct Absence {
+struct OffloadInterval {
   Gap gap;
   // The fetch begins when this step is launched. gap.until means on demand, so late. If the gap wraps, a step
   // after gap.after is in the same iteration, any other in the next.
   std::uint32_t back_at = 0;
-  Away to = Away::kHost;
+  OffloadTarget to = OffloadTarget::kHost;
   Bytes part = kWholeRun;  // this many bytes leave, in whole pages from the run's end; the rest stays
 };
 
@@ -49,6 +49,6 @@ struct Machine {
 inline bool has_peer(const Machine& machine) { return machine.peer && machine.peer_rate > 0; }
 inline bool has_file(const Machine& machine) { return machine.file_write_rate > 0 && machine.file_read_rate > 0; }
 
-using AbsencePlan = std::vector<Absence>;
+using OffloadPlan = std::vector<OffloadInterval>;
 
 }  // namespace tessera
