@@ -316,20 +316,20 @@ Status Allocator::unkeep(Address address) {
   return with_run(address, [](DeviceHeap& heap, Run* run) { return heap.residency().unkeep(run); });
 }
 
-Status Allocator::set_remake(Address address, Remaker remaker, Nanoseconds cost) {
+Status Allocator::set_recompute(Address address, Recomputer recomputer, Nanoseconds cost) {
   DeviceHeap* const heap = heap_of(address);
   if (heap == nullptr) return not_ours(address);
   const BlockCache::Lookup lookup(heap->blocks());
   const auto block = lookup.block_of(address);
   if (!block) return not_ours(address);
-  Remake remake{{}, remaker ? std::max(cost, Nanoseconds(1)) : Nanoseconds()};
-  const Nanoseconds recorded = remake.cost;
-  if (remaker) {
-    remake.work = [remaker = std::move(remaker), at = block->address, bytes = block->bytes](StreamId on) {
-      return remaker(at, bytes, on);
+  Recompute recompute{{}, recomputer ? std::max(cost, Nanoseconds(1)) : Nanoseconds()};
+  const Nanoseconds recorded = recompute.cost;
+  if (recomputer) {
+    recompute.work = [recomputer = std::move(recomputer), at = block->address, bytes = block->bytes](StreamId on) {
+      return recomputer(at, bytes, on);
     };
   }
-  TESSERA_TRY(heap->residency().set_remake(block->run, std::move(remake)));
+  TESSERA_TRY(heap->residency().set_recompute(block->run, std::move(recompute)));
   if (trace_) trace_->remakable(block->address.value(), recorded);
   return {};
 }

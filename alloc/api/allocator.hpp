@@ -101,10 +101,10 @@ class Allocator {
   // On all devices, including those used later; what was learned of the program is kept. Waits until a running
   // simulation is cancelled. Errors: kInvalidArgument, those of make_policy.
   Status set_policy(std::string_view name);
-  // Recomputes the block's bytes: queues work on the stream it is given (remake.hpp has its contract).
-  using Remaker = std::function<Status(Address, Bytes, StreamId)>;
+  // Recomputes the block's bytes: queues work on the stream it is given (recompute.hpp has its contract).
+  using Recomputer = std::function<Status(Address, Bytes, StreamId)>;
   // An empty function ends it. Errors: kNotFound; kBusy where only the callback can restore the bytes.
-  Status set_remake(Address address, Remaker remaker, Nanoseconds cost);
+  Status set_recompute(Address address, Recomputer recomputer, Nanoseconds cost);
   Status pin(Address address);
   Status unpin(Address address);
   // `reason` must live for ever.

@@ -75,9 +75,9 @@ void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
   s.pinned_bytes += moves.pinned_bytes.value();
   s.exposed_bytes += moves.exposed_bytes.value();
   s.dropped_bytes += moves.dropped_bytes.value();
-  s.remakes += moves.remakes;
-  s.remade_bytes += moves.remade_bytes.value();
-  s.remake_ns += moves.remake_time.value();
+  s.recomputes += moves.recomputes;
+  s.recomputed_bytes += moves.recomputed_bytes.value();
+  s.recompute_ns += moves.recompute_time.value();
   s.checks += moves.checks;
   s.checks_changed += moves.checks_changed;
   s.unchanged_evictions += moves.unchanged_evictions;

@@ -259,18 +259,18 @@ tessera_result tessera_set_policy(tessera_allocator* allocator, const char* name
   });
 }
 
-tessera_result tessera_set_regenerate(tessera_allocator* allocator, tessera_address address,
-                                      tessera_regenerate regenerate, void* context,
+tessera_result tessera_set_recompute(tessera_allocator* allocator, tessera_address address,
+                                      tessera_recompute recompute, void* context,
                                       uint64_t cost_ns) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    Allocator::Remaker remaker;
-    if (regenerate != nullptr) {
-      remaker = [regenerate, context](Address at, Bytes bytes, StreamId stream) {
-        return outcome_of(regenerate(context, at.value(), bytes.value(), stream_handle(stream)));
+    Allocator::Recomputer recomputer;
+    if (recompute != nullptr) {
+      recomputer = [recompute, context](Address at, Bytes bytes, StreamId stream) {
+        return outcome_of(recompute(context, at.value(), bytes.value(), stream_handle(stream)));
       };
     }
-    return allocator->allocator->set_remake(Address(address), std::move(remaker),
+    return allocator->allocator->set_recompute(Address(address), std::move(recomputer),
                                             Nanoseconds(cost_ns));
   });
 }

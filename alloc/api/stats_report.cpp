@@ -49,11 +49,11 @@ void add_totals(Emitter& out, const tessera_stats& s) {
   out.count("forwards", s.forwards);
   out.count("clean_evictions", s.clean_evictions);
   out.count("discards", s.discards);
-  out.group("remade");
+  out.group("recomputed");
   out.bytes("dropped_bytes", Bytes(s.dropped_bytes));
-  out.count("remakes", s.remakes);
-  out.bytes("remade_bytes", Bytes(s.remade_bytes));
-  out.time("remake", Nanoseconds(s.remake_ns));
+  out.count("recomputes", s.recomputes);
+  out.bytes("recomputed_bytes", Bytes(s.recomputed_bytes));
+  out.time("recompute", Nanoseconds(s.recompute_ns));
   out.group("unchanged");
   out.count("checks", s.checks);
   out.count("checks_changed", s.checks_changed);

@@ -8,7 +8,7 @@ namespace tessera {
 namespace {
 
 // A block that can be recomputed, or that is pinned, needs a run of its own.
-bool shares_willingly(const Run& run) { return run.remade_in.load() == 0 && run.pins.load() == 0; }
+bool shares_willingly(const Run& run) { return run.recomputed_in.load() == 0 && run.pins.load() == 0; }
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 //
 // One block of threads per part. The sum of each part is written separately, so that no block waits for another and
 // nothing is shared, cleared or kept on the device.
-// `python3 cmake/compile_fingerprint.py NVCC alloc/driver/fingerprint.ptx` regenerates fingerprint.ptx.
+// `python3 cmake/compile_fingerprint.py NVCC alloc/driver/fingerprint.ptx` recomputes fingerprint.ptx.
 //
 // Thread safety: any number of concurrent launches, each with results of its own.
 #include "fingerprint_lane.h"

@@ -140,7 +140,7 @@ class Model {
     if (part == iteration_.runs[index].bytes) by_next_.erase({run.next, index});
     run.to = to;
     Time gone = std::max(from, run.ready);
-    if (!dead && part > run.copied && to != OffloadTarget::kRegenerated) {
+    if (!dead && part > run.copied && to != OffloadTarget::kRecomputed) {
       const Bytes bytes = part - std::exchange(run.copied, part);
       if (run.written_ever) {
         Time& free = out_free_[to == OffloadTarget::kPeer ? 1 : 0];
@@ -196,7 +196,7 @@ class Model {
     run.missing = {};
     by_next_.insert({run.next, index});
     if (!run.copied) {  // nothing to copy, or recomputed
-      run.ready = run.written_ever ? from + static_cast<double>(what.regenerate.value()) : from;
+      run.ready = run.written_ever ? from + static_cast<double>(what.recompute.value()) : from;
       return true;
     }
     Time& free = in_free_[run.to == OffloadTarget::kPeer ? 1 : 0];

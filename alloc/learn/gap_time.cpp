@@ -24,7 +24,7 @@ GapTime::GapTime(const Iteration& iteration, const Machine& machine)
 }
 
 double GapTime::copy_out(std::uint32_t run, OffloadTarget to) const {
-  if (!written_[run] || to == OffloadTarget::kRegenerated) return 0;
+  if (!written_[run] || to == OffloadTarget::kRecomputed) return 0;
   if (to == OffloadTarget::kPeer) return time_for(iteration_.runs[run].bytes, machine_.peer_rate);
   const double link = time_for(iteration_.runs[run].bytes, machine_.out_rate);
   if (to != OffloadTarget::kFile) return link;
@@ -33,7 +33,7 @@ double GapTime::copy_out(std::uint32_t run, OffloadTarget to) const {
 
 double GapTime::copy_in(std::uint32_t run, OffloadTarget to) const {
   const IterationRun& what = iteration_.runs[run];
-  if (to == OffloadTarget::kRegenerated) return static_cast<double>(what.regenerate.value());
+  if (to == OffloadTarget::kRecomputed) return static_cast<double>(what.recompute.value());
   if (to == OffloadTarget::kPeer) return time_for(what.bytes, machine_.peer_rate);
   const double link = time_for(what.bytes, machine_.in_rate);
   return to == OffloadTarget::kFile ? std::max(link, time_for(what.bytes, machine_.file_read_rate)) : link;

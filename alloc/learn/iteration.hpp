@@ -29,7 +29,7 @@ inline constexpr Places kAtDevice = 1, kAtHost = 2, kAtFile = 4, kAtPeer = 8;
 struct IterationRun {
   Bytes bytes{};
   TagId tag{};
-  Nanoseconds regenerate{};  // time to recompute its bytes; 0 = not possible
+  Nanoseconds recompute{};  // time to recompute its bytes; 0 = not possible
   bool pinned = false;     // must stay on the device
   RunClass kind = RunClass::kUnknown;  // from its tag
   std::uint32_t lingers = 0;  // if reallocated in each iteration: steps from its last use to its free

@@ -16,7 +16,7 @@ namespace tessera {
 
 // The offload target. A run that finds no room on a peer goes to the host, and one that finds no room in the
 // host goes to the file.
-enum class OffloadTarget : std::uint8_t { kHost, kFile, kRegenerated, kPeer };
+enum class OffloadTarget : std::uint8_t { kHost, kFile, kRecomputed, kPeer };
 
 // More than the size of any run.
 inline constexpr Bytes kWholeRun{~std::uint64_t{0}};

@@ -30,7 +30,7 @@ class Prompt {
         peer_{machine.peer_rate, machine.peer_rate} {
     for (std::size_t run = 0; run < runs_.size(); ++run) runs_[run].away = iteration.runs[run].bytes;
     for (const OffloadInterval& interval : chosen) {
-      if (interval.gap.dead || interval.to == OffloadTarget::kRegenerated) continue;
+      if (interval.gap.dead || interval.to == OffloadTarget::kRecomputed) continue;
       leaving_[interval.gap.after].push_back(&interval);
     }
   }

@@ -20,7 +20,7 @@ enum class EventKind : std::uint8_t {
   kForward,    // an eviction cancelled because the page was used again
   kPeerFetch, kPeerEvict, kPeerForward,  // the same three over a peer link
   kDiscard,    // an eviction without a copy
-  kRemake,     // a callback recomputed a page's bytes
+  kRecompute,     // a callback recomputed a page's bytes
   kStall,      // a call of the program waited for a move
   kMark,       // a mark set by the program; bytes is its number
 };
@@ -28,7 +28,7 @@ enum class EventKind : std::uint8_t {
 constexpr const char* name_of(EventKind kind) {
   constexpr const char* kNames[] = {"fetch",   "evict",   "file_read", "file_write",
                                     "forward", "peer_fetch", "peer_evict", "peer_forward",
-                                    "discard", "remake",  "stall",     "mark"};
+                                    "discard", "recompute",  "stall",     "mark"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -16,13 +16,13 @@
 namespace tessera {
 namespace {
 
-enum class Track : unsigned { kStalls, kIn, kOut, kFileRead, kFileWrite, kMarks, kRemade, kPeerIn, kPeerOut };
+enum class Track : unsigned { kStalls, kIn, kOut, kFileRead, kFileWrite, kMarks, kRecomputed, kPeerIn, kPeerOut };
 constexpr std::size_t kTracks = 9;
 constexpr unsigned kLanesPerTrack = 10'000;  // a range of numbers; lanes are created on demand
 
 constexpr const char* kTrackNames[kTracks] = {"stalls",    "in: host to device",
                                               "out: device to host", "file read",
-                                              "file write", "marks", "remade",
+                                              "file write", "marks", "recomputed",
                                               "in: peer to device", "out: device to peer"};
 
 Track track_of(EventKind kind) {
@@ -36,7 +36,7 @@ Track track_of(EventKind kind) {
     case EventKind::kPeerForward: return Track::kPeerOut;
     case EventKind::kFileRead: return Track::kFileRead;
     case EventKind::kFileWrite: return Track::kFileWrite;
-    case EventKind::kRemake: return Track::kRemade;
+    case EventKind::kRecompute: return Track::kRecomputed;
     case EventKind::kStall: return Track::kStalls;
     case EventKind::kMark: return Track::kMarks;
   }

@@ -93,7 +93,7 @@ void TraceWriter::free(std::uint64_t id) {
 }
 
 void TraceWriter::remakable(std::uint64_t id, Nanoseconds time) {
-  append(fmt::format("{},\"id\":{},\"regen_ns\":{}}}\n", line_of("regen"), id, time.value()), false);
+  append(fmt::format("{},\"id\":{},\"recompute_ns\":{}}}\n", line_of("recompute"), id, time.value()), false);
 }
 
 void TraceWriter::append(const std::string& line, bool push_now) {

@@ -25,10 +25,10 @@ std::vector<Candidate> candidates_of(const PlanGround& ground) {
   for (const Gap& gap : ground.gaps) {
     Candidate one{gap, ground.time.free_time(gap), 0, OffloadTarget::kHost};
     double cost = std::max(0.0, -one.free_time);
-    const auto remake = static_cast<double>(ground.iteration.runs[gap.run].regenerate.value());
-    if (one.free_time < 0 && remake > 0 && remake < cost) {
-      cost = remake;
-      one.to = OffloadTarget::kRegenerated;
+    const auto recompute = static_cast<double>(ground.iteration.runs[gap.run].recompute.value());
+    if (one.free_time < 0 && recompute > 0 && recompute < cost) {
+      cost = recompute;
+      one.to = OffloadTarget::kRecomputed;
     }
     one.cost_per_byte = cost / static_cast<double>(std::max(ground.bytes_of(gap), 1_B).value());
     candidates.push_back(one);
@@ -49,9 +49,9 @@ OffloadPlan CapuchinPolicy::plan_with_lead(const Iteration& iteration, const Mac
   for (const Candidate& candidate : candidates_of(ground)) {
     if (occupancy.fits()) break;
     const double before = lead * ground.time.copy_in(candidate.gap.run);
-    const bool remade = candidate.to == OffloadTarget::kRegenerated;
+    const bool recomputed = candidate.to == OffloadTarget::kRecomputed;
     OffloadInterval interval{.gap = candidate.gap,
-                    .back_at = remade ? candidate.gap.until
+                    .back_at = recomputed ? candidate.gap.until
                                       : ground.time.back_by(candidate.gap, before),
                     .to = candidate.to};
     // Without time to hide the copy the run stays away as long as possible and is fetched on demand.

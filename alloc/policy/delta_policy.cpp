@@ -28,11 +28,11 @@ struct Filtered {
 Filtered direct(const PlanGround& ground, const Gap& gap) {
   const double swap = ground.time.copy_out(gap.run) + ground.time.copy_in(gap.run);
   const double exposed = std::max(0.0, -ground.time.free_time(gap));
-  const auto remake = static_cast<double>(ground.iteration.runs[gap.run].regenerate.value());
-  const bool remade = remake > 0 && remake < exposed;
-  const double cost = remade ? remake : swap;
+  const auto recompute = static_cast<double>(ground.iteration.runs[gap.run].recompute.value());
+  const bool recomputed = recompute > 0 && recompute < exposed;
+  const double cost = recomputed ? recompute : swap;
   const double size = static_cast<double>(ground.bytes_of(gap).value());
-  OffloadInterval interval = remade ? OffloadInterval{.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated}
+  OffloadInterval interval = recomputed ? OffloadInterval{.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed}
                            : ground.in_time(gap);
   return {interval, size * ground.time.between(gap) / (cost + 1)};
 }

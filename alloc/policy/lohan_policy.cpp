@@ -53,8 +53,8 @@ OffloadPlan LohanPolicy::plan_moving(const Iteration& iteration, const Machine& 
   PlanGround ground(iteration, machine);
   std::vector<Gap> moving = ranked(ground);
   for (std::size_t i = count; i < moving.size(); ++i) {
-    if (iteration.runs[moving[i].run].regenerate == Nanoseconds()) continue;
-    ground.plan.push_back({.gap = moving[i], .back_at = moving[i].until, .to = OffloadTarget::kRegenerated});
+    if (iteration.runs[moving[i].run].recompute == Nanoseconds()) continue;
+    ground.plan.push_back({.gap = moving[i], .back_at = moving[i].until, .to = OffloadTarget::kRecomputed});
   }
   moving.resize(std::min(count, moving.size()));
   for (const Gap& gap : ground.gaps) {

@@ -33,8 +33,8 @@ class Assignment {
       take(ground_.in_time(gap, OffloadTarget::kPeer));
       return true;
     }
-    if (ground_.iteration.runs[gap.run].regenerate == Nanoseconds()) return false;
-    take({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated});
+    if (ground_.iteration.runs[gap.run].recompute == Nanoseconds()) return false;
+    take({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed});
     return true;
   }
 

@@ -16,8 +16,8 @@ using Choices = std::vector<std::optional<OffloadInterval>>;
 Choices choices_for(const PlanGround& ground, const Gap& gap) {
   Choices choices{std::nullopt, ground.in_time(gap)};
   if (choices.back()->back_at != gap.until) choices.push_back(OffloadInterval{.gap = gap, .back_at = gap.until});
-  if (ground.iteration.runs[gap.run].regenerate != Nanoseconds()) {
-    choices.push_back(OffloadInterval{.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated});
+  if (ground.iteration.runs[gap.run].recompute != Nanoseconds()) {
+    choices.push_back(OffloadInterval{.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed});
   }
   return choices;
 }

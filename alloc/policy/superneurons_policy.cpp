@@ -9,12 +9,12 @@ namespace tessera {
 namespace {
 
 // Recomputes the runs for each of their uses in the backward pass.
-void remake_for_each_use(PlanGround& ground, const std::vector<bool>& outputs) {
+void recompute_for_each_use(PlanGround& ground, const std::vector<bool>& outputs) {
   for (const Gap& gap : ground.gaps) {
     if (gap.wraps || gap.after < ground.structure.forward_end || outputs[gap.run]) continue;
     if (ground.class_of(gap) != RunClass::kActivation) continue;
-    if (ground.iteration.runs[gap.run].regenerate == Nanoseconds()) continue;
-    ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated});
+    if (ground.iteration.runs[gap.run].recompute == Nanoseconds()) continue;
+    ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed});
   }
 }
 
@@ -32,13 +32,13 @@ OffloadPlan SuperneuronsPolicy::plan(const Iteration& iteration, const Machine& 
   for (const Gap& gap : ground.saved_activations()) {
     if (outputs[gap.run]) {
       leaving.push_back(gap);
-    } else if (iteration.runs[gap.run].regenerate != Nanoseconds()) {
-      ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated});
+    } else if (iteration.runs[gap.run].recompute != Nanoseconds()) {
+      ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed});
     }
   }
   ground.leave_in_chain(std::move(leaving), OffloadTarget::kHost);
   if (planned_peak(iteration, machine, ground.plan) > machine.device) {
-    remake_for_each_use(ground, outputs);
+    recompute_for_each_use(ground, outputs);
   }
   return std::move(ground.plan);
 }

@@ -7,7 +7,7 @@
 // other choice is better. Contents that are overwritten before they are read need not be fetched. Bytes that must go
 // out are at least those that, at the worst moment, are still needed and have no room.
 //
-// Blocks that can be recomputed (regen_ns) are excluded: they need not be moved.
+// Blocks that can be recomputed (recompute_ns) are excluded: they need not be moved.
 //
 // With several streams the bytes are counted in trace order, while a run may order streams differently; then only the
 // compute time is a proven bound. Each device is counted separately, and the slowest counts.

@@ -58,7 +58,7 @@ class Repeater {
       if (again && event.kind == Kind::kAlloc) allocate(event.index);
       if (again && event.kind == Kind::kOp) event.index = copy_op(event.index);
       if (event.kind == Kind::kFree) event.index = now_[event.index];
-      if (event.kind == Kind::kRemake) event.index = copy_remake(event.index);
+      if (event.kind == Kind::kRecompute) event.index = copy_recompute(event.index);
       if (!again || event.kind != Kind::kAlloc) trace_.events.push_back(event);
     }
   }
@@ -71,11 +71,11 @@ class Repeater {
   void free(std::uint32_t original) { trace_.events.push_back({Kind::kFree, now_[original]}); }
 
  private:
-  std::uint32_t copy_remake(std::uint32_t original) {
-    TraceRemake remake = trace_.remakes[original];
-    remake.block = now_[remake.block];
-    trace_.remakes.push_back(remake);
-    return static_cast<std::uint32_t>(trace_.remakes.size() - 1);
+  std::uint32_t copy_recompute(std::uint32_t original) {
+    TraceRecompute recompute = trace_.recomputes[original];
+    recompute.block = now_[recompute.block];
+    trace_.recomputes.push_back(recompute);
+    return static_cast<std::uint32_t>(trace_.recomputes.size() - 1);
   }
   std::uint32_t copy_op(std::uint32_t original) {
     TraceOp op = trace_.ops[original];

@@ -16,7 +16,7 @@ Json json_of(const StreamStalls& stalls) {
     if (time) json[name] = time.value();
   };
   for (std::size_t i = 0; i < kStallCauses; ++i) put(name_of(static_cast<StallCause>(i)), stalls.by_cause[i]);
-  put("remake", stalls.remake);
+  put("recompute", stalls.recompute);
   put("other", stalls.other);
   return json;
 }
@@ -79,8 +79,8 @@ std::string replay_json(const Trace& trace, const ReplayResult& result) {
   json["forwards"] = stats.forwards;
   json["fetches"] = stats.fetches;
   json["late_fetches"] = stats.late_fetches;
-  json["remakes"] = stats.remakes;
-  json["remake_ns"] = stats.remake_ns;
+  json["recomputes"] = stats.recomputes;
+  json["recompute_ns"] = stats.recompute_ns;
   json["dropped_bytes"] = stats.dropped_bytes;
   // A name from a trace may contain any bytes; the object stays valid JSON.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

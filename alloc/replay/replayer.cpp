@@ -73,7 +73,7 @@ class Program {
       case Kind::kFree: return free(event.index);
       case Kind::kOp: return queue(trace_.ops[event.index]);
       case Kind::kMark: return mark(trace_.marks[event.index]);
-      case Kind::kRemake: return set_remake(trace_.remakes[event.index]);
+      case Kind::kRecompute: return set_recompute(trace_.recomputes[event.index]);
     }
     return {};
   }
@@ -169,19 +169,19 @@ class Program {
     if (is_last_pass_) pass_[index].compute += op.time;
     machine_.allocator().end_use(use);
     for (const std::uint32_t block : trace_.operands_of(op).last(op.writes)) {
-      if (const auto time = trace_.blocks[block].regenerate) TESSERA_TRY(set_remake({block, *time}));
+      if (const auto time = trace_.blocks[block].recompute) TESSERA_TRY(set_recompute({block, *time}));
     }
     return queued;
   }
   // From now on the block's contents can be recomputed, which takes this time on the stream that needs them.
-  Status set_remake(const TraceRemake& remake) {
-    const Nanoseconds time = remake.time;
+  Status set_recompute(const TraceRecompute& recompute) {
+    const Nanoseconds time = recompute.time;
     if (!time) {
-      const Status ended = machine_.allocator().set_remake(addresses_[remake.block], {}, {});
+      const Status ended = machine_.allocator().set_recompute(addresses_[recompute.block], {}, {});
       return ended.code() == Code::kBusy ? Status() : ended;  // in the recorded run it was not dropped
     }
-    return machine_.allocator().set_remake(
-        addresses_[remake.block],
+    return machine_.allocator().set_recompute(
+        addresses_[recompute.block],
         [this, time](Address address, Bytes bytes, StreamId stream) {
           const DeviceRange range{address, bytes};
           TESSERA_TRY(machine_.driver().occupy(stream, time, {&range, 1}));
@@ -209,15 +209,15 @@ class Program {
   // Waits for the oldest operation, including the recomputing work before it.
   Status await_oldest() {
     const ProfilerRange waits(&machine_.waits(), name_of(StallCause::kWork));
-    for (bool remakes = true; remakes && !pending_.empty();) {
+    for (bool recomputes = true; recomputes && !pending_.empty();) {
       const Pending oldest = pending_.front();
       Status over = machine_.driver().query(oldest.event);
       while (over.code() == Code::kNotReady && machine_.step()) over = machine_.driver().query(oldest.event);
       if (over.is_ok()) over = keep(oldest);
       pending_.pop_front();
       spare_[oldest.stream / trace_.streams.size()].push_back(oldest.event);
-      remakes = oldest.op == nullptr;
-      if (!remakes) --ahead_;
+      recomputes = oldest.op == nullptr;
+      if (!recomputes) --ahead_;
       TESSERA_TRY(over);
     }
     return {};
@@ -239,7 +239,7 @@ class Program {
     const std::string_view track = tracks_[work.stream];
     const Nanoseconds ready = std::max(free_from_[work.stream], work.queued);
     if (ready < begin) slices_.push_back({device, track, ready, begin, "stall copy_in", {}});
-    std::string_view name = "remake";
+    std::string_view name = "recompute";
     if (work.op != nullptr) name = trace_.words[work.op->name];
     slices_.push_back({device, track, begin, end, name, {}});
     free_from_[work.stream] = end;

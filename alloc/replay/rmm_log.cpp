@@ -101,7 +101,7 @@ class Importer {
     }
     if (allocates) {
       TESSERA_TRY(trace_.alloc(
-          {.id = row.pointer, .bytes = Bytes(row.bytes), .stream = row.stream, .tag = "", .regenerate = {}}));
+          {.id = row.pointer, .bytes = Bytes(row.bytes), .stream = row.stream, .tag = "", .recompute = {}}));
       live_.insert(row.pointer);
     }
     const std::array<std::uint64_t, 1> block = {row.pointer};

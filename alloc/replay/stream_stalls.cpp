@@ -33,7 +33,7 @@ class Waits {
 }  // namespace
 
 Nanoseconds StreamStalls::total() const {
-  return std::accumulate(by_cause.begin(), by_cause.end(), remake + other);
+  return std::accumulate(by_cause.begin(), by_cause.end(), recompute + other);
 }
 
 StreamStalls stalls_between(Nanoseconds begin, Nanoseconds end, std::span<const StreamWork> work,
@@ -46,7 +46,7 @@ StreamStalls stalls_between(Nanoseconds begin, Nanoseconds end, std::span<const 
     const Nanoseconds queued = std::clamp(each.queued, at, from);
     waits.share(at, queued, stalls);
     stalls.by_cause[static_cast<std::size_t>(StallCause::kCopyIn)] += from - queued;
-    if (each.remakes) stalls.remake += to - from;
+    if (each.recomputes) stalls.recompute += to - from;
     at = to;
   }
   waits.share(at, end, stalls);

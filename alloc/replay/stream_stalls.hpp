@@ -17,12 +17,12 @@ namespace tessera {
 // An operation, or recomputing work that an operation needs.
 struct StreamWork {
   Nanoseconds queued, begin, end;
-  bool remakes = false;
+  bool recomputes = false;
 };
 
 struct StreamStalls {
   std::array<Nanoseconds, kStallCauses> by_cause{};
-  Nanoseconds remake;  // the stream recomputed dropped data
+  Nanoseconds recompute;  // the stream recomputed dropped data
   Nanoseconds other;   // waits that no call of the engine reports
   Nanoseconds total() const;
 };

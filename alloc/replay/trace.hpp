@@ -25,7 +25,7 @@ struct TraceBlock {
   std::uint32_t stream = 0;  // index into Trace::streams
   std::uint32_t tag = 0;     // index into Trace::words
   std::uint32_t device = 0;
-  std::optional<Nanoseconds> regenerate;  // the time to recompute its bytes, after each write
+  std::optional<Nanoseconds> recompute;  // the time to recompute its bytes, after each write
   bool remakable = false;                 // at any time in the trace
 };
 
@@ -46,15 +46,15 @@ struct TraceMark {
 };
 
 // From here to the block's next write, its contents can be recomputed.
-struct TraceRemake {
+struct TraceRecompute {
   std::uint32_t block = 0;
   Nanoseconds time;  // 0: no longer
 };
 
 struct TraceEvent {
-  enum class Kind : std::uint8_t { kAlloc, kFree, kOp, kMark, kRemake };
+  enum class Kind : std::uint8_t { kAlloc, kFree, kOp, kMark, kRecompute };
   Kind kind = Kind::kMark;
-  std::uint32_t index = 0;  // of the block, operation, mark or remake
+  std::uint32_t index = 0;  // of the block, operation, mark or recompute
 };
 
 struct Trace {
@@ -65,7 +65,7 @@ struct Trace {
   std::vector<TraceBlock> blocks;
   std::vector<TraceOp> ops;
   std::vector<TraceMark> marks;
-  std::vector<TraceRemake> remakes;
+  std::vector<TraceRecompute> recomputes;
   std::vector<std::uint32_t> operands;  // indices of blocks
   std::vector<std::uint64_t> streams;   // as named by the trace
   std::vector<std::string> words;       // names of operations, tags, kinds of marks; the first is ""

@@ -50,8 +50,8 @@ Status TraceBuilder::alloc(const Alloc& alloc) {
                            .stream = stream(alloc.stream),
                            .tag = word(alloc.tag),
                            .device = static_cast<std::uint32_t>(alloc.device),
-                           .regenerate = alloc.regenerate,
-                           .remakable = alloc.regenerate.has_value()});
+                           .recompute = alloc.recompute,
+                           .remakable = alloc.recompute.has_value()});
   return {};
 }
 
@@ -116,12 +116,12 @@ Status TraceBuilder::mark(std::string_view kind, std::uint64_t number) {
   return {};
 }
 
-Status TraceBuilder::remake(std::uint64_t id, Nanoseconds time) {
+Status TraceBuilder::recompute(std::uint64_t id, Nanoseconds time) {
   TESSERA_TRY(check_room(0));
   const auto found = live_.find(id);
   if (found == live_.end()) return wrong(fmt::format("recomputation of block {}, which is not allocated", id));
-  add(TraceEvent::Kind::kRemake, trace_.remakes.size());
-  trace_.remakes.push_back({found->second, time});
+  add(TraceEvent::Kind::kRecompute, trace_.recomputes.size());
+  trace_.recomputes.push_back({found->second, time});
   trace_.blocks[found->second].remakable |= static_cast<bool>(time);
   return {};
 }

@@ -31,7 +31,7 @@ class TraceBuilder {
     std::uint64_t stream = 0;
     std::uint64_t device = 0;
     std::string_view tag;
-    std::optional<Nanoseconds> regenerate;
+    std::optional<Nanoseconds> recompute;
   };
   struct Op {
     std::string_view name;
@@ -49,7 +49,7 @@ class TraceBuilder {
   // An operation of this name on this many blocks and bytes took `time`.
   void took(std::string_view name, std::uint64_t device, std::uint64_t blocks, Bytes bytes, Nanoseconds time);
   Status mark(std::string_view kind, std::uint64_t number);
-  Status remake(std::uint64_t id, Nanoseconds time);
+  Status recompute(std::uint64_t id, Nanoseconds time);
 
   Trace take();
 

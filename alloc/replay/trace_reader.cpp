@@ -75,10 +75,10 @@ Status read_alloc(const json& line, TraceBuilder& trace) {
   TESSERA_TRY_ASSIGN(alloc.device, number(line, "device", 0));
   TESSERA_TRY_ASSIGN(alloc.tag, text(line, "tag"));
   alloc.bytes = Bytes(bytes);
-  if (line.contains("regen_ns")) {
+  if (line.contains("recompute_ns")) {
     std::uint64_t time = 0;
-    TESSERA_TRY_ASSIGN(time, number(line, "regen_ns", {}));
-    alloc.regenerate = Nanoseconds(time);
+    TESSERA_TRY_ASSIGN(time, number(line, "recompute_ns", {}));
+    alloc.recompute = Nanoseconds(time);
   }
   return trace.alloc(alloc);
 }
@@ -127,11 +127,11 @@ Status read_free(const json& line, TraceBuilder& trace) {
   return trace.free(id);
 }
 
-Status read_remake(const json& line, TraceBuilder& trace) {
+Status read_recompute(const json& line, TraceBuilder& trace) {
   std::uint64_t id = 0, time = 0;
   TESSERA_TRY_ASSIGN(id, number(line, "id", {}));
-  TESSERA_TRY_ASSIGN(time, number(line, "regen_ns", {}));
-  return trace.remake(id, Nanoseconds(time));
+  TESSERA_TRY_ASSIGN(time, number(line, "recompute_ns", {}));
+  return trace.recompute(id, Nanoseconds(time));
 }
 
 bool is_header(const json& line) {
@@ -147,7 +147,7 @@ Status read_event(const json& line, TraceBuilder& trace) {
   if (kind == "alloc") return read_alloc(line, trace);
   if (kind == "free") return read_free(line, trace);
   if (kind == "mark") return read_mark(line, trace);
-  if (kind == "regen") return read_remake(line, trace);
+  if (kind == "recompute") return read_recompute(line, trace);
   if (kind == "header") return read_header(line, trace);
   return wrong(fmt::format("\"t\" is \"{}\", not one of header, alloc, op, time, mark, free, regen", kind));
 }

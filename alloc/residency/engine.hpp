@@ -20,7 +20,7 @@
 #include "residency/copy_lanes.hpp"
 #include "residency/gate.hpp"
 #include "residency/held_uses.hpp"
-#include "residency/remake.hpp"
+#include "residency/recompute.hpp"
 #include "residency/residency_options.hpp"
 #include "residency/residency_stats.hpp"
 #include "residency/run.hpp"
@@ -58,7 +58,7 @@ struct Engine {
   Bytes pinned_bytes{};           // of runs with a pin
   ResidencyStats stats{};
   IterationTracker::Orders orders{};     // not carried out yet, oldest first
-  RemakeTurn turn{};
+  RecomputeTurn turn{};
   SpareRoom spare{};
   Stall* stall = nullptr;         // of the call that fetches at the moment
 

@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 // Whether recomputing is cheaper than the copies it saves; false while the rates are unknown.
-bool remake_pays(const Run& run, double out_rate, double in_rate) {
+bool recompute_pays(const Run& run, double out_rate, double in_rate) {
   if (out_rate <= 0 || in_rate <= 0) return false;
   Bytes dirty;
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
@@ -20,7 +20,7 @@ bool remake_pays(const Run& run, double out_rate, double in_rate) {
   }
   const double copies = static_cast<double>(dirty.value()) / out_rate +
                         static_cast<double>(run.shape.bytes().value()) / in_rate;
-  return static_cast<double>(run.remake->cost.value()) < copies * 1e9;
+  return static_cast<double>(run.recompute->cost.value()) < copies * 1e9;
 }
 
 }  // namespace
@@ -132,9 +132,9 @@ Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience pat
   }
   const bool is_used = !engine_.streams.passed(run.streams.load(), run.last_work());
   if (is_used && patience == Patience::kAhead) return Bytes();
-  if (to == OffloadTarget::kRegenerated) TESSERA_TRY(engine_.streams.poll());  // no copy waits for the work before it
+  if (to == OffloadTarget::kRecomputed) TESSERA_TRY(engine_.streams.poll());  // no copy waits for the work before it
   const bool in_turn = patience == Patience::kDemand || engine_.streams.passed(work->mask, work->until);
-  const bool anyhow = to == OffloadTarget::kRegenerated || which == Which::kWithoutCopy;
+  const bool anyhow = to == OffloadTarget::kRecomputed || which == Which::kWithoutCopy;
   if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays, to)) return in_turn ? drop(run, *work) : Bytes();
 
   const CopyLocation beside = first_choice(to);
@@ -268,8 +268,8 @@ bool DeviceEvictor::may_drop(const Run& run, Worth worth, std::optional<OffloadT
   if (worth == Worth::kAnyhow) return true;
   const bool with_peer = first_choice(to) == CopyLocation::kPeer &&
                          engine_.tiers.peer->usage().room() + mover_.idle_peer_bytes() >= run.shape.bytes();
-  if (with_peer) return remake_pays(run, mover_.peer_rate(), mover_.peer_rate());
-  return remake_pays(run, mover_.out_rate(), mover_.in_rate());
+  if (with_peer) return recompute_pays(run, mover_.peer_rate(), mover_.peer_rate());
+  return recompute_pays(run, mover_.out_rate(), mover_.in_rate());
 }
 
 Result<Bytes> DeviceEvictor::drop(Run& run, const Work& work) {
@@ -287,7 +287,7 @@ Status DeviceEvictor::evict(Run& run, std::optional<OffloadTarget> to) {
       TESSERA_TRY(transfers_.finish(Transfers::Await::kEvicting, run.evicting_bytes()));
     }
     const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kFetching) +
-                       run.bytes_in(PageState::kApart) + run.bytes_in(PageState::kRemaking);
+                       run.bytes_in(PageState::kApart) + run.bytes_in(PageState::kRecomputing);
     if (!left) return {};
     if (left >= before) return Status(Code::kBusy, "the block was used during its eviction");
     before = left;

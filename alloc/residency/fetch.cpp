@@ -62,7 +62,7 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
     return Status(Code::kOutOfMemory, "calls in progress use device memory, and none has returned for a long time");
   }
   if (held) held();
-  Status status = remake(runs, stream);
+  Status status = recompute(runs, stream);
   if (status.is_ok()) return status;
   held_uses_.let_go(runs);
   MutexLock lock(mutex_);

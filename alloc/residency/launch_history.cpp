@@ -44,7 +44,7 @@ void LaunchHistory::remember(const LaunchLog::Launch& launch, std::uint64_t sign
                     .watch = launch.watch});
   for (const LaunchLog::Use& use : uses) {
     mentions_.push_back({use.run->name, use.run->shape.bytes(), use.run->tag, use.run->pins.load() != 0, use.writes, use.fresh,
-                         use.writes ? Nanoseconds() : use.remade_in, use.freed});
+                         use.writes ? Nanoseconds() : use.recomputed_in, use.freed});
     if (!use.fresh || freed_.empty()) continue;
     const auto rewritten = freed_.extract(use.run->name);
     if (rewritten && use.freed == 0) mentions_.back().freed = rewritten.mapped();
@@ -116,8 +116,8 @@ Iteration LaunchHistory::iteration(std::size_t period, std::size_t alike) const 
             {.bytes = mention.bytes, .tag = mention.tag, .pinned = mention.pinned});
         if (!mention.fresh && use_before != earlier.end()) links.push_back({known->second, use_before->second.use});
       }
-      Nanoseconds& regenerate = iteration.runs[known->second].regenerate;
-      regenerate = std::max(regenerate, mention.remade_in);
+      Nanoseconds& recompute = iteration.runs[known->second].recompute;
+      recompute = std::max(recompute, mention.recomputed_in);
       last[mention.run] = {static_cast<std::uint32_t>(iteration.uses.size()), index};
       iteration.uses.push_back(
           {.run = known->second, .writes = mention.writes, .fresh = mention.fresh});
@@ -132,8 +132,8 @@ Iteration LaunchHistory::iteration(std::size_t period, std::size_t alike) const 
   std::iota(same.begin(), same.end(), 0u);
   for (const auto& [run, use] : links) {
     same[run] = iteration.uses[use].run;
-    Nanoseconds& regenerate = iteration.runs[same[run]].regenerate;
-    regenerate = std::max(regenerate, iteration.runs[run].regenerate);
+    Nanoseconds& recompute = iteration.runs[same[run]].recompute;
+    recompute = std::max(recompute, iteration.runs[run].recompute);
   }
   for (RunUse& use : iteration.uses) {
     // A chain ends at a run that the iteration itself allocates, or returns to where it began.

@@ -92,7 +92,7 @@ class LaunchHistory {
     Bytes bytes;
     TagId tag;
     bool pinned = false, writes = false, fresh = false;
-    Nanoseconds remade_in{};  // 0 = not recomputed, as far as this use shows
+    Nanoseconds recomputed_in{};  // 0 = not recomputed, as far as this use shows
     std::uint64_t freed =
         0;  // if fresh: the epoch in which the block before was freed; 0 = unknown
 

@@ -15,10 +15,10 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
     const bool fresh = run->fresh.load(std::memory_order_relaxed);
     if (fresh) {
       run->fresh.store(false, std::memory_order_relaxed);
-      run->remade_in.store(0, std::memory_order_relaxed);  // of the block before
+      run->recomputed_in.store(0, std::memory_order_relaxed);  // of the block before
     }
     noted_.uses.push_back(
-        {run, writes, fresh, Nanoseconds(run->remade_in.load(std::memory_order_relaxed)),
+        {run, writes, fresh, Nanoseconds(run->recomputed_in.load(std::memory_order_relaxed)),
          fresh ? run->freed.load(std::memory_order_relaxed) : 0});
   }
   noted_.launches.push_back({work, epoch, static_cast<std::uint32_t>(runs.size()), watch, stream});

@@ -267,7 +267,7 @@ Status PageMover::release_frame(PageRef page, After after) {
   page->device.reset();
   // The gate is closed, and all uses are over. For a page that is apart this was done when it was unmapped.
   if (!is_apart(page->state)) page.run->streams.store(0);
-  const bool awaited = page->state == PageState::kFetching || page->state == PageState::kRemaking ||
+  const bool awaited = page->state == PageState::kFetching || page->state == PageState::kRecomputing ||
                        page->state == PageState::kChecking || page->state == PageState::kApartChecking;
   page->recalled = false;
   if (copied || awaited) give_back_event(page->event);

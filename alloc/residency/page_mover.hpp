@@ -132,16 +132,16 @@ class PageMover {
   // kCold or kLost -> kEmpty; nothing is kept.
   Status discard(PageRef page);
 
-  // page_remakes.cpp: bytes that a callback recomputes
+  // page_recomputes.cpp: bytes that a callback recomputes
   // Every page of the run -> kGone, its frames and copies freed. Does nothing when the run is in use, was used since
   // Run::quiet, or cannot be recomputed (Run::can_drop()).
   Status drop(Run& run);
   // kBlank -> kGone, or kEmpty when the run is dead. REQUIRES: no queued work uses these pages.
   Status undo_mount(Run& run);
-  // kBlank -> kRemaking: done when the work queued on the stream so far is.
-  Status await_remake(PageRef page, StreamId stream);
+  // kBlank -> kRecomputing: done when the work queued on the stream so far is.
+  Status await_recompute(PageRef page, StreamId stream);
   // As finish_fetch.
-  Result<bool> finish_remake(PageRef page, bool wait);
+  Result<bool> finish_recompute(PageRef page, bool wait);
   // kBlank -> kResident: the contents do not matter.
   Status accept(PageRef page);
 

@@ -51,13 +51,13 @@ constexpr Step kSteps[] = {
     {S::kResident, E::kDrop, S::kGone},         // no copy is made: 0 bytes moved
     {S::kCold, E::kDrop, S::kGone},             // its run is dropped whole
     {S::kGone, E::kMount, S::kBlank},
-    {S::kBlank, E::kRemake, S::kRemaking},
+    {S::kBlank, E::kRecompute, S::kRecomputing},
     {S::kBlank, E::kDrop, S::kGone},            // the callback failed, or was not called
-    {S::kRemaking, E::kRemade, S::kResident},
+    {S::kRecomputing, E::kRecomputed, S::kResident},
     {S::kGone, E::kDiscard, S::kEmpty},
     {S::kBlank, E::kDiscard, S::kEmpty},
     {S::kBlank, E::kBack, S::kResident},        // its block ended: the contents do not matter
-    {S::kRemaking, E::kDiscard, S::kEmpty},     // as kFetching
+    {S::kRecomputing, E::kDiscard, S::kEmpty},     // as kFetching
     {S::kLost, E::kDiscard, S::kEmpty},
 };
 
@@ -67,7 +67,7 @@ const char* name_of(PageState state) {
   constexpr const char* kNames[] = {"empty",   "resident", "leaving", "checking",
                                     "parting", "apart", "apart-leaving", "apart-checking",
                                     "cold",    "sinking",  "rising",  "arriving",
-                                    "gone",    "blank",    "remaking", "lost"};
+                                    "gone",    "blank",    "recomputing", "lost"};
   return kNames[static_cast<std::size_t>(state)];
 }
 
@@ -75,8 +75,8 @@ const char* name_of(PageEvent event) {
   constexpr const char* kNames[] = {"back", "copy-out", "check", "checked", "forward", "part",
                                     "take-apart", "unmap", "discard",
                                     "sink", "sunk",     "rise",    "risen", "rise-failed",
-                                    "copy-in", "arrive", "drop", "mount", "remake",
-                                    "remade", "lose"};
+                                    "copy-in", "arrive", "drop", "mount", "recompute",
+                                    "recomputed", "lose"};
   return kNames[static_cast<std::size_t>(event)];
 }
 

@@ -16,9 +16,9 @@
 //   kSpilling   as kCold in host, with a write to the file in flight
 //   kLoading    as kCold in file, with a read to the host in flight
 //   kFetching  a device frame is mapped, with a copy into it in flight
-//   kGone      the bytes exist nowhere; the run's callback recomputes them (remake.hpp)
+//   kGone      the bytes exist nowhere; the run's callback recomputes them (recompute.hpp)
 //   kBlank     a device frame is mapped for bytes that are to be recomputed
-//   kRemaking  as kBlank, with the recomputing work queued
+//   kRecomputing  as kBlank, with the recomputing work queued
 //   kLost      the bytes could not be read back; every use of the run reports an error
 //
 // Thread safety: values.
@@ -32,7 +32,7 @@ namespace tessera {
 
 enum class PageState : std::uint8_t {
   kEmpty, kResident, kEvicting, kChecking, kParting, kApart, kApartEvicting, kApartChecking,
-  kCold, kSpilling, kLoading, kFetching, kGone, kBlank, kRemaking, kLost,
+  kCold, kSpilling, kLoading, kFetching, kGone, kBlank, kRecomputing, kLost,
 };
 inline constexpr std::size_t kPageStates = 16;
 
@@ -55,8 +55,8 @@ enum class PageEvent : std::uint8_t {
   kArrive,    // that copy is done
   kDrop,      // the frame or the copy was dropped; the bytes matter and can be recomputed
   kMount,     // a frame was mapped for them
-  kRemake,    // the work that recomputes them was queued
-  kRemade,    // that work is done
+  kRecompute,    // the work that recomputes them was queued
+  kRecomputed,    // that work is done
   kLose,      // the only copy turned out to be corrupt
 };
 
@@ -82,13 +82,13 @@ constexpr bool is_present(PageState state) {
 // Whether a device frame is mapped at its address.
 constexpr bool is_mapped(PageState state) {
   return is_present(state) || state == PageState::kFetching || state == PageState::kBlank ||
-         state == PageState::kRemaking;
+         state == PageState::kRecomputing;
 }
 // Whether a transfer, or work that recomputes the bytes, is in flight.
 constexpr bool is_moving(PageState state) {
   return is_evicting(state) || state == PageState::kSpilling ||
          state == PageState::kLoading || state == PageState::kFetching ||
-         state == PageState::kRemaking;
+         state == PageState::kRecomputing;
 }
 
 }  // namespace tessera

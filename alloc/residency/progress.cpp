@@ -55,7 +55,7 @@ Status Transfers::finish(Await await, Bytes bytes) {
   std::array<bool, kBesides> coming = {none_comes, none_comes || no_peer}, going = {none_goes, none_goes || no_peer};
   const auto all = [](const std::array<bool, kBesides>& each) { return std::ranges::all_of(each, std::identity()); };
   const bool others = mover_.moving(PageState::kSpilling) || mover_.moving(PageState::kLoading) ||
-                      mover_.moving(PageState::kRemaking);
+                      mover_.moving(PageState::kRecomputing);
   std::size_t kept = 0, asked = 0;
   for (; asked < moving_.size() && (others || !all(coming) || !all(going) || await == Await::kOldest); ++asked) {
     const PageRef page = moving_[asked];
@@ -109,12 +109,12 @@ Status Transfers::await_users(PageRef page) {
   return {};
 }
 
-// Likewise for the copies that are before it on its link, and for the work that remakes it.
+// Likewise for the copies that are before it on its link, and for the work that recomputes it.
 Status Transfers::await_link(PageRef page) {
-  if (page->state == PageState::kRemaking) {
+  if (page->state == PageState::kRecomputing) {
     const StallWait waiting(engine_.stall, cause_of(page->state));
     const Status made = engine_.driver.synchronize(page->event, engine_.options.patience);
-    if (made.code() == Code::kNotReady) return Status(Code::kNotReady, "work that remakes a block has not ended");
+    if (made.code() == Code::kNotReady) return Status(Code::kNotReady, "work that recomputes a block has not ended");
   }
   if (!is_evicting(page->state)) return {};
   for (const PageRef& before : moving_) {
@@ -171,7 +171,7 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
       if (!leaves) ended.changed.push_back(page);
       return done;
     }
-    case PageState::kRemaking: return mover_.finish_remake(page, wait);
+    case PageState::kRecomputing: return mover_.finish_recompute(page, wait);
     case PageState::kSpilling: return finish_spill(page, wait);
     case PageState::kLoading: {
       const Result<bool> done = mover_.finish_load(page, wait);
@@ -254,7 +254,7 @@ Status Transfers::await_move(PageRef page) {
       TESSERA_TRY(mover_.copied_out(page, true).status());
       return mover_.evict_apart(page);
     case PageState::kParting: return mover_.stay(page);
-    case PageState::kRemaking: done = mover_.finish_remake(page, true); break;
+    case PageState::kRecomputing: done = mover_.finish_recompute(page, true); break;
     case PageState::kSpilling: done = finish_spill(page, true); break;
     case PageState::kLoading: done = mover_.finish_load(page, true); break;
     default: return {};
@@ -270,13 +270,13 @@ Status Transfers::await_arrivals(Runs runs, StreamId stream) {
   for (Run* run : runs) {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageState state = run->pages[i].state;
-      if (state == PageState::kFetching || state == PageState::kRemaking) arriving.push_back({run, i});
+      if (state == PageState::kFetching || state == PageState::kRecomputing) arriving.push_back({run, i});
     }
   }
   if (stream == kNoStream) return await_all(arriving);
   std::array<bool, kBesides> copies{};
   for (const PageRef& page : arriving) {
-    if (page->state == PageState::kRemaking) {
+    if (page->state == PageState::kRecomputing) {
       TESSERA_TRY(engine_.driver.wait_event(stream, page->event));
     } else {
       copies[static_cast<std::size_t>(beside_of(*page))] = true;

@@ -31,7 +31,7 @@
 #include "residency/held_uses.hpp"
 #include "residency/host_evictor.hpp"
 #include "residency/page_mover.hpp"
-#include "residency/remake.hpp"
+#include "residency/recompute.hpp"
 #include "residency/residency_options.hpp"
 #include "residency/residency_stats.hpp"
 #include "residency/device_evictor.hpp"
@@ -60,10 +60,10 @@ class Residency {
   // end. `run` is gone after every other result.
   Status remove(Run* run);
   void disown(Run* run);  // its owner is destroyed, and leaves a run behind that could not be removed
-  // From now on the run may be evicted without a copy: `remake.work` recomputes the bytes that its block has now
-  // (remake.hpp). An empty `work` ends that; kBusy where only the callback can restore the bytes. No effect on a run
+  // From now on the run may be evicted without a copy: `recompute.work` recomputes the bytes that its block has now
+  // (recompute.hpp). An empty `work` ends that; kBusy where only the callback can restore the bytes. No effect on a run
   // that several blocks share.
-  Status set_remake(Run* run, Remake remake);
+  Status set_recompute(Run* run, Recompute recompute);
 
   // ---- uses ----
   // When this returns, every page of every run is in device memory for work on `stream`, and stays until the work
@@ -191,9 +191,9 @@ class Residency {
   Status await_news(const Status& in_the_way, std::uint64_t& tries);
   void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(mutex_);
 
-  // remake.cpp: bytes that a callback recomputes
-  Status remake(Runs runs, StreamId stream);
-  Status remake(Run& run, StreamId on);
+  // recompute.cpp: bytes that a callback recomputes
+  Status recompute(Runs runs, StreamId stream);
+  Status recompute(Run& run, StreamId on);
   Status await_unfinished(Run& run) REQUIRES_LOCK(mutex_);
   void undo_mounts(Runs runs) REQUIRES_LOCK(mutex_);
 

@@ -20,7 +20,7 @@ Places places_of(const Run& run, const Page& page) {
     case PageState::kApart:
     case PageState::kApartChecking:
     case PageState::kBlank:
-    case PageState::kRemaking: return kAtDevice;
+    case PageState::kRecomputing: return kAtDevice;
     case PageState::kParting: return page.asks ? kAtDevice : page.peer ? kAtPeer : kAtHost;
     case PageState::kEvicting:
     case PageState::kApartEvicting: return page.peer ? kAtPeer : kAtHost;

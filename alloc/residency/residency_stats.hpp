@@ -24,9 +24,9 @@ struct ResidencyStats {
   Bytes unchanged_bytes;                      // of these
   std::uint64_t discards = 0;                 // pages evicted without a copy: the bytes were dead
   Bytes dropped_bytes;                        // evicted without a copy: a callback recomputes them
-  std::uint64_t remakes = 0;                  // runs recomputed by a callback
-  Bytes remade_bytes;                         // of their pages that were fetched this way
-  Nanoseconds remake_time;                    // device time, as stated with each callback
+  std::uint64_t recomputes = 0;                  // runs recomputed by a callback
+  Bytes recomputed_bytes;                         // of their pages that were fetched this way
+  Nanoseconds recompute_time;                    // device time, as stated with each callback
   std::uint64_t sinks = 0, loads = 0;         // pages spilled to the file, loaded from the file
   std::uint64_t late_fetches = 0;             // pages missing when work was about to be queued
   std::uint64_t stalls = 0;                   // calls of the program that waited for a move

@@ -62,10 +62,10 @@ Status validate_run(const Run& run) {
         if (!page.fingerprint) return broken(run, i, "a check without a fingerprint");
         break;
       case PageState::kGone:
-        if (!run.is_dead() && !run.can_remake()) return broken(run, i, "no copy of its bytes exists");
+        if (!run.is_dead() && !run.can_recompute()) return broken(run, i, "no copy of its bytes exists");
         [[fallthrough]];
       case PageState::kBlank:
-      case PageState::kRemaking:
+      case PageState::kRecomputing:
       case PageState::kEmpty:
         if (page.has_copy()) return broken(run, i, "copies of bytes that are not needed");
         break;

@@ -30,7 +30,7 @@
 #include "residency/fingerprint_desk.hpp"
 #include "residency/fingerprint_worth.hpp"
 #include "residency/page_state.hpp"
-#include "residency/remake.hpp"
+#include "residency/recompute.hpp"
 #include "residency/run_cost.hpp"
 #include "tier/tier_stack.hpp"
 
@@ -113,7 +113,7 @@ struct Run {
   std::atomic<std::uint64_t> written{0};   // epoch of the last announced use that may write
   std::atomic<std::uint64_t> gap{0};       // epochs between its last two uses; 0 = unknown
   std::atomic<bool> fresh{true};           // allocated since its last use
-  std::atomic<std::uint64_t> remade_in{0};  // nanoseconds, for the learner; 0 = no callback
+  std::atomic<std::uint64_t> recomputed_in{0};  // nanoseconds, for the learner; 0 = no callback
   std::atomic<std::uint64_t> streams{0};   // a bit per StreamTable slot that may still use it
   std::atomic<std::uint64_t> freed{0};     // epoch in which one of its blocks was last freed
 
@@ -133,8 +133,8 @@ struct Run {
   std::uint32_t keeps = 0;        // places outside the heap known to hold its address
   const char* kept_for = nullptr;  // the reason, while there are any
   RunCost cost;
-  std::optional<Remake> remake;   // as it was set last, valid or not
-  bool being_remade = false;      // its callback is running
+  std::optional<Recompute> recompute;   // as it was set last, valid or not
+  bool being_recomputed = false;      // its callback is running
   // Set where a failed callback left work that could not be waited for: it may still write to the pages.
   std::optional<StreamId> unfinished;
 
@@ -155,7 +155,7 @@ struct Run {
            bytes_in(PageState::kApartEvicting) + bytes_in(PageState::kApartChecking);
   }
   // Bytes of it are being fetched: the frames may be used, but not moved.
-  bool is_fetching() const { return has(PageState::kFetching) || has(PageState::kRemaking); }
+  bool is_fetching() const { return has(PageState::kFetching) || has(PageState::kRecomputing); }
   Address page_address(std::uint32_t page) const { return address + shape.offset(page); }
   // No block of it lives, so its bytes do not matter.
   bool is_dead() const {
@@ -169,21 +169,21 @@ struct Run {
   // The word of its only block, which identifies the block's life.
   std::uint64_t life() const { return owner.words.size() == 1 ? owner.words[0].load() : 0; }
   // The callback can recompute the current bytes of its block.
-  bool can_remake() const {
-    return remake && remake->written >= written.load() && remake->life == life() && !is_dead();
+  bool can_recompute() const {
+    return recompute && recompute->written >= written.load() && recompute->life == life() && !is_dead();
   }
   // ... and no page is in transfer, so all of it may be dropped.
   bool can_drop() const {
-    return can_remake() && !unfinished && bytes_in(PageState::kResident) + bytes_in(PageState::kCold) +
+    return can_recompute() && !unfinished && bytes_in(PageState::kResident) + bytes_in(PageState::kCold) +
                                    bytes_in(PageState::kBlank) + bytes_in(PageState::kGone) ==
                                shape.bytes();
   }
-  bool awaits_remake() const { return has(PageState::kGone) || has(PageState::kBlank); }
+  bool awaits_recompute() const { return has(PageState::kGone) || has(PageState::kBlank); }
   // All its pages have frames, some of which the callback has to fill.
   bool is_blank() const {
     return has(PageState::kBlank) &&
            bytes_in(PageState::kBlank) + bytes_in(PageState::kResident) + evicting_bytes() +
-                   bytes_in(PageState::kFetching) + bytes_in(PageState::kRemaking) == shape.bytes();
+                   bytes_in(PageState::kFetching) + bytes_in(PageState::kRecomputing) == shape.bytes();
   }
   // Prefetched and not used since, so a use is expected.
   bool is_expected() const { return prefetch_requested && last_work() <= called; }

@@ -15,7 +15,7 @@ constexpr Bytes kBatch = 256_MiB;
 
 Bytes bytes_there(const Run& run) {
   return run.bytes_in(PageState::kResident) + run.evicting_bytes() + run.bytes_in(PageState::kApart) +
-         run.bytes_in(PageState::kFetching) + run.bytes_in(PageState::kRemaking);
+         run.bytes_in(PageState::kFetching) + run.bytes_in(PageState::kRecomputing);
 }
 
 // Dead bytes are never fetched, so they do not count.
@@ -91,7 +91,7 @@ Status Residency::account_for_unannounced() {
   MutexLock lock(mutex_);
   const std::uint64_t epoch = streams_.tick();
   for (const auto& run : engine_.runs) {
-    if (!bytes_there(*run) || run->awaits_remake()) continue;  // such work cannot have accessed these
+    if (!bytes_there(*run) || run->awaits_recompute()) continue;  // such work cannot have accessed these
     raise_to(run->used, epoch);
     raise_to(run->written, epoch);
   }
@@ -163,7 +163,7 @@ Status Residency::finish_evicting(std::optional<TagId> tag) {
 struct Residency::Waking {
   std::vector<Run*> runs{};
   Bytes bytes{};         // of these runs, not on the device
-  bool remakes = false;  // some of them are recomputed, so this call has the turn
+  bool recomputes = false;  // some of them are recomputed, so this call has the turn
 };
 
 // Holds the runs that are away, and takes the turn if some of them have to be recomputed.
@@ -176,10 +176,10 @@ Result<Residency::Waking> Residency::hold_away(std::optional<TagId> tag) {
       if (!engine_.turn.keeps_waiting(waking.runs)) {
         for (const Run* run : waking.runs) {
           waking.bytes += bytes_away(*run);
-          waking.remakes |= run->awaits_remake();
+          waking.recomputes |= run->awaits_recompute();
         }
         held_uses_.hold(waking.runs);
-        if (waking.remakes) engine_.turn.take();
+        if (waking.recomputes) engine_.turn.take();
         return waking;
       }
       if (!engine_.turn.may_wait()) return Status(Code::kBusy, "another call is recomputing blocks");
@@ -193,12 +193,12 @@ Result<Moved> Residency::wake(std::optional<TagId> tag) {
   Waking waking;
   TESSERA_TRY_ASSIGN(waking, hold_away(tag));
   Status status = bring_back(waking.runs);
-  if (waking.remakes) {
-    const Status remade = remake(waking.runs, kNoStream);
-    if (status.is_ok()) status = remade;
+  if (waking.recomputes) {
+    const Status recomputed = recompute(waking.runs, kNoStream);
+    if (status.is_ok()) status = recomputed;
   }
   held_uses_.let_go(waking.runs);
-  if (waking.remakes) {
+  if (waking.recomputes) {
     MutexLock lock(mutex_);
     undo_mounts(waking.runs);  // of those that did not fit completely
   }

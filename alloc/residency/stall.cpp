@@ -12,7 +12,7 @@ StallCause cause_of(PageState state) {
     case PageState::kSpilling: return StallCause::kFileWrite;
     case PageState::kLoading: return StallCause::kFileRead;
     case PageState::kParting:
-    case PageState::kRemaking: return StallCause::kWork;
+    case PageState::kRecomputing: return StallCause::kWork;
     default: return StallCause::kMapping;
   }
 }

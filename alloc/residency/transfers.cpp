@@ -109,8 +109,8 @@ void Transfers::go_onward(std::span<const PageRef> left) {
   clear_stranded();
 }
 
-Status Transfers::await_remake(PageRef page, StreamId stream) {
-  TESSERA_TRY(mover_.await_remake(page, stream));
+Status Transfers::await_recompute(PageRef page, StreamId stream) {
+  TESSERA_TRY(mover_.await_recompute(page, stream));
   started(page);
   return {};
 }

@@ -35,7 +35,7 @@ class Transfers {
   void try_rise(PageRef page);
   // Frees file copies of pages on the device for it. Errors: kOutOfMemory also where nothing can be spilled.
   Status spill(PageRef page);
-  Status await_remake(PageRef page, StreamId stream);
+  Status await_recompute(PageRef page, StreamId stream);
   // check.cpp: removes the pages that get a check from the list, and returns their bytes. Pages that have changed are
   // then copied to `to`, or to the host. REQUIRES: the outbound streams to both wait for their users, as for a copy.
   Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, CopyLocation to);

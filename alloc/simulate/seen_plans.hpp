@@ -29,8 +29,8 @@ class SeenPlans {
   static Way way_of(const OffloadPlan& plan) {
     Way way;
     for (const auto& [gap, back_at, to, part] : plan) {
-      const std::uint64_t remade = to == OffloadTarget::kRegenerated ? 1 : 0;
-      if (!gap.dead) way.push_back({gap.run, gap.after, gap.until, back_at, remade, part.value()});
+      const std::uint64_t recomputed = to == OffloadTarget::kRecomputed ? 1 : 0;
+      if (!gap.dead) way.push_back({gap.run, gap.after, gap.until, back_at, recomputed, part.value()});
     }
     return way;
   }

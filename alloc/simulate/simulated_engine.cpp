@@ -209,7 +209,7 @@ Status SimulatedEngine::allocate(std::uint32_t index, StreamId stream) {
   Address address;
   TESSERA_TRY_ASSIGN(address, blocks_->allocate(run.bytes, stream, run.tag));
   held_[index] = pages_->find(address);
-  TESSERA_TRY(set_remake(index));
+  TESSERA_TRY(set_recompute(index));
   if (!run.pinned || pinned_[index]) return {};
   pinned_[index] = true;
   return residency_->pin(held_[index]);
@@ -234,7 +234,7 @@ Status SimulatedEngine::queue(const IterationStep& step) {
   if (queued.is_ok()) queued = driver_.record_event(events_[queued_++ % kAhead], stream);
   residency_->end_use({}, stream, use);
   for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
-    if (iteration_.uses[i].writes) TESSERA_TRY(set_remake(iteration_.uses[i].run));
+    if (iteration_.uses[i].writes) TESSERA_TRY(set_recompute(iteration_.uses[i].run));
   }
   return queued;
 }
@@ -262,14 +262,14 @@ Status SimulatedEngine::await(std::uint64_t number, StreamId by) {
   return number <= awaited_ ? Status() : driver_.wait_event(by, events_[(number - 1) % kAhead]);
 }
 
-Status SimulatedEngine::set_remake(std::uint32_t index) {
-  const Nanoseconds time = iteration_.runs[index].regenerate;
+Status SimulatedEngine::set_recompute(std::uint32_t index) {
+  const Nanoseconds time = iteration_.runs[index].recompute;
   if (!time) return {};
   Run* const run = held_[index];
   const auto work = [this, time, range = DeviceRange{run->address, run->shape.bytes()}](StreamId on) {
     return driver_.occupy(on, time, {&range, 1});
   };
-  return residency_->set_remake(run, {work, time});
+  return residency_->set_recompute(run, {work, time});
 }
 
 Status SimulatedEngine::await_oldest() {

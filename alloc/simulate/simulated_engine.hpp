@@ -67,7 +67,7 @@ class SimulatedEngine {
   Status queue(const IterationStep& step);
   Status await_others(const IterationStep& step);
   Status await(std::uint64_t number, StreamId by);
-  Status set_remake(std::uint32_t run);  // if the run can be recomputed, from its current contents
+  Status set_recompute(std::uint32_t run);  // if the run can be recomputed, from its current contents
   Status await_oldest();
   void look();
 

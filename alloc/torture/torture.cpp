@@ -21,7 +21,7 @@ void count_moves(TortureMachine& machine, TortureResult& result) {
   const tessera_stats stats = machine.allocator().stats().totals;
   result.evictions = stats.evictions;
   result.fetches = stats.fetches;
-  result.remakes = stats.remakes;
+  result.recomputes = stats.recomputes;
   result.unchanged = stats.unchanged_evictions;
   result.peer_pages = stats.bytes_peer_in / kBasePage.value();
   result.sinks = stats.bytes_file_written / kBasePage.value();
@@ -94,7 +94,7 @@ std::string torture_json(std::uint64_t seed, std::uint32_t operations,
   json["evictions"] = result.evictions;
   json["fetches"] = result.fetches;
   json["file_pages"] = result.sinks;
-  json["remakes"] = result.remakes;
+  json["recomputes"] = result.recomputes;
   json["unchanged"] = result.unchanged;
   json["peer_pages"] = result.peer_pages;
   json["policies"] = result.policies;

@@ -21,7 +21,7 @@ struct TortureResult {
   std::uint32_t played = 0;  // operations carried out, or up to the failure
   std::uint64_t disasters = 0;
   std::uint64_t errors = 0;
-  std::uint64_t evictions = 0, fetches = 0, sinks = 0, remakes = 0, unchanged = 0, policies = 0;
+  std::uint64_t evictions = 0, fetches = 0, sinks = 0, recomputes = 0, unchanged = 0, policies = 0;
   std::uint64_t peer_pages = 0;  // fetched from a lender
   std::uint64_t digest = 0;  // the same for every run of the same program
 };

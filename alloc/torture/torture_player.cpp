@@ -333,7 +333,7 @@ void TorturePlayer::carry_out(const TortureOp& op) {
     case Kind::kPin:
     case Kind::kUnpin:
     case Kind::kExpose: pin(op); break;
-    case Kind::kSetRemake: set_remake(op); break;
+    case Kind::kSetRecompute: set_recompute(op); break;
     case Kind::kSleep:
     case Kind::kWake: sleep_or_wake(op); break;
     case Kind::kTrim: passed("trim", machine_.allocator().trim()); break;

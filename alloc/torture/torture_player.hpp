@@ -77,9 +77,9 @@ class TorturePlayer {
   void refrain(const TortureOp& op);
   void set_policy(const TortureOp& op);
   void hint(const TortureOp& op);
-  void set_remake(const TortureOp& op);
+  void set_recompute(const TortureOp& op);
   struct Recipe;
-  Status remake(const Recipe& recipe, Stamp leaves, StreamId on);
+  Status recompute(const Recipe& recipe, Stamp leaves, StreamId on);
   void pin(const TortureOp& op);
   void sleep_or_wake(const TortureOp& op);
   void end_stream(const TortureOp& op);

@@ -49,7 +49,7 @@ constexpr Share kShares[] = {
     {Kind::kPrefetch, 4},  {Kind::kEvict, 5},      {Kind::kPin, 2},      {Kind::kUnpin, 2},
     {Kind::kExpose, 1},    {Kind::kSleep, 2},      {Kind::kWake, 2},     {Kind::kTrim, 1},
     {Kind::kRest, 8},      {Kind::kEndStream, 1},  {Kind::kAutomatic, 1}, {Kind::kWrong, 1},
-    {Kind::kPeace, 2},     {Kind::kSetRemake, 24},
+    {Kind::kPeace, 2},     {Kind::kSetRecompute, 24},
 };
 constexpr Share kTroubles[] = {{Kind::kDriverTrouble, 6},
                                {Kind::kDiskTrouble, 5},
@@ -290,7 +290,7 @@ std::string describe_call(const TortureOp& op) {
     case Kind::kPin: return fmt::format("pin {}", slot);
     case Kind::kUnpin: return fmt::format("unpin {}", slot);
     case Kind::kExpose: return fmt::format("expose {}", slot);
-    case Kind::kSetRemake:
+    case Kind::kSetRecompute:
       return fmt::format("block {} can be recomputed from {}, {}{}", slot, op.slots[1],
                          op.variant < 4 ? "cheap" : "expensive", op.variant % 4 == 0 ? ", but not immediately" : "");
     case Kind::kSleep: return fmt::format("sleep '{}'", op.variant == 0 ? "all" : tag_name(op.tag));

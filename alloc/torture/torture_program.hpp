@@ -36,7 +36,7 @@ enum class TortureKind : std::uint8_t {
   kPin,
   kUnpin,
   kExpose,
-  kSetRemake,    // a block gets a callback that recomputes its bytes
+  kSetRecompute,    // a block gets a callback that recomputes its bytes
   kSleep,
   kWake,
   kTrim,

@@ -63,7 +63,7 @@ def contents_of(block, uses, steps, stays):
 
 def read(path):
     events = [json.loads(line) for line in lines_of(path) if line.strip()]
-    assert not any(event.get("device") or event.get("regen_ns") for event in events), "one device, nothing recomputed"
+    assert not any(event.get("device") or event.get("recompute_ns") for event in events), "one device, nothing recomputed"
     assert len({event.get("stream", 0) for event in events if event["t"] == "op"}) == 1, "one stream"
     size, live, peak = {}, 0, 0
     for event in events:

@@ -83,7 +83,7 @@ class Program:
                     ids += 1
                     tensor.id = ids
                     alloc = {"t": "alloc", "id": ids, "bytes": tensor.bytes, "stream": 0, "tag": tensor.tag}
-                    yield alloc | ({"regen_ns": step.nanoseconds} if tensor.tag in self.remakable else {})
+                    yield alloc | ({"recompute_ns": step.nanoseconds} if tensor.tag in self.remakable else {})
             yield {"t": "op", "name": step.name, "ns": step.nanoseconds, "stream": 0,
                    "r": [t.id for t in step.reads], "w": [t.id for t in step.writes]}
             for tensor in dict.fromkeys((*step.reads, *step.writes)):

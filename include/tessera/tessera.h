@@ -166,10 +166,10 @@ TESSERA_API tessera_result tessera_mark(tessera_allocator* allocator, const char
  * may hold while calling Tessera, and must not throw. It may call only tessera_use_begin, tessera_use_end and
  * tessera_touch, for what its work reads: those blocks are fetched, or themselves recomputed, and must fit in
  * device memory together with everything the call needs. */
-typedef int (*tessera_regenerate)(void* context, tessera_address address, size_t bytes,
+typedef int (*tessera_recompute)(void* context, tessera_address address, size_t bytes,
                                   tessera_stream stream);
 
-/* `regenerate` recomputes the contents that the block has when the work announced so far is complete, in
+/* `recompute` recomputes the contents that the block has when the work announced so far is complete, in
  * `cost_ns` of device time, as long as its inputs do not change. The next announced write ends this until it is
  * set again (announce reads as TESSERA_READ), as do the end of the block and unannounced work. It occupies the
  * stream that needs the block; calls without a stream (pin, wake) wait for a stream of Tessera's own. If it
@@ -177,8 +177,8 @@ typedef int (*tessera_regenerate)(void* context, tessera_address address, size_t
  * pages (up to 1 MiB; up to 16 MiB if many are allocated in a row and only filled meanwhile) and host-backed
  * ones are copied instead. NULL removes the callback. Errors: NOT_FOUND if no live block contains `address`;
  * BUSY for NULL while only the callback can restore the bytes. */
-TESSERA_API tessera_result tessera_set_regenerate(tessera_allocator* allocator, tessera_address address,
-                                                  tessera_regenerate regenerate, void* context,
+TESSERA_API tessera_result tessera_set_recompute(tessera_allocator* allocator, tessera_address address,
+                                                  tessera_recompute recompute, void* context,
                                                   uint64_t cost_ns);
 
 /* ---- queries -------------------------------------------------------------------------------- */
@@ -218,7 +218,7 @@ typedef struct tessera_stats {
   uint64_t launches, uses; /* announced uses; blocks in them */
   uint64_t pinned_bytes, exposed_bytes;
   uint64_t graph_peak; /* peak allocated by graphs themselves: outside of heap and budget */
-  uint64_t dropped_bytes, remakes, remade_bytes, remake_ns; /* evicted without a copy; recomputations, their bytes, their time */
+  uint64_t dropped_bytes, recomputes, recomputed_bytes, recompute_ns; /* evicted without a copy; recomputations, their bytes, their time */
   uint64_t checks, checks_changed, unchanged_evictions, unchanged_bytes; /* pages checked; found changed; evicted as unchanged */
   uint64_t peer_capacity, peer_used, peer_peak, bytes_peer_in, bytes_peer_out; /* lent by other devices */
 } tessera_stats;

@@ -21,7 +21,7 @@ constexpr std::uint64_t kMaxReported = 10;  // seeds that are minimised; further
 struct Sum {
   std::uint64_t seeds = 0, failed = 0;
   std::uint64_t disasters = 0, errors = 0, evictions = 0, fetches = 0, file_pages = 0, peer_pages = 0,
-                remakes = 0, unchanged = 0, policies = 0;
+                recomputes = 0, unchanged = 0, policies = 0;
 
   void add(const Json& json) {
     disasters += json.at("disasters").get<std::uint64_t>();
@@ -30,14 +30,14 @@ struct Sum {
     fetches += json.at("fetches").get<std::uint64_t>();
     file_pages += json.at("file_pages").get<std::uint64_t>();
     peer_pages += json.at("peer_pages").get<std::uint64_t>();
-    remakes += json.at("remakes").get<std::uint64_t>();
+    recomputes += json.at("recomputes").get<std::uint64_t>();
     unchanged += json.at("unchanged").get<std::uint64_t>();
     policies += json.at("policies").get<std::uint64_t>();
   }
   Json json() const {
     return {{"seeds", seeds},         {"failed", failed},   {"disasters", disasters},
             {"errors", errors},       {"evictions", evictions}, {"fetches", fetches},
-            {"file_pages", file_pages}, {"peer_pages", peer_pages}, {"remakes", remakes},
+            {"file_pages", file_pages}, {"peer_pages", peer_pages}, {"recomputes", recomputes},
             {"unchanged", unchanged}, {"policies", policies}};
   }
 };
@@ -145,7 +145,7 @@ int torture_command(const TortureOptions& options) {
     fmt::print("{} seeds, {} failed; {} faults, {} errors returned; {} pages evicted and {} fetched, {} "
                "through the file, {} from a peer; {} blocks recomputed, {} pages unchanged; {} policies set\n",
                sum.seeds, sum.failed, sum.disasters, sum.errors, sum.evictions, sum.fetches,
-               sum.file_pages, sum.peer_pages, sum.remakes, sum.unchanged, sum.policies);
+               sum.file_pages, sum.peer_pages, sum.recomputes, sum.unchanged, sum.policies);
   }
   return sum.failed == 0 ? 0 : 1;
 }

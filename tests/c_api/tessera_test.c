@@ -168,13 +168,13 @@ static void weights_are_read_again_from_their_file(void) {
   EXPECT(tessera_malloc(allocator, 0, sizeof(model), NULL, &weights) == TESSERA_OK);
   EXPECT(tessera_touch(allocator, weights, NULL, TESSERA_WRITE) == TESSERA_OK);
   memcpy((void*)(uintptr_t)weights, model, sizeof(model));
-  EXPECT(tessera_set_regenerate(allocator, 4096, read_again, &fails_with, 1) == TESSERA_NOT_FOUND);
-  EXPECT(tessera_set_regenerate(allocator, weights, read_again, &fails_with, 1) == TESSERA_OK);
+  EXPECT(tessera_set_recompute(allocator, 4096, read_again, &fails_with, 1) == TESSERA_NOT_FOUND);
+  EXPECT(tessera_set_recompute(allocator, weights, read_again, &fails_with, 1) == TESSERA_OK);
   EXPECT(tessera_get_stats(allocator, &before) == TESSERA_OK);
   EXPECT(tessera_evict(allocator, &weights, 1) == TESSERA_OK);
   EXPECT(tessera_query(allocator, weights, &info) == TESSERA_OK);
   EXPECT(info.device_bytes == 0 && info.host_bytes == 0 && info.file_bytes == 0);
-  EXPECT(tessera_set_regenerate(allocator, weights, NULL, NULL, 0) == TESSERA_BUSY);
+  EXPECT(tessera_set_recompute(allocator, weights, NULL, NULL, 0) == TESSERA_BUSY);
   fails_with = kInvalidSource;
   EXPECT(tessera_touch(allocator, weights, NULL, TESSERA_READ) == TESSERA_DRIVER);
   EXPECT(tessera_last_driver_code() == kInvalidSource);
@@ -183,12 +183,12 @@ static void weights_are_read_again_from_their_file(void) {
   EXPECT(memcmp((const void*)(uintptr_t)weights, model, sizeof(model)) == 0);
   EXPECT(tessera_unpin(allocator, weights) == TESSERA_OK);
   EXPECT(tessera_get_stats(allocator, &after) == TESSERA_OK);
-  EXPECT(times_read == 2 && after.remakes - before.remakes == 1);
+  EXPECT(times_read == 2 && after.recomputes - before.recomputes == 1);
   EXPECT(after.dropped_bytes - before.dropped_bytes == sizeof(model));
-  EXPECT(after.remade_bytes - before.remade_bytes == sizeof(model));
-  EXPECT(after.remake_ns - before.remake_ns == 1);
+  EXPECT(after.recomputed_bytes - before.recomputed_bytes == sizeof(model));
+  EXPECT(after.recompute_ns - before.recompute_ns == 1);
   EXPECT(after.bytes_out == before.bytes_out && after.bytes_in == before.bytes_in);
-  EXPECT(tessera_set_regenerate(allocator, weights, NULL, NULL, 0) == TESSERA_OK);
+  EXPECT(tessera_set_recompute(allocator, weights, NULL, NULL, 0) == TESSERA_OK);
   EXPECT(tessera_free(allocator, weights, NULL) == TESSERA_OK);
   tessera_allocator_destroy(allocator);
 }

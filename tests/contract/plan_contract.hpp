@@ -92,11 +92,11 @@ TYPED_TEST_P(PlanContract, BeginsTheWayBackInsideTheGapOrAtItsEnd) {
   });
 }
 
-TYPED_TEST_P(PlanContract, RemakesOnlyWhatCanBeRemade) {
+TYPED_TEST_P(PlanContract, RecomputesOnlyWhatCanBeRecomputed) {
   this->for_many([](const Iteration& iteration, const Machine&, const OffloadPlan& plan) {
     for (const OffloadInterval& interval : plan) {
-      if (interval.to != OffloadTarget::kRegenerated) continue;
-      EXPECT_GT(iteration.runs[interval.gap.run].regenerate, Nanoseconds()) << interval.gap.run;
+      if (interval.to != OffloadTarget::kRecomputed) continue;
+      EXPECT_GT(iteration.runs[interval.gap.run].recompute, Nanoseconds()) << interval.gap.run;
     }
   });
 }
@@ -137,7 +137,7 @@ TYPED_TEST_P(PlanContract, CopesWithAnIterationWithoutUses) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(PlanContract, NamesOnlyGapsOfTheIterationAndNoneTwice, LeavesPinnedRunsAlone,
-                            BeginsTheWayBackInsideTheGapOrAtItsEnd, RemakesOnlyWhatCanBeRemade,
+                            BeginsTheWayBackInsideTheGapOrAtItsEnd, RecomputesOnlyWhatCanBeRecomputed,
                             IsPossibleWheneverTheLargestStepFits, SaysTheSameAgain,
                             CopesWithAnIterationWithoutUses);
 

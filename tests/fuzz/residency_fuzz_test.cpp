@@ -86,7 +86,7 @@ class Fuzz {
     if (kind < 17) return free_or_revive(model);
     if (kind < 18) return remove(model);
     if (kind < 19) return hint("settle", machine_.settle());
-    if (kind < 22) return set_remake(model);
+    if (kind < 22) return set_recompute(model);
     what_ = "advance";
     machine_.residency().advance();
   }
@@ -142,8 +142,8 @@ class Fuzz {
   }
 
   // Its callback fails occasionally.
-  void set_remake(Model& model) {
-    what_ = "set remake";
+  void set_recompute(Model& model) {
+    what_ = "set recompute";
     if (model.dead || !model.written) return;
     Run* const run = model.run;
     const std::uint64_t generation = model.generation;
@@ -152,7 +152,7 @@ class Fuzz {
       return machine_.launch(run, generation, on, Access::kWrite);
     };
     const Nanoseconds cost(below(2) == 0 ? 1 : std::uint64_t{1} << 50);
-    EXPECT_OK(machine_.residency().set_remake(run, {work, cost}));
+    EXPECT_OK(machine_.residency().set_recompute(run, {work, cost}));
   }
 
   // An operation that may be refused, for lack of room or because the run is in use.

@@ -138,7 +138,7 @@ class SmallRun(unittest.TestCase):
             self.assertGreaterEqual(half["auto"]["ns"], 0.9 * half["lower_bound_ns"], program["name"])
             self.assertIn(program["title"], page)
         self.assertLessEqual({"copy_in", "copy_out"}, stalled_for)
-        self.assertLessEqual(stalled_for, {"copy_in", "copy_out", "work"}, "host memory is ample, and nothing is remade")
+        self.assertLessEqual(stalled_for, {"copy_in", "copy_out", "work"}, "host memory is ample, and nothing is recomputed")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def main():
     assert run.returncode == 0 and told["failed"] == 0, run.stderr
     assert told["seeds"] == seeds
     assert told["disasters"] > seeds and told["evictions"] > seeds and told["file_pages"] > seeds, told
-    assert told["remakes"] > seeds // 10, told
+    assert told["recomputes"] > seeds // 10, told
     assert told["policies"] > seeds, told
 
 

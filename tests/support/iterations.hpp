@@ -17,8 +17,8 @@ inline constexpr double kRate = 1e9;  // 1 byte takes 1 ns
 
 class IterationBuilder {
  public:
-  std::uint32_t run(Bytes bytes, RunClass kind = RunClass::kUnknown, Nanoseconds regenerate = {}) {
-    iteration_.runs.push_back({.bytes = bytes, .regenerate = regenerate, .kind = kind});
+  std::uint32_t run(Bytes bytes, RunClass kind = RunClass::kUnknown, Nanoseconds recompute = {}) {
+    iteration_.runs.push_back({.bytes = bytes, .recompute = recompute, .kind = kind});
     return static_cast<std::uint32_t>(iteration_.runs.size() - 1);
   }
   void step(std::uint64_t nanoseconds, std::initializer_list<RunUse> uses) {
@@ -58,7 +58,7 @@ struct TrainingShape {
   Bytes weight = 4_MiB;
   Bytes optimizer = 8_MiB;
   std::uint64_t nanoseconds = 1'000'000;  // forward; backward takes twice, the update half as long
-  Nanoseconds regenerate{};               // of an activation
+  Nanoseconds recompute{};               // of an activation
 
   std::uint32_t weight_of(std::uint32_t layer) const { return layers + layer; }
   std::uint32_t optimizer_of(std::uint32_t layer) const { return 2 * layers + layer; }
@@ -70,7 +70,7 @@ inline Iteration training(const TrainingShape& shape = {}) {
   IterationBuilder build;
   const std::uint32_t n = shape.layers;
   for (std::uint32_t i = 0; i < n; ++i)
-    build.run(shape.activation, RunClass::kUnknown, shape.regenerate);
+    build.run(shape.activation, RunClass::kUnknown, shape.recompute);
   for (std::uint32_t i = 0; i < n; ++i) build.run(shape.weight);
   for (std::uint32_t i = 0; i < n; ++i) build.run(shape.optimizer);
   for (std::uint32_t i = 0; i < n; ++i) build.run(shape.weight);

@@ -17,12 +17,12 @@ from ._api import query as _query
 from ._api import stats
 from ._blocks import free, malloc
 from ._library import LibraryNotFound
-from ._remaking import regenerate
+from ._recomputing import recompute
 from ._tensors import address_of as _address_of
 from ._tensors import addresses_of as _addresses_of
 
 __all__ = ["BlockInfo", "Busy", "LibraryNotFound", "Moved", "NotFound", "OutOfMemory",
-           "TesseraError", "evict", "free", "malloc", "mark", "pin", "prefetch", "query", "regenerate",
+           "TesseraError", "evict", "free", "malloc", "mark", "pin", "prefetch", "query", "recompute",
            "report", "set_policy", "sleep", "stats", "tag", "unpin", "wake"]
 
 

@@ -15,7 +15,7 @@ from . import _library
 
 _c_address = ctypes.c_uint64
 # Recomputes a block's bytes: context, address, size, stream.
-REGENERATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, _c_address, ctypes.c_size_t, ctypes.c_uint64)
+RECOMPUTE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, _c_address, ctypes.c_size_t, ctypes.c_uint64)
 
 
 class TesseraError(RuntimeError):
@@ -97,7 +97,7 @@ _ARGUMENTS: Dict[str, Sequence[Any]] = {
     "tessera_query": [_handle, _c_address, ctypes.POINTER(_BlockInfo)],
     "tessera_stats_json": [_handle, ctypes.c_char_p, ctypes.c_size_t,
                            ctypes.POINTER(ctypes.c_size_t)],
-    "tessera_set_regenerate": [_handle, _c_address, REGENERATE, ctypes.c_void_p, ctypes.c_uint64],
+    "tessera_set_recompute": [_handle, _c_address, RECOMPUTE, ctypes.c_void_p, ctypes.c_uint64],
     "tessera_use_begin_blocking": [_handle, ctypes.POINTER(_c_address), ctypes.c_size_t, ctypes.c_uint64,
                                    ctypes.c_int, ctypes.POINTER(ctypes.c_uint64)],
     "tessera_use_end": [_handle, ctypes.POINTER(ctypes.c_uint64)],

@@ -2,7 +2,7 @@
 
 import ctypes
 
-from . import _api, _remaking
+from . import _api, _recomputing
 
 
 def malloc(size: int, device: int = 0, stream: int = 0) -> int:
@@ -19,4 +19,4 @@ def malloc(size: int, device: int = 0, stream: int = 0) -> int:
 def free(address: int, stream: int = 0) -> None:
     """Frees the block: it is reused when the work queued on `stream` so far is over."""
     _api.call("tessera_free", address, stream)
-    _remaking.forget(address)
+    _recomputing.forget(address)

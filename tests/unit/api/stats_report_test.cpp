@@ -39,7 +39,7 @@ StatsSnapshot sample() {
   s.launches = 1000, s.uses = 4000;
   s.pinned_bytes = 8 << 20, s.exposed_bytes = 2 << 20;
   s.graph_peak = 6 << 20;
-  s.dropped_bytes = 48 << 20, s.remakes = 7, s.remade_bytes = 40 << 20, s.remake_ns = 2'500'000;
+  s.dropped_bytes = 48 << 20, s.recomputes = 7, s.recomputed_bytes = 40 << 20, s.recompute_ns = 2'500'000;
   s.checks = 12, s.checks_changed = 8, s.unchanged_evictions = 3, s.unchanged_bytes = 14 << 20;
   stats.facts = {{"policy", "recency"}};
   stats.tags = {{"", 10, 100_MiB}, {"weights", 20, 200_MiB}};

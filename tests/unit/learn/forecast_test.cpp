@@ -84,13 +84,13 @@ TEST(Forecast, CopiesNothingOutThatIsAllocatedAnewBeforeItIsRead) {
   EXPECT_EQ(result.makespan, Nanoseconds(600));
 }
 
-TEST(Forecast, RemakesWhatIsRegeneratedWithoutTheLinks) {
+TEST(Forecast, RecomputesWhatIsRecomputedWithoutTheLinks) {
   Iteration iteration = test::stack(2, Bytes(100), 100);
-  iteration.runs[0].regenerate = Nanoseconds(30);
+  iteration.runs[0].recompute = Nanoseconds(30);
   OffloadPlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
     if (gap.run == 0 && !gap.dead) {
-      plan.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated});
+      plan.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed});
     }
   }
   const Forecast result = forecast(iteration, test::machine_of(Bytes(200), kRate), plan);

@@ -44,7 +44,7 @@ TEST(GapTime, CopiesTakeAsLongAsTheirSlowestLink) {
   EXPECT_EQ(time.copy_in(0), 100);
   EXPECT_EQ(time.copy_out(0, OffloadTarget::kFile), 100);
   EXPECT_EQ(time.copy_in(0, OffloadTarget::kFile), 200);
-  EXPECT_EQ(time.copy_in(0, OffloadTarget::kRegenerated), 7);
+  EXPECT_EQ(time.copy_in(0, OffloadTarget::kRecomputed), 7);
   EXPECT_EQ(time.copy_out(0, OffloadTarget::kPeer), 25);
   EXPECT_EQ(time.copy_in(0, OffloadTarget::kPeer), 25);
   EXPECT_EQ(time.copy_out(1), 0) << "what is never written has its copy";

@@ -79,13 +79,13 @@ TEST(NearestPlaces, TheSumOfThoseThatAreAwayAtOnceIsNeverMoreThanIsLent) {
   }
 }
 
-TEST(NearestPlaces, NothingChangesWhereNobodyLendsOrBytesAreRemade) {
+TEST(NearestPlaces, NothingChangesWhereNobodyLendsOrBytesAreRecomputed) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
   EXPECT_TRUE(with_peer(spend_with_peer(iteration, test::machine_of(Bytes(200), test::kRate), all_away(iteration)))
                   .empty());
-  OffloadPlan remade = all_away(iteration);
-  for (OffloadInterval& interval : remade) interval.to = OffloadTarget::kRegenerated;
-  EXPECT_TRUE(with_peer(spend_with_peer(iteration, lent(Bytes(200), Bytes(600)), remade)).empty());
+  OffloadPlan recomputed = all_away(iteration);
+  for (OffloadInterval& interval : recomputed) interval.to = OffloadTarget::kRecomputed;
+  EXPECT_TRUE(with_peer(spend_with_peer(iteration, lent(Bytes(200), Bytes(600)), recomputed)).empty());
 }
 
 TEST(NearestPlaces, WhoIsBackLastIsInTheFile) {

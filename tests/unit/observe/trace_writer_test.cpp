@@ -70,7 +70,7 @@ TEST_F(TraceWriterTest, EveryKindOfLineHasTheKeysOfTheFormat) {
                                               "device":1,"r":[1,2],"w":[2]})"));
   EXPECT_EQ(all[4], nlohmann::json::parse(R"({"t":"mark","at":500,"kind":"iteration","n":3})"));
   EXPECT_EQ(all[5], nlohmann::json::parse(R"({"t":"free","at":500,"id":1})"));
-  EXPECT_EQ(all[6], nlohmann::json::parse(R"({"t":"regen","at":500,"id":2,"regen_ns":40})"));
+  EXPECT_EQ(all[6], nlohmann::json::parse(R"({"t":"recompute","at":500,"id":2,"recompute_ns":40})"));
   EXPECT_EQ(all[7], nlohmann::json::parse(R"({"t":"time","at":500,"name":"gemm","device":1,
                                               "blocks":2,"bytes":3145728,"ns":60})"));
 }

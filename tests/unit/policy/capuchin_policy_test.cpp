@@ -78,14 +78,14 @@ TEST(CapuchinPolicy, TellsWhatTheForecastComesToAndThenEachRound) {
   EXPECT_EQ(told.front(), with_lead(1.3)) << "which is given";
 }
 
-TEST(CapuchinPolicy, WhatCannotBeHiddenIsRemadeIfThatIsCheaper) {
+TEST(CapuchinPolicy, WhatCannotBeHiddenIsRecomputedIfThatIsCheaper) {
   test::TrainingShape shape;
-  shape.regenerate = Nanoseconds(1000);
+  shape.recompute = Nanoseconds(1000);
   const Iteration iteration = test::training(shape);
   const Machine slow = test::machine_of(80_MiB, 0.1e9);
-  bool remade = false;
-  for (const OffloadInterval& interval : CapuchinPolicy().plan(iteration, slow)) remade |= interval.to == OffloadTarget::kRegenerated;
-  EXPECT_TRUE(remade);
+  bool recomputed = false;
+  for (const OffloadInterval& interval : CapuchinPolicy().plan(iteration, slow)) recomputed |= interval.to == OffloadTarget::kRecomputed;
+  EXPECT_TRUE(recomputed);
 }
 
 }  // namespace

@@ -36,19 +36,19 @@ TEST(DeltaPolicy, FromAColdStartItMovesNoLessThanBeladyAndNoMoreThanLru) {
   EXPECT_LE(ours, test::page_on_demand(LruPolicy(), accesses, 7).misses);
 }
 
-TEST(DeltaPolicy, ItsDirectorRemakesWhereTheCopyWouldBeWaitedFor) {
+TEST(DeltaPolicy, ItsDirectorRecomputesWhereTheCopyWouldBeWaitedFor) {
   test::TrainingShape shape;
-  shape.regenerate = Nanoseconds(1000);
+  shape.recompute = Nanoseconds(1000);
   const Iteration iteration = test::training(shape);
-  const auto remakes = [&](double rate) {
+  const auto recomputes = [&](double rate) {
     std::size_t count = 0;
     for (const OffloadInterval& interval : DeltaPolicy().plan(iteration, test::machine_of(80_MiB, rate))) {
-      count += interval.to == OffloadTarget::kRegenerated ? 1 : 0;
+      count += interval.to == OffloadTarget::kRecomputed ? 1 : 0;
     }
     return count;
   };
-  EXPECT_EQ(remakes(1000e9), 0u);
-  EXPECT_GT(remakes(0.5e9), 0u);
+  EXPECT_EQ(recomputes(1000e9), 0u);
+  EXPECT_GT(recomputes(0.5e9), 0u);
 }
 
 }  // namespace

@@ -9,14 +9,14 @@ namespace tessera {
 namespace {
 
 // Runs that do not move are recomputed, at twice the cost of making them; the others use the link.
-Iteration remakeable() {
+Iteration recomputeable() {
   test::TrainingShape shape{.layers = 24, .activation = 32_MiB, .weight = 1_MiB, .optimizer = 1_MiB};
-  shape.regenerate = Nanoseconds(2'000'000);
+  shape.recompute = Nanoseconds(2'000'000);
   return test::training(shape);
 }
 
 TEST(LohanPolicy, TheTimeHasOneMinimumInTheBytesMovedAndTheSearchFindsIt) {
-  const Iteration iteration = remakeable();
+  const Iteration iteration = recomputeable();
   const Machine machine = test::machine_of(256_MiB, 14e9);
   std::vector<std::uint64_t> times;
   for (std::size_t count = 0; count <= 23; ++count) {
@@ -31,7 +31,7 @@ TEST(LohanPolicy, TheTimeHasOneMinimumInTheBytesMovedAndTheSearchFindsIt) {
   EXPECT_EQ(forecast(iteration, machine, LohanPolicy().plan(iteration, machine)).makespan.value(), *least);
 }
 
-TEST(LohanPolicy, TheDearestToRemakeMovesFirst) {
+TEST(LohanPolicy, TheDearestToRecomputeMovesFirst) {
   test::IterationBuilder build;
   for (int i = 0; i < 6; ++i) build.run(8_MiB);
   for (std::uint32_t i = 0; i < 6; ++i) build.step(i == 3 ? 5'000'000 : 1'000'000, {test::makes(i)});

@@ -41,8 +41,8 @@ Nanoseconds brute_force(const Iteration& iteration, const Machine& machine) {
     const Gap& gap = ground.gaps[i];
     choose(i + 1);
     std::vector<OffloadInterval> ways{ground.in_time(gap), {.gap = gap, .back_at = gap.until}};
-    if (iteration.runs[gap.run].regenerate != Nanoseconds()) {
-      ways.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRegenerated});
+    if (iteration.runs[gap.run].recompute != Nanoseconds()) {
+      ways.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed});
     }
     for (const OffloadInterval& way : ways) {
       plan.push_back(way);

@@ -55,7 +55,7 @@ TEST(SuperneuronsPolicy, MovesNothingWhileLivenessAloneFits) {
   EXPECT_FALSE(test::moves_of(policy.plan(iteration, test::machine_of(80_MiB, 12e9))).empty());
 }
 
-TEST(SuperneuronsPolicy, RemakesWhatIsCheapAndMovesOutputsOfWeightedLayers) {
+TEST(SuperneuronsPolicy, RecomputesWhatIsCheapAndMovesOutputsOfWeightedLayers) {
   // conv -> cheap -> conv -> cheap ..., and back.
   test::IterationBuilder build;
   constexpr std::uint32_t n = 6;
@@ -74,7 +74,7 @@ TEST(SuperneuronsPolicy, RemakesWhatIsCheapAndMovesOutputsOfWeightedLayers) {
   for (const OffloadInterval& interval : plan) ways.insert(interval.to);
   ASSERT_EQ(ways.size(), 2u);
   for (const OffloadInterval& interval : plan) {
-    EXPECT_EQ(interval.to, interval.gap.run % 2 == 0 ? OffloadTarget::kHost : OffloadTarget::kRegenerated);
+    EXPECT_EQ(interval.to, interval.gap.run % 2 == 0 ? OffloadTarget::kHost : OffloadTarget::kRecomputed);
   }
 }
 

@@ -52,7 +52,7 @@ TEST(Bounds, WhatDoesNotFitLeavesInPartsAndComesBack) {
   EXPECT_EQ(forced_moves(scan(), 0, Bytes(10)).out, Bytes(20));
 }
 
-TEST(Bounds, WhatCanBeRemadeAtSomeTimeNeedNotMove) {
+TEST(Bounds, WhatCanBeRecomputedAtSomeTimeNeedNotMove) {
   const std::string text = R"({"t":"alloc","id":1,"bytes":10}
 {"t":"alloc","id":2,"bytes":10}
 {"t":"op","w":[1]}
@@ -64,8 +64,8 @@ TEST(Bounds, WhatCanBeRemadeAtSomeTimeNeedNotMove) {
     return trace_of(lines.replace(lines.find('%'), 1, line));
   };
   EXPECT_EQ(forced_moves(with(""), 0, Bytes(10)).in, Bytes(10));
-  EXPECT_EQ(forced_moves(with("{\"t\":\"regen\",\"id\":1,\"regen_ns\":0}\n"), 0, Bytes(10)).in, Bytes(10));
-  EXPECT_EQ(forced_moves(with("{\"t\":\"regen\",\"id\":1,\"regen_ns\":5}\n"), 0, Bytes(10)).in, Bytes());
+  EXPECT_EQ(forced_moves(with("{\"t\":\"regen\",\"id\":1,\"recompute_ns\":0}\n"), 0, Bytes(10)).in, Bytes(10));
+  EXPECT_EQ(forced_moves(with("{\"t\":\"regen\",\"id\":1,\"recompute_ns\":5}\n"), 0, Bytes(10)).in, Bytes());
 }
 
 TEST(Bounds, ContentsThatAreOverwrittenOrFreedNeedNotComeBack) {

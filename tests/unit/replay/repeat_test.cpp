@@ -17,8 +17,8 @@ std::string shape(const Trace& trace) {
       case TraceEvent::Kind::kAlloc: text += 'a' + std::to_string(trace.blocks[event.index].id); break;
       case TraceEvent::Kind::kFree: text += 'f' + std::to_string(trace.blocks[event.index].id); break;
       case TraceEvent::Kind::kMark: text += 'm'; break;
-      case TraceEvent::Kind::kRemake:
-        text += 'r' + std::to_string(trace.remakes[event.index].block);
+      case TraceEvent::Kind::kRecompute:
+        text += 'r' + std::to_string(trace.recomputes[event.index].block);
         break;
       case TraceEvent::Kind::kOp:
         text += 'o';
@@ -65,12 +65,12 @@ TEST(Repeat, WhatComesBeforeTheFirstIterationIsPlayedOnce) {
   EXPECT_EQ(shape(trace), "a1 o1 m o1 m o1");
 }
 
-TEST(Repeat, WhatCanBeRemadeIsTheBlockOfItsOwnTime) {
+TEST(Repeat, WhatCanBeRecomputedIsTheBlockOfItsOwnTime) {
   const Trace trace = repeat_steps(trace_of(R"({"t":"alloc","id":1,"bytes":4}
 {"t":"mark","kind":"iteration","n":1}
 {"t":"alloc","id":2,"bytes":4}
 {"t":"op","w":[2]}
-{"t":"regen","id":2,"regen_ns":7}
+{"t":"recompute","id":2,"recompute_ns":7}
 {"t":"op","r":[1]}
 {"t":"free","id":2}
 )"),

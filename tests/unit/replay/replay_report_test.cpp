@@ -16,7 +16,7 @@ TEST(ReplayReport, HasEveryKeyOfTheFormat) {
   result.last_pass.time = Nanoseconds(40);
   result.last_pass.in = Bytes(3);
   result.last_pass.stalls.by_cause[static_cast<std::size_t>(StallCause::kCopyOut)] = Nanoseconds(20);
-  result.last_pass.stalls.remake = Nanoseconds(7);
+  result.last_pass.stalls.recompute = Nanoseconds(7);
   result.stats.bytes_in = 5;
   Trace trace;
   trace.name = "a \xff trace";
@@ -31,7 +31,7 @@ TEST(ReplayReport, HasEveryKeyOfTheFormat) {
   EXPECT_EQ(json.at("bytes_h2d"), 5);
   EXPECT_EQ(json.at("last_pass").at("ns"), 40);
   EXPECT_EQ(json.at("last_pass").at("bytes_h2d"), 3);
-  EXPECT_EQ(json.at("last_pass").at("stall_ns_by_cause"), nlohmann::json({{"copy_out", 20}, {"remake", 7}}));
+  EXPECT_EQ(json.at("last_pass").at("stall_ns_by_cause"), nlohmann::json({{"copy_out", 20}, {"recompute", 7}}));
   EXPECT_EQ(json.at("iteration_ns"), nlohmann::json({60, 40}));
 }
 

@@ -124,12 +124,12 @@ TEST(Replayer, ATimelineTellsWhatRanWhen) {
 
 // As above, and the first block can be recomputed in half of a copy's time: once the link's speed is known, it is no
 // longer copied. Recomputation takes time of the stream that needs the block.
-TEST(Replayer, WhatIsCheaperToRemakeIsNotMoved) {
-  const auto text = [](std::uint64_t regenerate) {
+TEST(Replayer, WhatIsCheaperToRecomputeIsNotMoved) {
+  const auto text = [](std::uint64_t recompute) {
     std::string lines;
     for (std::uint64_t id = 1; id <= 3; ++id) {
       lines += R"({"t":"alloc","id":)" + std::to_string(id) + R"(,"bytes":)" + std::to_string(kBlock.value()) +
-               R"(,"regen_ns":)" + std::to_string(regenerate) + "}\n";
+               R"(,"recompute_ns":)" + std::to_string(recompute) + "}\n";
     }
     for (std::uint64_t id = 1; id <= 3; ++id) lines += op_line(kMs / 10, "w", id);
     for (int round = 0; round < 8; ++round) {
@@ -139,23 +139,23 @@ TEST(Replayer, WhatIsCheaperToRemakeIsNotMoved) {
   };
   const ReplayResult cheap = played(trace_of(text(kMs / 2)), two_blocks());
   const ReplayResult dear = played(trace_of(text(100 * kMs)), two_blocks());
-  EXPECT_EQ(dear.stats.remakes, 0U);
-  EXPECT_GT(cheap.stats.remakes, 0U);
-  EXPECT_EQ(cheap.stats.remake_ns, cheap.stats.remakes * kMs / 2);
+  EXPECT_EQ(dear.stats.recomputes, 0U);
+  EXPECT_GT(cheap.stats.recomputes, 0U);
+  EXPECT_EQ(cheap.stats.recompute_ns, cheap.stats.recomputes * kMs / 2);
   EXPECT_LT(cheap.stats.bytes_in, dear.stats.bytes_in);
   EXPECT_LT(cheap.makespan, dear.makespan);
-  EXPECT_GE(cheap.makespan, cheap.bounds.compute + Nanoseconds(cheap.stats.remake_ns));
+  EXPECT_GE(cheap.makespan, cheap.bounds.compute + Nanoseconds(cheap.stats.recompute_ns));
   EXPECT_EQ(cheap.lower_bound, cheap.bounds.compute) << "nothing has to be moved";
-  EXPECT_EQ(cheap.last_pass.stalls.remake, Nanoseconds(cheap.stats.remake_ns));
+  EXPECT_EQ(cheap.last_pass.stalls.recompute, Nanoseconds(cheap.stats.recompute_ns));
   EXPECT_EQ(cheap.last_pass.stalls.total(), cheap.last_pass.time - cheap.last_pass.compute);
 }
 
 // From its line on, until the next write or the line that ends it.
-TEST(Replayer, WhatARecordingSaysIsRemadeAtThatTime) {
+TEST(Replayer, WhatARecordingSaysIsRecomputedAtThatTime) {
   const auto regen = [](std::uint64_t id, std::uint64_t time) {
-    return R"({"t":"regen","id":)" + std::to_string(id) + R"(,"regen_ns":)" + std::to_string(time) + "}\n";
+    return R"({"t":"recompute","id":)" + std::to_string(id) + R"(,"recompute_ns":)" + std::to_string(time) + "}\n";
   };
-  const auto remakes = [&](auto behind) {
+  const auto recomputes = [&](auto behind) {
     std::string text;
     for (std::uint64_t id = 1; id <= 3; ++id) {
       text += alloc_line(id, kBlock) + op_line(kMs / 10, "w", id) + regen(id, kMs / 2) + behind(id);
@@ -164,12 +164,12 @@ TEST(Replayer, WhatARecordingSaysIsRemadeAtThatTime) {
       for (std::uint64_t id = 1; id <= 3; ++id) text += op_line(kMs / 10, "r", id);
     }
     const ReplayResult result = played(trace_of(text), two_blocks());
-    EXPECT_EQ(result.stats.remake_ns, result.stats.remakes * kMs / 2);
-    return result.stats.remakes;
+    EXPECT_EQ(result.stats.recompute_ns, result.stats.recomputes * kMs / 2);
+    return result.stats.recomputes;
   };
-  EXPECT_GT(remakes([](std::uint64_t) { return std::string(); }), 0U);
-  EXPECT_EQ(remakes([](std::uint64_t id) { return op_line(kMs / 10, "w", id); }), 0U);
-  EXPECT_EQ(remakes([&](std::uint64_t id) { return regen(id, 0); }), 0U);
+  EXPECT_GT(recomputes([](std::uint64_t) { return std::string(); }), 0U);
+  EXPECT_EQ(recomputes([](std::uint64_t id) { return op_line(kMs / 10, "w", id); }), 0U);
+  EXPECT_EQ(recomputes([&](std::uint64_t id) { return regen(id, 0); }), 0U);
 }
 
 // With one stream, to the nanosecond: also if host memory is short, and if much is freed and allocated.
@@ -194,7 +194,7 @@ TEST(Replayer, TheCausesOfStallsAreAllThatThePassTakesBeyondItsOperations) {
         const bool writes = stalled(result, StallCause::kFileWrite) != 0;
         EXPECT_TRUE(writes ? host < 1_GiB : host >= 1_GiB || policy == "auto") << what << ": a plan may hide them";
         EXPECT_EQ(stalled(result, StallCause::kWork), 0U) << what << ": the one stream is never behind another";
-        EXPECT_EQ(stalls.remake + stalls.other, Nanoseconds()) << what;
+        EXPECT_EQ(stalls.recompute + stalls.other, Nanoseconds()) << what;
       }
     }
   }
@@ -360,7 +360,7 @@ class RecordedReplay : public AllocatorMachine {};
 TEST_F(RecordedReplay, BlocksThatHadACallbackHaveItInTheReplay) {
   constexpr std::uint64_t kBlocks = 3, kRounds = 8;
   Options options = small(2 * kBlock + 2_MiB, 8 * kBlock);
-  options.trace = ::testing::TempDir() + "/remaking.jsonl";
+  options.trace = ::testing::TempDir() + "/recomputing.jsonl";
   options.policy = "lru";
   start(options);
   const Address input = allocate(2_MiB);
@@ -375,18 +375,18 @@ TEST_F(RecordedReplay, BlocksThatHadACallbackHaveItInTheReplay) {
   for (std::uint64_t i = 0; i < kBlocks; ++i) {
     blocks.push_back(allocate(kBlock));
     ASSERT_TRUE(allocator_->touch(blocks.back(), StreamId(), Access::kWrite).is_ok());
-    ASSERT_TRUE(allocator_->set_remake(blocks.back(), work, Nanoseconds(1)).is_ok());
+    ASSERT_TRUE(allocator_->set_recompute(blocks.back(), work, Nanoseconds(1)).is_ok());
   }
   for (std::uint64_t i = 0; i < kRounds * kBlocks; ++i) {
     ASSERT_TRUE(allocator_->touch(blocks[i % kBlocks], StreamId(), Access::kRead).is_ok());
   }
-  EXPECT_GT(allocator_->stats().totals.remakes, 0U);
+  EXPECT_GT(allocator_->stats().totals.recomputes, 0U);
   ASSERT_TRUE(allocator_->finish().is_ok());
 
   const Trace trace = read_trace(options.trace).take();
-  EXPECT_EQ(trace.remakes.size(), kBlocks);
+  EXPECT_EQ(trace.recomputes.size(), kBlocks);
   EXPECT_EQ(trace.ops.size(), kBlocks + kRounds * kBlocks);
-  EXPECT_GT(played(trace, two_blocks()).stats.remakes, 0U);
+  EXPECT_GT(played(trace, two_blocks()).stats.recomputes, 0U);
 }
 
 TEST(Replayer, SeveralDevicesEachHaveTheirMemory) {

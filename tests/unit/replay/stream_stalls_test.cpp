@@ -9,8 +9,8 @@ namespace {
 
 constexpr Nanoseconds moment(std::uint64_t time) { return Nanoseconds(time); }
 
-StreamWork ran(std::uint64_t queued, std::uint64_t begin, std::uint64_t end, bool remakes = false) {
-  return {moment(queued), moment(begin), moment(end), remakes};
+StreamWork ran(std::uint64_t queued, std::uint64_t begin, std::uint64_t end, bool recomputes = false) {
+  return {moment(queued), moment(begin), moment(end), recomputes};
 }
 HostWait waited(StallCause cause, std::uint64_t begin, std::uint64_t end) { return {cause, moment(begin), moment(end)}; }
 
@@ -46,10 +46,10 @@ TEST(StreamStalls, WhatNoWaitTellsIsOther) {
   EXPECT_EQ(made.total(), moment(80));
 }
 
-TEST(StreamStalls, RemakingIsNoOperation) {
+TEST(StreamStalls, RecomputingIsNoOperation) {
   const StreamStalls made = stalls_of(0, 60, {ran(0, 0, 10), ran(0, 15, 40, true), ran(0, 40, 60)}, {});
   EXPECT_EQ(caused(made, StallCause::kCopyIn), 5U);
-  EXPECT_EQ(made.remake, moment(25));
+  EXPECT_EQ(made.recompute, moment(25));
   EXPECT_EQ(made.total(), moment(30));
 }
 

@@ -10,7 +10,7 @@ using Ids = std::vector<std::uint64_t>;
 TEST(TraceBuilder, AnIdThatIsUsedAgainIsAnotherBlock) {
   TraceBuilder builder;
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(builder.alloc({.id = 7, .bytes = 1_MiB, .tag = "t", .regenerate = {}}).is_ok());
+    ASSERT_TRUE(builder.alloc({.id = 7, .bytes = 1_MiB, .tag = "t", .recompute = {}}).is_ok());
     ASSERT_TRUE(builder.free(7).is_ok());
   }
   const Trace trace = builder.take();
@@ -22,7 +22,7 @@ TEST(TraceBuilder, AnIdThatIsUsedAgainIsAnotherBlock) {
 TEST(TraceBuilder, OperandsAreReadThenUpdatedThenWrittenEachOnce) {
   TraceBuilder builder;
   for (std::uint64_t id : {10U, 11U, 12U}) {
-    ASSERT_TRUE(builder.alloc({.id = id, .bytes = 1_MiB, .tag = {}, .regenerate = {}}).is_ok());
+    ASSERT_TRUE(builder.alloc({.id = id, .bytes = 1_MiB, .tag = {}, .recompute = {}}).is_ok());
   }
   const Ids reads{12, 10, 12}, writes{11, 10};
   ASSERT_TRUE(builder.op({.name = "op", .time = Nanoseconds(5), .reads = reads, .writes = writes})
@@ -37,14 +37,14 @@ TEST(TraceBuilder, OperandsAreReadThenUpdatedThenWrittenEachOnce) {
 
 TEST(TraceBuilder, RefusesWhatNoProgramDoes) {
   TraceBuilder builder;
-  ASSERT_TRUE(builder.alloc({.id = 1, .bytes = 1_MiB, .tag = {}, .regenerate = {}}).is_ok());
-  EXPECT_FALSE(builder.alloc({.id = 1, .bytes = 1_MiB, .tag = {}, .regenerate = {}}).is_ok());
-  EXPECT_FALSE(builder.alloc({.id = 2, .bytes = {}, .tag = {}, .regenerate = {}}).is_ok());
+  ASSERT_TRUE(builder.alloc({.id = 1, .bytes = 1_MiB, .tag = {}, .recompute = {}}).is_ok());
+  EXPECT_FALSE(builder.alloc({.id = 1, .bytes = 1_MiB, .tag = {}, .recompute = {}}).is_ok());
+  EXPECT_FALSE(builder.alloc({.id = 2, .bytes = {}, .tag = {}, .recompute = {}}).is_ok());
   EXPECT_FALSE(builder.free(2).is_ok());
   const Ids reads{2};
   EXPECT_EQ(builder.op({.name = "", .time = {}, .reads = reads, .writes = {}}).message(),
             "use of block 2, which is not allocated");
-  EXPECT_EQ(builder.remake(2, Nanoseconds(1)).message(), "recomputation of block 2, which is not allocated");
+  EXPECT_EQ(builder.recompute(2, Nanoseconds(1)).message(), "recomputation of block 2, which is not allocated");
   EXPECT_EQ(builder.take().events.size(), 1U) << "what was refused left nothing";
 }
 

@@ -17,24 +17,24 @@ std::string fault(const std::string& text) { return std::string(read(text).statu
 
 TEST(TraceReader, ReadsEveryLineOfTheFormat) {
   const auto read_back = read(R"({"t":"header","version":1,"name":"n","source":"s","device_memory":4096}
-{"t":"alloc","id":1,"bytes":1048576,"stream":3,"tag":"weight","regen_ns":9,"new key":[]}
+{"t":"alloc","id":1,"bytes":1048576,"stream":3,"tag":"weight","recompute_ns":9,"new key":[]}
 
 {"t":"op","name":"gemm","ns":12345,"stream":3,"device":1,"r":[1],"w":[1]}
 {"t":"mark","kind":"iteration","n":1}
-{"t":"regen","id":1,"regen_ns":12}
+{"t":"recompute","id":1,"recompute_ns":12}
 {"t":"free","id":1}
 )");
   ASSERT_TRUE(read_back.is_ok()) << read_back.status().to_string();
   const Trace& trace = read_back.value();
   EXPECT_EQ(trace.name, "n");
   EXPECT_EQ(trace.device_memory, 4_KiB);
-  EXPECT_EQ(trace.blocks[0].regenerate, Nanoseconds(9));
+  EXPECT_EQ(trace.blocks[0].recompute, Nanoseconds(9));
   EXPECT_EQ(trace.streams, (std::vector<std::uint64_t>{3}));
   EXPECT_EQ(trace.ops[0].time, Nanoseconds(12345));
   EXPECT_EQ(trace.ops[0].updates, 1U);
   EXPECT_EQ(trace.ops[0].device, 1U);
   EXPECT_TRUE(trace.is_iteration(trace.marks[0]));
-  EXPECT_EQ(trace.remakes[0].time, Nanoseconds(12));
+  EXPECT_EQ(trace.recomputes[0].time, Nanoseconds(12));
   EXPECT_EQ(trace.events.size(), 5U);
 }
 
@@ -46,7 +46,7 @@ TEST(TraceReader, ErrorsNameTheLine) {
   EXPECT_EQ(fault(R"({"t":"alloc","id":1})"), "t:1: \"bytes\" is missing");
   EXPECT_EQ(fault(R"({"t":"alloc","id":1,"bytes":-4})"), "t:1: \"bytes\" is not a whole number");
   EXPECT_EQ(fault(R"({"t":"header","version":2})"), "t:1: unknown format version 2");
-  EXPECT_EQ(fault(good + R"({"t":"regen","id":1})"), "t:2: \"regen_ns\" is missing");
+  EXPECT_EQ(fault(good + R"({"t":"recompute","id":1})"), "t:2: \"recompute_ns\" is missing");
   EXPECT_NE(fault(R"({"t":"launch"})").find("not one of header"), std::string::npos);
   EXPECT_EQ(read_trace("no/such/trace").status().code(), Code::kIo);
 }

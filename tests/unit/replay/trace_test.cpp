@@ -8,7 +8,7 @@ namespace {
 TEST(Trace, HasOneDeviceUnlessItNamesMore) {
   Trace trace;
   EXPECT_EQ(trace.devices(), 1U);
-  trace.blocks.push_back({.id = 1, .bytes = 1_MiB, .device = 2, .regenerate = {}});
+  trace.blocks.push_back({.id = 1, .bytes = 1_MiB, .device = 2, .recompute = {}});
   EXPECT_EQ(trace.devices(), 3U);
 }
 

@@ -285,15 +285,15 @@ TEST_F(IterationTrackerTest, TakesOneLargePageForARunLikeOthers) {
   EXPECT_EQ(policy_.seen.runs.size(), kLayers + 1);
 }
 
-TEST_F(IterationTrackerTest, TellsThePolicyWhatCanBeRemadeAndTheEngineWhatShallBe) {
+TEST_F(IterationTrackerTest, TellsThePolicyWhatCanBeRecomputedAndTheEngineWhatShallBe) {
   constexpr std::uint64_t kCost = 321;
-  policy_.to = OffloadTarget::kRegenerated;
+  policy_.to = OffloadTarget::kRecomputed;
   for (int i = 0; i < 4; ++i) {
     std::vector<DeviceRun*> activations;
     for (std::size_t layer = 0; layer < kLayers; ++layer) {
       activations.push_back(make_run());
       launch(works_[layer], activations.back(), true);
-      if (layer % 2 == 0) activations.back()->remade_in.store(kCost);  // as when its callback is set
+      if (layer % 2 == 0) activations.back()->recomputed_in.store(kCost);  // as when its callback is set
     }
     for (std::size_t layer = kLayers; layer-- > 0;) {
       launch(works_[2 * kLayers - 1 - layer], activations[layer], false);
@@ -301,10 +301,10 @@ TEST_F(IterationTrackerTest, TellsThePolicyWhatCanBeRemadeAndTheEngineWhatShallB
   }
   std::size_t remakable = 0;
   for (const IterationRun& run : policy_.seen.runs)
-    remakable += run.regenerate == Nanoseconds(kCost) ? 1 : 0;
+    remakable += run.recompute == Nanoseconds(kCost) ? 1 : 0;
   EXPECT_EQ(remakable, kLayers / 2);
   ASSERT_FALSE(left_.empty());
-  for (const IterationTracker::Order& leave : left_) EXPECT_EQ(leave.to, OffloadTarget::kRegenerated);
+  for (const IterationTracker::Order& leave : left_) EXPECT_EQ(leave.to, OffloadTarget::kRecomputed);
 }
 
 TEST_F(IterationTrackerTest, LeavesRunsOfOneBasePageOutOfIt) {

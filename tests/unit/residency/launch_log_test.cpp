@@ -92,17 +92,17 @@ TEST_F(LaunchLogTest, CallsOnlyTheFirstUseOfABlockFresh) {
   EXPECT_TRUE(batch.uses[2].fresh);
 }
 
-TEST_F(LaunchLogTest, TellsWhatRemakingCostsUntilTheBlockIsAnother) {
+TEST_F(LaunchLogTest, TellsWhatRecomputingCostsUntilTheBlockIsAnother) {
   DeviceRun* const one[] = {&a_};
   log_.note(work_, one, 1, true, std::nullopt, StreamId());
-  a_.remade_in.store(77);
+  a_.recomputed_in.store(77);
   log_.note(work_, one, 2, false, std::nullopt, StreamId());
   a_.fresh.store(true);
   log_.note(work_, one, 3, false, std::nullopt, StreamId());
   const LaunchLog::Batch batch = taken();
-  EXPECT_EQ(batch.uses[0].remade_in, Nanoseconds());
-  EXPECT_EQ(batch.uses[1].remade_in, Nanoseconds(77));
-  EXPECT_EQ(batch.uses[2].remade_in, Nanoseconds());
+  EXPECT_EQ(batch.uses[0].recomputed_in, Nanoseconds());
+  EXPECT_EQ(batch.uses[1].recomputed_in, Nanoseconds(77));
+  EXPECT_EQ(batch.uses[2].recomputed_in, Nanoseconds());
 }
 
 TEST_F(LaunchLogTest, TellsOfWritesThatWereNotedLater) {

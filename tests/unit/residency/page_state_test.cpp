@@ -41,8 +41,8 @@ TEST(PageState, TheTableOfLegalStepsIsThisAndNoOther) {
             "rising: risen>cold rise-failed>cold lose>lost\n"
             "arriving: discard>empty arrive>resident\n"
             "gone: discard>empty mount>blank\n"
-            "blank: back>resident discard>empty drop>gone remake>remaking\n"
-            "remaking: discard>empty remade>resident\n"
+            "blank: back>resident discard>empty drop>gone recompute>recomputing\n"
+            "recomputing: discard>empty recomputed>resident\n"
             "lost: discard>empty\n");
 }
 
@@ -54,7 +54,7 @@ TEST(PageState, PresentPagesAreMappedAndArrivingOnesAreMappedOnly) {
   for (PageState state : {PageState::kApart, PageState::kApartEvicting, PageState::kApartChecking}) {
     EXPECT_TRUE(is_apart(state) && !is_present(state) && !is_mapped(state)) << name_of(state);
   }
-  for (PageState state : {PageState::kFetching, PageState::kBlank, PageState::kRemaking}) {
+  for (PageState state : {PageState::kFetching, PageState::kBlank, PageState::kRecomputing}) {
     EXPECT_TRUE(!is_present(state) && is_mapped(state)) << name_of(state);
   }
   for (PageState state : {PageState::kEmpty, PageState::kCold, PageState::kSpilling,
@@ -71,7 +71,7 @@ TEST(PageState, NobodyLeavesAMovingStateButByItsEnd) {
   EXPECT_TRUE(is_moving(PageState::kEvicting) && is_moving(PageState::kFetching));
   EXPECT_TRUE(is_moving(PageState::kParting) && is_moving(PageState::kApartEvicting));
   EXPECT_TRUE(is_moving(PageState::kApartChecking) && !is_moving(PageState::kApart));
-  EXPECT_TRUE(is_moving(PageState::kRemaking) && !is_moving(PageState::kBlank));
+  EXPECT_TRUE(is_moving(PageState::kRecomputing) && !is_moving(PageState::kBlank));
   EXPECT_FALSE(is_moving(PageState::kResident) || is_moving(PageState::kCold));
 }
 

@@ -194,7 +194,7 @@ TEST_F(FarApartTest, ACopyOverOneLinkIsDoneWhileOneOverTheOtherIsUnderWay) {
 }
 
 // Two copies over the host's link take 200 ms, twice as long as recomputing; over the peer's next to nothing.
-TEST_F(FarApartTest, WhatAPeerTakesIsNotRemadeForWhatTheHostsLinkWouldTake) {
+TEST_F(FarApartTest, WhatAPeerTakesIsNotRecomputedForWhatTheHostsLinkWouldTake) {
   const auto runs = written(2);
   ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
   for (std::size_t i = 0; i < 2; ++i) EXPECT_OK(machine_.check(runs[i], i));
@@ -203,7 +203,7 @@ TEST_F(FarApartTest, WhatAPeerTakesIsNotRemadeForWhatTheHostsLinkWouldTake) {
   EXPECT_OK(machine_.write(runs[0], 5));
   EXPECT_OK(machine_.settle());
   bool called = false;
-  EXPECT_OK(machine_.residency().set_remake(runs[0], {[&](StreamId) {
+  EXPECT_OK(machine_.residency().set_recompute(runs[0], {[&](StreamId) {
                                                         called = true;
                                                         return Status();
                                                       },

@@ -92,19 +92,19 @@ TEST_F(StageTest, WhatDoesNotFitWaitsForItsLinks) {
   EXPECT_GT(play(machine(640_MiB, 1e9)).take(), play(machine(640_MiB, 5e9)).take());
 }
 
-TEST_F(StageTest, WhatAPlanWantsRemadeTakesThatTimeOfTheStepsAndNoneOfALink) {
-  constexpr Nanoseconds kRemake{7'000'000};
+TEST_F(StageTest, WhatAPlanWantsRecomputedTakesThatTimeOfTheStepsAndNoneOfALink) {
+  constexpr Nanoseconds kRecompute{7'000'000};
   const Machine slow = machine(576_MiB, 1e9);
   OffloadPlan plan = leave_and_come_back();
   const Nanoseconds copied = play(slow, plan).take();
-  for (std::uint32_t run = 0; run < kLayers; ++run) iteration_.runs[run].regenerate = kRemake;
+  for (std::uint32_t run = 0; run < kLayers; ++run) iteration_.runs[run].recompute = kRecompute;
   for (OffloadInterval& interval : plan) {
-    interval.to = OffloadTarget::kRegenerated;
+    interval.to = OffloadTarget::kRecomputed;
     interval.back_at = interval.gap.until;
   }
-  const Nanoseconds remade = play(slow, plan).take();
-  EXPECT_LT(remade, copied);
-  EXPECT_GE(remade, kStep * (2 * kLayers) + kRemake * plan.size());
+  const Nanoseconds recomputed = play(slow, plan).take();
+  EXPECT_LT(recomputed, copied);
+  EXPECT_GE(recomputed, kStep * (2 * kLayers) + kRecompute * plan.size());
 }
 
 TEST_F(StageTest, APlanIsFollowedWhetherItPaysOrNot) {

@@ -35,7 +35,7 @@ TEST(Torture, SeedsMoveBlocksAndMeetDisasters) {
     sum.errors += result.errors;
     sum.evictions += result.evictions;
     sum.sinks += result.sinks;
-    sum.remakes += result.remakes;
+    sum.recomputes += result.recomputes;
     sum.unchanged += result.unchanged;
     sum.policies += result.policies;
   }
@@ -43,7 +43,7 @@ TEST(Torture, SeedsMoveBlocksAndMeetDisasters) {
   EXPECT_GT(sum.errors, 0U);
   EXPECT_GT(sum.evictions, 100U);
   EXPECT_GT(sum.sinks, 10U);
-  EXPECT_GT(sum.remakes, 0U);
+  EXPECT_GT(sum.recomputes, 0U);
   EXPECT_GT(sum.unchanged, 0U);
   EXPECT_GT(sum.policies, 20U);
 }

@@ -7,18 +7,18 @@ namespace {
 
 using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
-class PageRemakesTest : public Mover {
+class PageRecomputesTest : public Mover {
  protected:
   // Resident, idle, and with a callback.
   std::unique_ptr<DeviceRun> make_remakable(RunShape shape) {
     auto run = resident_run(shape);
-    run->remake = Remake{[](StreamId) { return Status(); }, Nanoseconds(1)};
+    run->recompute = Recompute{[](StreamId) { return Status(); }, Nanoseconds(1)};
     return run;
   }
   static Bytes in(const DeviceRun& run, PageState state) { return run.bytes_in(state); }
 };
 
-TEST_F(PageRemakesTest, AllOfARunGoesAndComesBackBlankUntilItsWorkIsDone) {
+TEST_F(PageRecomputesTest, AllOfARunGoesAndComesBackBlankUntilItsWorkIsDone) {
   auto run = make_remakable({0, 2});
   EXPECT_OK(mover().drop(*run));
   EXPECT_EQ(in(*run, PageState::kGone), 4_MiB);
@@ -31,17 +31,17 @@ TEST_F(PageRemakesTest, AllOfARunGoesAndComesBackBlankUntilItsWorkIsDone) {
   EXPECT_EQ(run->missing.load(), 2U);
   EXPECT_OK(validate_run(*run));
   for (const PageRef& page : pages(*run)) {
-    EXPECT_OK(mover().await_remake(page, StreamId(0)));
-    EXPECT_TRUE(mover().finish_remake(page, true).take());
+    EXPECT_OK(mover().await_recompute(page, StreamId(0)));
+    EXPECT_TRUE(mover().finish_recompute(page, true).take());
   }
   EXPECT_EQ(in(*run, PageState::kResident), 4_MiB);
   EXPECT_EQ(run->missing.load(), 0U);
-  EXPECT_EQ(stats().remade_bytes, 4_MiB);
+  EXPECT_EQ(stats().recomputed_bytes, 4_MiB);
   EXPECT_OK(validate_run(*run));
   take_all(*run);
 }
 
-TEST_F(PageRemakesTest, CopiesBelowTheDeviceGoWithTheRest) {
+TEST_F(PageRecomputesTest, CopiesBelowTheDeviceGoWithTheRest) {
   auto run = make_remakable({0, 2});
   EXPECT_OK(copy_out(pages(*run)[0]));
   EXPECT_TRUE(mover().copied_out(pages(*run)[0], true).take());
@@ -53,7 +53,7 @@ TEST_F(PageRemakesTest, CopiesBelowTheDeviceGoWithTheRest) {
   take_all(*run);
 }
 
-TEST_F(PageRemakesTest, WhatIsNotAllowedToGoStays) {
+TEST_F(PageRecomputesTest, WhatIsNotAllowedToGoStays) {
   auto run = make_remakable({0, 1});
   const auto stays = [&] {
     EXPECT_OK(mover().drop(*run));
@@ -68,12 +68,12 @@ TEST_F(PageRemakesTest, WhatIsNotAllowedToGoStays) {
   run->quiet = 7;
   run->written.store(7);  // after the callback was set
   EXPECT_TRUE(stays());
-  run->remake->written = 7;
+  run->recompute->written = 7;
   EXPECT_FALSE(stays());
   take_all(*run);
 }
 
-TEST_F(PageRemakesTest, APageThatCannotBeUnmappedIsStillThereTheNextTime) {
+TEST_F(PageRecomputesTest, APageThatCannotBeUnmappedIsStillThereTheNextTime) {
   auto run = make_remakable({0, 2});
   fail(DriverCall::kUnmap, 1);
   EXPECT_FALSE(mover().drop(*run).is_ok());
@@ -84,7 +84,7 @@ TEST_F(PageRemakesTest, APageThatCannotBeUnmappedIsStillThereTheNextTime) {
   take_all(*run);
 }
 
-TEST_F(PageRemakesTest, AFrameThatIsNotFilledGoesBack) {
+TEST_F(PageRecomputesTest, AFrameThatIsNotFilledGoesBack) {
   auto run = make_remakable({0, 2});
   EXPECT_OK(mover().drop(*run));
   const std::vector<PageRef> both = pages(*run);
@@ -100,7 +100,7 @@ TEST_F(PageRemakesTest, AFrameThatIsNotFilledGoesBack) {
   EXPECT_EQ(in(*run, PageState::kEmpty), 4_MiB);
 }
 
-TEST_F(PageRemakesTest, AnyBytesWillDoForABlockThatIsNew) {
+TEST_F(PageRecomputesTest, AnyBytesWillDoForABlockThatIsNew) {
   auto run = make_remakable({0, 1});
   EXPECT_OK(mover().drop(*run));
   EXPECT_OK(mover().mount(pages(*run)));

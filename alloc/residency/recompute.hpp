@@ -6,7 +6,7 @@
 //
 // It is called by the thread that needs the run, without any lock of ours and outside of the gate, while the run's
 // frames are mapped and stay. It queues on the stream that it is given, and may announce uses of other runs like any
-// work: they are fetched, or recomputed in turn. Per device one thread recomputes at a time (RemakeTurn); another waits
+// work: they are fetched, or recomputed in turn. Per device one thread recomputes at a time (RecomputeTurn); another waits
 // before it holds anything, so that the first can wait for everything that others hold.
 //
 // Sources: recomputation instead of a copy is from SuperNeurons (Wang et al., PPoPP 2018) and Capuchin (Peng et al.,
@@ -26,7 +26,7 @@ namespace tessera {
 
 struct Run;
 
-struct Remake {
+struct Recompute {
   // Queues work on the stream that writes all bytes of the block. After an error the work queued so far is waited for,
   // and the call that needs the block returns the error; the next call tries again.
   std::function<Status(StreamId)> work;
@@ -36,7 +36,7 @@ struct Remake {
 };
 
 // Which thread's calls may recompute now. A thread that has the turn may take it again inside a callback.
-class RemakeTurn {
+class RecomputeTurn {
  public:
   // Another thread has the turn, and one of these runs needs it.
   bool keeps_waiting(std::span<Run* const> runs) const;

@@ -40,7 +40,7 @@ Status PageMover::undo_mount(Run& run) {
   return take_frames(blank, run.is_dead() ? After::kEmpty : After::kGone);
 }
 
-Status PageMover::await_remake(PageRef page, StreamId stream) {
+Status PageMover::await_recompute(PageRef page, StreamId stream) {
   EventId event;
   TESSERA_TRY_ASSIGN(event, take_event());
   if (Status status = record_or_wait(event, stream); !status.is_ok()) {
@@ -49,17 +49,17 @@ Status PageMover::await_remake(PageRef page, StreamId stream) {
   }
   page->event = event;
   page->started = log_.now();
-  return step(page, PageEvent::kRemake);
+  return step(page, PageEvent::kRecompute);
 }
 
-Result<bool> PageMover::finish_remake(PageRef page, bool wait) {
+Result<bool> PageMover::finish_recompute(PageRef page, bool wait) {
   bool done = false;
   TESSERA_TRY_ASSIGN(done, event_done(page->event, wait));
   if (!done) return false;
-  TESSERA_TRY(step(page, PageEvent::kRemade));
+  TESSERA_TRY(step(page, PageEvent::kRecomputed));
   give_back_event(page->event);
-  stats_.remade_bytes += page.bytes();
-  log_.record(EventKind::kRemake, device_, page->started, page.address(), page.bytes());
+  stats_.recomputed_bytes += page.bytes();
+  log_.record(EventKind::kRecompute, device_, page->started, page.address(), page.bytes());
   return true;
 }
 

@@ -1,5 +1,5 @@
 // Recomputing in the engine: setting callbacks, and calling them.
-#include "residency/remake.hpp"
+#include "residency/recompute.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -31,55 +31,55 @@ Status refused(const Run& run, const Status& reason) {
 
 bool is_inside_callback() { return callbacks_entered != 0; }
 
-bool RemakeTurn::is_others() const { return depth_ != 0 && thread_ != own_thread(); }
+bool RecomputeTurn::is_others() const { return depth_ != 0 && thread_ != own_thread(); }
 
-void RemakeTurn::take() {
+void RecomputeTurn::take() {
   thread_ = own_thread();
   ++depth_;
 }
 
-bool RemakeTurn::keeps_waiting(std::span<Run* const> runs) const {
-  return is_others() && std::ranges::any_of(runs, [](const Run* run) { return run->awaits_remake(); });
+bool RecomputeTurn::keeps_waiting(std::span<Run* const> runs) const {
+  return is_others() && std::ranges::any_of(runs, [](const Run* run) { return run->awaits_recompute(); });
 }
 
-bool RemakeTurn::may_wait() const { return callbacks_entered == 0 || is_mine(); }
+bool RecomputeTurn::may_wait() const { return callbacks_entered == 0 || is_mine(); }
 
-bool RemakeTurn::take_for(std::span<Run* const> runs) {
+bool RecomputeTurn::take_for(std::span<Run* const> runs) {
   const bool needed = std::ranges::any_of(
-      runs, [](const Run* run) { return run->is_blank() && !run->being_remade; });
+      runs, [](const Run* run) { return run->is_blank() && !run->being_recomputed; });
   if (needed) take();
   return needed;
 }
 
-Status Residency::set_remake(Run* run, Remake remake) {
+Status Residency::set_recompute(Run* run, Recompute recompute) {
   MutexLock lock(mutex_);
   if (run->owner.words.size() > 1) return {};  // shared by small blocks, which are evicted together
-  if (!remake.work) {
-    if (run->awaits_remake() && !run->is_dead()) {
+  if (!recompute.work) {
+    if (run->awaits_recompute() && !run->is_dead()) {
       return Status(Code::kBusy, "no copy of its bytes exists until its callback recomputes them: use it first");
     }
-    run->remake.reset();
-    run->remade_in.store(0);
+    run->recompute.reset();
+    run->recomputed_in.store(0);
     return {};
   }
   // Bytes that are away are those of the previous callback.
-  const bool away = run->awaits_remake() && run->can_remake();
-  remake.cost = std::max(remake.cost, Nanoseconds(1));
-  remake.written = away ? run->remake->written : run->written.load();
-  remake.life = run->life();
-  run->remade_in.store(remake.cost.value());
-  run->remake = std::move(remake);
+  const bool away = run->awaits_recompute() && run->can_recompute();
+  recompute.cost = std::max(recompute.cost, Nanoseconds(1));
+  recompute.written = away ? run->recompute->written : run->written.load();
+  recompute.life = run->life();
+  run->recomputed_in.store(recompute.cost.value());
+  run->recompute = std::move(recompute);
   return {};
 }
 
 // ---- calling callbacks --------------------------------------------------------------------------
 
 // Returns the turn. Without a stream, the bytes are present on return.
-Status Residency::remake(std::span<Run* const> runs, StreamId stream) {
+Status Residency::recompute(std::span<Run* const> runs, StreamId stream) {
   const StreamId on = stream == kNoStream ? lanes_->inbound(CopyLocation::kHost) : stream;
   Status status;
   for (Run* run : runs) {
-    if (status.is_ok()) status = remake(*run, on);
+    if (status.is_ok()) status = recompute(*run, on);
   }
   MutexLock lock(mutex_);
   engine_.turn.give_back();
@@ -95,36 +95,36 @@ Status Residency::await_unfinished(Run& run) {
   return {};
 }
 
-Status Residency::remake(Run& run, StreamId on) {
+Status Residency::recompute(Run& run, StreamId on) {
   std::function<Status(StreamId)> work;
   {
     MutexLock lock(mutex_);
-    if (!run.is_blank() || run.being_remade) return {};
+    if (!run.is_blank() || run.being_recomputed) return {};
     TESSERA_TRY(await_unfinished(run));
-    if (run.can_remake()) work = run.remake->work;
-    run.being_remade = true;
+    if (run.can_recompute()) work = run.recompute->work;
+    run.being_recomputed = true;
   }
   Status made;
   if (work) {
     const InsideCallback inside;
-    const ProfilerRange shown(log_.profiler(), "remake", streams_.open_epoch());
+    const ProfilerRange shown(log_.profiler(), "recompute", streams_.open_epoch());
     made = work(on);
   }
   const bool over = !made.is_ok() && driver_.synchronize(on).is_ok();
   MutexLock lock(mutex_);
-  run.being_remade = false;
+  run.being_recomputed = false;
   if (work && !over) run.unfinished = on;
   if (!made.is_ok()) return refused(run, made);
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
     if (page->state != PageState::kBlank) continue;
-    TESSERA_TRY(work ? transfers_.await_remake(page, on) : mover_.accept(page));
+    TESSERA_TRY(work ? transfers_.await_recompute(page, on) : mover_.accept(page));
   }
   if (!work) return {};
   run.unfinished.reset();  // now tracked by its pages
-  run.remake->written = run.written.load();  // not written meanwhile: it was missing
-  engine_.stats.remakes += 1;
-  engine_.stats.remake_time += run.remake->cost;
+  run.recompute->written = run.written.load();  // not written meanwhile: it was missing
+  engine_.stats.recomputes += 1;
+  engine_.stats.recompute_time += run.recompute->cost;
   return {};
 }
 

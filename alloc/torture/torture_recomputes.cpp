@@ -21,7 +21,7 @@ struct TorturePlayer::Recipe {
   std::uint32_t failures = 0;  // before it succeeds
 };
 
-void TorturePlayer::set_remake(const TortureOp& op) {
+void TorturePlayer::set_recompute(const TortureOp& op) {
   TortureBlock* const block = block_at(op);
   if (block == nullptr || block->stamp == 0) return;
   Recipe recipe{.slot = op.slots[0], .stamp = block->stamp, .time = op.time};
@@ -35,16 +35,16 @@ void TorturePlayer::set_remake(const TortureOp& op) {
   if (op.variant % 4 == 0) recipe.failures = op.nth;
   const Nanoseconds cost(op.variant < 4 ? 1 : std::uint64_t{1} << 50);
   const auto work = [this, recipe = std::make_shared<Recipe>(recipe)](Address, Bytes, StreamId on) {
-    if (recipe->failures == 0 || calm_) return remake(*recipe, recipe->stamp, on);
+    if (recipe->failures == 0 || calm_) return recompute(*recipe, recipe->stamp, on);
     --recipe->failures;
     ++callbacks_failed_;
-    const Status half = remake(*recipe, ++last_stamp_, on);
+    const Status half = recompute(*recipe, ++last_stamp_, on);
     return half.is_ok() ? Status(Code::kDriver, "the callback fails") : half;
   };
-  passed("set_remake", machine_.allocator().set_remake(block->address, work, cost));
+  passed("set_recompute", machine_.allocator().set_recompute(block->address, work, cost));
 }
 
-Status TorturePlayer::remake(const Recipe& recipe, Stamp leaves, StreamId on) {
+Status TorturePlayer::recompute(const Recipe& recipe, Stamp leaves, StreamId on) {
   const TortureBlock& block = blocks_[recipe.slot];
   if (block.stamp != recipe.stamp) {
     fail(fmt::format("a callback was called for a previous generation of block {}", recipe.slot));
@@ -56,7 +56,7 @@ Status TorturePlayer::remake(const Recipe& recipe, Stamp leaves, StreamId on) {
   if (reads) {
     uses.push_back({from.address, from.bytes, from.stamp, 0});
     follow(on, from.writer);
-    TESSERA_TRY(machine_.allocator().begin_use({&from.address, 1}, 0, on, "remake", announced));
+    TESSERA_TRY(machine_.allocator().begin_use({&from.address, 1}, 0, on, "recompute", announced));
   }
   const Status queued = machine_.driver().run_kernel(on, recipe.time, uses);
   machine_.allocator().end_use(announced);

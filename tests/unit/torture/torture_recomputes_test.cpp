@@ -6,7 +6,7 @@ namespace tessera {
 namespace {
 
 // No lower tiers, so that evicted runs are dropped.
-class TortureRemakesTest : public ::testing::Test {
+class TortureRecomputesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     setup_.device = 16_MiB;
@@ -33,9 +33,9 @@ class TortureRemakesTest : public ::testing::Test {
   void write(std::uint32_t slot) { play(TortureKind::kUse, slot, 1); }
   void read(std::uint32_t slot) { play(TortureKind::kUse, slot); }
   // Recomputed from `from`, if that is after it; after `failures` failures.
-  void set_remake(std::uint32_t slot, std::uint32_t from, std::uint32_t failures = 0) {
+  void set_recompute(std::uint32_t slot, std::uint32_t from, std::uint32_t failures = 0) {
     TortureOp op;
-    op.kind = TortureKind::kSetRemake;
+    op.kind = TortureKind::kSetRecompute;
     op.slots = {slot, from};
     op.variant = failures == 0 ? 1 : 0;
     op.nth = failures;
@@ -48,31 +48,31 @@ class TortureRemakesTest : public ::testing::Test {
   std::optional<TorturePlayer> player_;
 };
 
-TEST_F(TortureRemakesTest, ABlockIsMadeAgainFromAnotherThatIsAwayAsWell) {
-  set_remake(0, 1);
-  set_remake(1, 0);
+TEST_F(TortureRecomputesTest, ABlockIsMadeAgainFromAnotherThatIsAwayAsWell) {
+  set_recompute(0, 1);
+  set_recompute(1, 0);
   evict(0);
   evict(1);
   read(0);
   player_->finish();
   EXPECT_FALSE(player_->failure()) << *player_->failure();
-  EXPECT_EQ(stats().remakes, 2U);
+  EXPECT_EQ(stats().recomputes, 2U);
   EXPECT_EQ(player_->errors(), 0U);
 }
 
-TEST_F(TortureRemakesTest, ACallbackThatFailsIsADisasterThatPasses) {
-  set_remake(0, 0, 2);
+TEST_F(TortureRecomputesTest, ACallbackThatFailsIsADisasterThatPasses) {
+  set_recompute(0, 0, 2);
   evict(0);
   for (int i = 0; i < 3; ++i) read(0);
   EXPECT_EQ(player_->errors(), 2U);
   EXPECT_EQ(player_->struck(), 2U);
   player_->finish();
   EXPECT_FALSE(player_->failure()) << *player_->failure();
-  EXPECT_EQ(stats().remakes, 1U);
+  EXPECT_EQ(stats().recomputes, 1U);
 }
 
-TEST_F(TortureRemakesTest, AWrittenBlockIsNotMadeAgainAsItWas) {
-  set_remake(0, 0);
+TEST_F(TortureRecomputesTest, AWrittenBlockIsNotMadeAgainAsItWas) {
+  set_recompute(0, 0);
   write(0);
   evict(0);
   read(0);

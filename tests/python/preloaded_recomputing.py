@@ -37,10 +37,10 @@ must(cuda.cuCtxSetCurrent(context))
 source, copy = block(5), block(5)
 others = [block(6) for _ in range(4)]  # with these the device is too small, so both have left
 for _ in range(3):
-    tessera.regenerate(copy, from_source, cost_ns=1, reads=[source])
+    tessera.recompute(copy, from_source, cost_ns=1, reads=[source])
     for other in others:
         assert bytes_of(other) == {6}
     assert bytes_of(copy) == {5}
     assert bytes_of(source) == {5}
-assert tessera.stats()["remade"]["remakes"] > 0, tessera.report()
-print("remade")
+assert tessera.stats()["recomputed"]["recomputes"] > 0, tessera.report()
+print("recomputed")

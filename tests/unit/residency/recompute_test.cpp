@@ -1,4 +1,4 @@
-#include "residency/remake.hpp"
+#include "residency/recompute.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,25 +18,25 @@ constexpr Nanoseconds kCheap{1}, kDear{std::uint64_t{1} << 50};
 // Without host memory nothing can be evicted by a copy.
 const ResidencySetup kNothingBelow{.device = 8_MiB, .host = 0_B, .staging = 0_B};
 
-class RemakeTest : public ::testing::Test {
+class RecomputeTest : public ::testing::Test {
  protected:
-  explicit RemakeTest(const ResidencySetup& setup = kNothingBelow) : machine_(setup) {}
+  explicit RecomputeTest(const ResidencySetup& setup = kNothingBelow) : machine_(setup) {}
 
   Residency& residency() { return machine_.residency(); }
   // The run contains the generation, and its callback recomputes it.
   DeviceRun* remakable(std::uint64_t generation, Nanoseconds cost = kCheap, RunShape shape = {0, 1}) {
     DeviceRun* run = machine_.add(shape);
     EXPECT_OK(machine_.write(run, generation));
-    remake_by(run, generation, cost);
+    recompute_by(run, generation, cost);
     return run;
   }
-  void remake_by(DeviceRun* run, std::uint64_t generation, Nanoseconds cost = kCheap) {
+  void recompute_by(DeviceRun* run, std::uint64_t generation, Nanoseconds cost = kCheap) {
     set(run, cost, [this, run, generation](StreamId on) {
       return machine_.launch(run, generation, on, Access::kWrite);
     });
   }
   void set(DeviceRun* run, Nanoseconds cost, std::function<Status(StreamId)> work) {
-    EXPECT_OK(residency().set_remake(run, {[this, work = std::move(work)](StreamId on) {
+    EXPECT_OK(residency().set_recompute(run, {[this, work = std::move(work)](StreamId on) {
                                              ++called_;
                                              return work(on);
                                            },
@@ -56,7 +56,7 @@ class RemakeTest : public ::testing::Test {
   int called_ = 0;
 };
 
-TEST_F(RemakeTest, BytesThatAreDroppedAreMadeAgainAndNoneIsMoved) {
+TEST_F(RecomputeTest, BytesThatAreDroppedAreMadeAgainAndNoneIsMoved) {
   DeviceRun* run = remakable(7, kCheap, {0, 3});
   EXPECT_OK(machine_.evict(run));
   EXPECT_TRUE(is_nowhere(run));
@@ -67,26 +67,26 @@ TEST_F(RemakeTest, BytesThatAreDroppedAreMadeAgainAndNoneIsMoved) {
   EXPECT_EQ(called_, 1);
   const ResidencyStats stats = residency().stats();
   EXPECT_EQ(stats.dropped_bytes, 6_MiB);
-  EXPECT_EQ(stats.remade_bytes, 6_MiB);
-  EXPECT_EQ(stats.remakes, 1U);
-  EXPECT_EQ(stats.remake_time, kCheap);
+  EXPECT_EQ(stats.recomputed_bytes, 6_MiB);
+  EXPECT_EQ(stats.recomputes, 1U);
+  EXPECT_EQ(stats.recompute_time, kCheap);
   EXPECT_EQ(stats.bytes_out + stats.bytes_in, Bytes());
   EXPECT_OK(machine_.evict(run));  // the callback still stands for these bytes
   EXPECT_OK(machine_.check(run, 7));
   EXPECT_EQ(called_, 2);
 }
 
-TEST_F(RemakeTest, AWriteEndsTheCallbackUntilItIsSetAgain) {
+TEST_F(RecomputeTest, AWriteEndsTheCallbackUntilItIsSetAgain) {
   DeviceRun* run = remakable(1);
   EXPECT_OK(machine_.write(run, 2));
   EXPECT_EQ(machine_.evict(run).code(), Code::kOutOfMemory);
-  remake_by(run, 2);
+  recompute_by(run, 2);
   EXPECT_OK(machine_.evict(run));
   EXPECT_OK(machine_.check(run, 2));
   EXPECT_EQ(called_, 1);
 }
 
-TEST_F(RemakeTest, AWriteNotedLateEndsItToo) {
+TEST_F(RecomputeTest, AWriteNotedLateEndsItToo) {
   DeviceRun* run = remakable(1);
   Use use;
   ASSERT_OK(residency().begin_use({&run, 1}, StreamId(0), Access::kRead, Use::Kind::kGate, use));
@@ -98,7 +98,7 @@ TEST_F(RemakeTest, AWriteNotedLateEndsItToo) {
   EXPECT_EQ(called_, 0);
 }
 
-TEST_F(RemakeTest, WorkThatNobodyAnnouncedMayHaveWrittenAnywhere) {
+TEST_F(RecomputeTest, WorkThatNobodyAnnouncedMayHaveWrittenAnywhere) {
   DeviceRun* run = remakable(1);
   EXPECT_OK(residency().set_automatic(false));
   EXPECT_EQ(machine_.evict(run).code(), Code::kOutOfMemory);
@@ -106,13 +106,13 @@ TEST_F(RemakeTest, WorkThatNobodyAnnouncedMayHaveWrittenAnywhere) {
   EXPECT_OK(machine_.check(run, 1));
 }
 
-TEST_F(RemakeTest, TheNextBlockOfARunHasNoCallback) {
+TEST_F(RecomputeTest, TheNextBlockOfARunHasNoCallback) {
   std::vector<std::atomic<std::uint64_t>> word(1);
   word[0] = 1;
   const RunShape shape{0, 1};
   DeviceRun* run = residency().add(machine_.reserve(shape), shape, TagId(), {nullptr, word}).take();
   EXPECT_OK(machine_.write(run, 1));
-  remake_by(run, 1);
+  recompute_by(run, 1);
   word[0] = 2;  // freed, and reallocated without a call of the engine
   word[0] = 3;
   EXPECT_EQ(machine_.evict(run).code(), Code::kOutOfMemory);
@@ -121,7 +121,7 @@ TEST_F(RemakeTest, TheNextBlockOfARunHasNoCallback) {
   EXPECT_EQ(called_, 0);
 }
 
-TEST_F(RemakeTest, ABlockThatEndsWhileItIsAwayIsNotRemade) {
+TEST_F(RecomputeTest, ABlockThatEndsWhileItIsAwayIsNotRecomputed) {
   DeviceRun* run = remakable(1);
   EXPECT_OK(machine_.evict(run));
   run->live.store(0);
@@ -133,7 +133,7 @@ TEST_F(RemakeTest, ABlockThatEndsWhileItIsAwayIsNotRemade) {
   EXPECT_EQ(called_, 0);
 }
 
-TEST_F(RemakeTest, ACallbackThatFailsIsToldAtTheCallAndTriedAgainAtTheNext) {
+TEST_F(RecomputeTest, ACallbackThatFailsIsToldAtTheCallAndTriedAgainAtTheNext) {
   DeviceRun* run = machine_.add({0, 2});
   EXPECT_OK(machine_.write(run, 3));
   bool fails = true;
@@ -156,7 +156,7 @@ TEST_F(RemakeTest, ACallbackThatFailsIsToldAtTheCallAndTriedAgainAtTheNext) {
   EXPECT_EQ(called_, 3);
 }
 
-TEST_F(RemakeTest, WhatItQueuedBeforeItFailedIsOverBeforeItsFramesGo) {
+TEST_F(RecomputeTest, WhatItQueuedBeforeItFailedIsOverBeforeItsFramesGo) {
   HeldKernel held;
   bool fails = true;
   DeviceRun* run = machine_.add();
@@ -184,7 +184,7 @@ TEST_F(RemakeTest, WhatItQueuedBeforeItFailedIsOverBeforeItsFramesGo) {
   EXPECT_OK(machine_.check(run, 3));
 }
 
-TEST_F(RemakeTest, EveryDriverCallOfItMayFailOnceAndNothingIsLost) {
+TEST_F(RecomputeTest, EveryDriverCallOfItMayFailOnceAndNothingIsLost) {
   constexpr DriverCall kCalls[] = {DriverCall::kUnmap,       DriverCall::kMap,
                                    DriverCall::kSetAccess,   DriverCall::kCreateEvent,
                                    DriverCall::kRecordEvent, DriverCall::kQueryEvent};
@@ -193,7 +193,7 @@ TEST_F(RemakeTest, EveryDriverCallOfItMayFailOnceAndNothingIsLost) {
       ResidencyMachine machine(kNothingBelow);
       DeviceRun* run = machine.add({0, 3});
       ASSERT_OK(machine.write(run, 1));
-      ASSERT_OK(machine.residency().set_remake(
+      ASSERT_OK(machine.residency().set_recompute(
           run, {[&](StreamId on) { return machine.launch(run, 1, on, Access::kWrite); }, kCheap}));
       machine.fault().fail({call, nth, Status(Code::kDriver, "injected", 999)});
       const Status left = machine.evict(run);
@@ -207,7 +207,7 @@ TEST_F(RemakeTest, EveryDriverCallOfItMayFailOnceAndNothingIsLost) {
   }
 }
 
-TEST_F(RemakeTest, ACallbackMayUseWhatIsItselfAwayAndToBeRemade) {
+TEST_F(RecomputeTest, ACallbackMayUseWhatIsItselfAwayAndToBeRecomputed) {
   DeviceRun* first = remakable(1);
   DeviceRun* second = machine_.add();
   EXPECT_OK(machine_.write(second, 2));
@@ -223,7 +223,7 @@ TEST_F(RemakeTest, ACallbackMayUseWhatIsItselfAwayAndToBeRemade) {
   EXPECT_FALSE(is_nowhere(first));
 }
 
-TEST_F(RemakeTest, ACallbackMayAnnounceItsOwnRun) {
+TEST_F(RecomputeTest, ACallbackMayAnnounceItsOwnRun) {
   DeviceRun* run = machine_.add();
   EXPECT_OK(machine_.write(run, 1));
   set(run, kCheap, [&](StreamId on) { return machine_.write(run, 1, on); });  // as the shim sees it
@@ -234,17 +234,17 @@ TEST_F(RemakeTest, ACallbackMayAnnounceItsOwnRun) {
   EXPECT_EQ(called_, 2);
 }
 
-TEST_F(RemakeTest, WithoutAStreamTheBytesAreWaitedFor) {
+TEST_F(RecomputeTest, WithoutAStreamTheBytesAreWaitedFor) {
   DeviceRun* run = remakable(4);
   EXPECT_OK(machine_.evict(run));
   EXPECT_OK(residency().pin(run));
   EXPECT_EQ(run->missing.load(), 0U);
-  EXPECT_EQ(residency().stats().remade_bytes, 2_MiB);
+  EXPECT_EQ(residency().stats().recomputed_bytes, 2_MiB);
   EXPECT_OK(residency().unpin(run));
   EXPECT_OK(machine_.check(run, 4));
 }
 
-TEST_F(RemakeTest, SleepDropsAndWakeRemakes) {
+TEST_F(RecomputeTest, SleepDropsAndWakeRecomputes) {
   DeviceRun* run = remakable(4, kCheap, {0, 2});
   EXPECT_EQ(residency().sleep(std::nullopt).take().moved, 4_MiB);
   EXPECT_TRUE(is_nowhere(run));
@@ -254,27 +254,27 @@ TEST_F(RemakeTest, SleepDropsAndWakeRemakes) {
   EXPECT_EQ(called_, 1);
 }
 
-TEST_F(RemakeTest, WakeTellsOfACallbackThatFails) {
+TEST_F(RecomputeTest, WakeTellsOfACallbackThatFails) {
   DeviceRun* run = remakable(4);
   EXPECT_OK(machine_.evict(run));
   set(run, kCheap, [](StreamId) { return Status(Code::kIo, "no model file"); });
   EXPECT_EQ(residency().wake(std::nullopt).status().code(), Code::kIo);
   EXPECT_TRUE(is_nowhere(run));
-  remake_by(run, 4);
+  recompute_by(run, 4);
   EXPECT_OK(machine_.check(run, 4));
 }
 
-TEST_F(RemakeTest, TheOnlyWayBackIsNotTakenAway) {
+TEST_F(RecomputeTest, TheOnlyWayBackIsNotTakenAway) {
   DeviceRun* run = remakable(4);
   EXPECT_OK(machine_.evict(run));
-  EXPECT_EQ(residency().set_remake(run, {}).code(), Code::kBusy);
+  EXPECT_EQ(residency().set_recompute(run, {}).code(), Code::kBusy);
   EXPECT_OK(machine_.check(run, 4));
-  EXPECT_OK(residency().set_remake(run, {}));
+  EXPECT_OK(residency().set_recompute(run, {}));
   EXPECT_EQ(machine_.evict(run).code(), Code::kOutOfMemory);
 }
 
 // While one thread is in a callback, another that needs the same bytes waits for it, and for nothing else.
-TEST_F(RemakeTest, TwoThreadsThatNeedARunRemakeItOnce) {
+TEST_F(RecomputeTest, TwoThreadsThatNeedARunRecomputeItOnce) {
   DeviceRun* run = machine_.add();
   DeviceRun* free = remakable(9);
   EXPECT_OK(machine_.write(run, 6));
@@ -287,24 +287,24 @@ TEST_F(RemakeTest, TwoThreadsThatNeedARunRemakeItOnce) {
   });
   EXPECT_OK(machine_.evict(run));
   const StreamId one = machine_.stream(), two = machine_.stream();
-  std::thread remaker([&] { EXPECT_OK(machine_.check(run, 6, one)); });
+  std::thread recomputer([&] { EXPECT_OK(machine_.check(run, 6, one)); });
   inside.wait(false);
   std::thread waiter([&] { EXPECT_OK(machine_.check(run, 6, two)); });
   EXPECT_OK(machine_.check(free, 9));  // the engine is not locked
   EXPECT_EQ(machine_.evict(run).code(), Code::kBusy);
   goes_on = true;
   goes_on.notify_all();
-  remaker.join();
+  recomputer.join();
   waiter.join();
   EXPECT_EQ(called_, 1);
 }
 
-class RemakeOrCopyTest : public RemakeTest {
+class RecomputeOrCopyTest : public RecomputeTest {
  protected:
-  RemakeOrCopyTest() : RemakeTest({.device = 8_MiB, .host = 64_MiB}) {}
+  RecomputeOrCopyTest() : RecomputeTest({.device = 8_MiB, .host = 64_MiB}) {}
 };
 
-TEST_F(RemakeOrCopyTest, WhatIsCheaperIsDone) {
+TEST_F(RecomputeOrCopyTest, WhatIsCheaperIsDone) {
   DeviceRun* early = remakable(1, kCheap);
   EXPECT_OK(machine_.evict(early));
   EXPECT_FALSE(is_nowhere(early)) << "nobody knows yet what a copy takes";
@@ -321,7 +321,7 @@ TEST_F(RemakeOrCopyTest, WhatIsCheaperIsDone) {
   EXPECT_EQ(called_, 1);
 }
 
-TEST_F(RemakeOrCopyTest, WhatACallbackUsesHasToFitBesideTheCallAndIsRefusedWhereItDoesNot) {
+TEST_F(RecomputeOrCopyTest, WhatACallbackUsesHasToFitBesideTheCallAndIsRefusedWhereItDoesNot) {
   measure_links();
   DeviceRun* other = remakable(1, kCheap, {0, 3});
   EXPECT_OK(machine_.evict(other));
@@ -340,7 +340,7 @@ TEST_F(RemakeOrCopyTest, WhatACallbackUsesHasToFitBesideTheCallAndIsRefusedWhere
   EXPECT_OK(machine_.check(other, 1));
 }
 
-TEST_F(RemakeOrCopyTest, MemoryThatIsShortIsFoundByDropping) {
+TEST_F(RecomputeOrCopyTest, MemoryThatIsShortIsFoundByDropping) {
   measure_links();
   const Bytes out = residency().stats().bytes_out;
   std::vector<DeviceRun*> runs;
@@ -350,20 +350,20 @@ TEST_F(RemakeOrCopyTest, MemoryThatIsShortIsFoundByDropping) {
     ASSERT_EQ(machine_.valid(), "ok");
   }
   EXPECT_GT(called_, 12);
-  EXPECT_EQ(residency().stats().bytes_out, out) << "all of it was cheaper to remake";
+  EXPECT_EQ(residency().stats().bytes_out, out) << "all of it was cheaper to recompute";
 }
 
-TEST_F(RemakeOrCopyTest, APlanMayWantItAnyhow) {
+TEST_F(RecomputeOrCopyTest, APlanMayWantItAnyhow) {
   DeviceRun* run = remakable(5, kDear, {0, 2});
   DeviceRun* other = machine_.add({0, 2});
   EXPECT_OK(machine_.write(other, 1));
   Iteration iteration;
-  iteration.runs = {{.bytes = 4_MiB, .regenerate = kDear}, {.bytes = 4_MiB}};
+  iteration.runs = {{.bytes = 4_MiB, .recompute = kDear}, {.bytes = 4_MiB}};
   iteration.uses = {{.run = 0}, {.run = 1}};
   iteration.steps = {{Nanoseconds(1), 0, 1}, {Nanoseconds(1), 1, 2}};
   const auto policy = make_policy("lru").take();
   const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
-  const Strategy strategy{"test", {{.gap = gap, .back_at = 0, .to = OffloadTarget::kRegenerated}}, policy.get()};
+  const Strategy strategy{"test", {{.gap = gap, .back_at = 0, .to = OffloadTarget::kRecomputed}}, policy.get()};
   residency().activate_plan(iteration, strategy);
   for (int i = 0; i < 3; ++i) {
     EXPECT_OK(machine_.check(run, 5));
@@ -375,11 +375,11 @@ TEST_F(RemakeOrCopyTest, APlanMayWantItAnyhow) {
   EXPECT_EQ(called_, 2);
 }
 
-TEST(RemakeBackedTest, PagesThatAnyWorkMayTouchAreNeverWithoutTheirBytes) {
+TEST(RecomputeBackedTest, PagesThatAnyWorkMayTouchAreNeverWithoutTheirBytes) {
   ResidencyMachine machine({.device = 8_MiB, .backing = 32_MiB});
   DeviceRun* run = machine.add();
   EXPECT_OK(machine.write(run, 1));
-  EXPECT_OK(machine.residency().set_remake(run, {[](StreamId) { return Status(); }, kCheap}));
+  EXPECT_OK(machine.residency().set_recompute(run, {[](StreamId) { return Status(); }, kCheap}));
   EXPECT_OK(machine.evict(run));
   EXPECT_EQ(machine.residency().whereabouts(*run)[2], 2_MiB);
   EXPECT_OK(machine.check(run, 1));

@@ -14,7 +14,7 @@ from unittest import mock
 
 import tessera
 from support import MIB, DeviceTest
-from tessera import _api, _library, _remaking
+from tessera import _api, _library, _recomputing
 
 SIZE = 4 * MIB
 LIMIT_S = 30
@@ -33,7 +33,7 @@ def write(tensor):
     _api.check(touch(shared, tensor.address, None, 2))
 
 
-class Remaking(DeviceTest):
+class Recomputing(DeviceTest):
     def remakable(self, byte, **options):
         """A block with this byte everywhere, which may leave without a copy; and the calls of its function."""
         tensor, calls = self.tensor(**options), []
@@ -46,7 +46,7 @@ class Remaking(DeviceTest):
         write(tensor)
         fill(tensor.address, tensor.size, byte)
         tessera.unpin(tensor)
-        tessera.regenerate(tensor, work, cost_ns=1)
+        tessera.recompute(tensor, work, cost_ns=1)
         return tensor, calls
 
     def bytes_of(self, tensor):
@@ -87,7 +87,7 @@ class Remaking(DeviceTest):
                 raise problems.pop()
             fill(address, size, value)
 
-        tessera.regenerate(tensor, work, cost_ns=1)
+        tessera.recompute(tensor, work, cost_ns=1)
         self.evict(tensor)
         return tensor
 
@@ -111,7 +111,7 @@ class Remaking(DeviceTest):
     def test_what_it_reads_comes_and_may_be_made_again_itself(self):
         source, made = self.remakable(3)
         tensor, _ = self.remakable(0)
-        tessera.regenerate(tensor, lambda address, size, _: ctypes.memmove(address, source.address, size), cost_ns=1,
+        tessera.recompute(tensor, lambda address, size, _: ctypes.memmove(address, source.address, size), cost_ns=1,
                            reads=[source])
         self.evict(tensor)
         self.evict(source)
@@ -123,42 +123,42 @@ class Remaking(DeviceTest):
         tensor, calls = self.remakable(9)
         self.evict(tensor)
         with self.assertRaises(tessera.Busy):
-            tessera.regenerate(tensor, None)
+            tessera.recompute(tensor, None)
         self.assertEqual(self.bytes_of(tensor), {9})
-        tessera.regenerate(tensor, None)
-        self.assertNotIn(tensor.address, _remaking._works)
+        tessera.recompute(tensor, None)
+        self.assertNotIn(tensor.address, _recomputing._works)
         tessera.evict(tensor)
         self.assertEqual(tessera.query(tensor).host_bytes, SIZE)
         self.assertEqual(self.bytes_of(tensor), {9})
         self.assertEqual(len(calls), 1)
 
     def test_foreign_memory_is_not_found_and_nothing_is_kept(self):
-        kept = len(_remaking._works)
+        kept = len(_recomputing._works)
         with self.assertRaises(tessera.NotFound):
-            tessera.regenerate(4096, fill)
-        self.assertEqual(len(_remaking._works), kept)
+            tessera.recompute(4096, fill)
+        self.assertEqual(len(_recomputing._works), kept)
 
     def test_functions_of_blocks_that_are_gone_do_not_pile_up(self):
         gone = [tessera.malloc(2 * MIB) for _ in range(8)]
         for address in gone:
-            tessera.regenerate(address, fill, cost_ns=1)
-        kept = dict(_remaking._works)
+            tessera.recompute(address, fill, cost_ns=1)
+        kept = dict(_recomputing._works)
         for address in gone:
             _api.call("tessera_free", address, 0)  # as another library does
-        with mock.patch.object(_remaking, "_many", len(kept)):
+        with mock.patch.object(_recomputing, "_many", len(kept)):
             tensor, _ = self.remakable(1)
-        left = set(_remaking._works)
+        left = set(_recomputing._works)
         self.assertTrue(left.isdisjoint(set(gone) - {tensor.address}))
         self.assertIn(tensor.address, left)
         address = tessera.malloc(2 * MIB)
-        tessera.regenerate(address, fill, cost_ns=1)
+        tessera.recompute(address, fill, cost_ns=1)
         tessera.free(address)
-        self.assertNotIn(address, _remaking._works)
+        self.assertNotIn(address, _recomputing._works)
 
     def test_threads_that_need_the_interpreter_do_not_wait_for_each_other_for_ever(self):
         over, wrong = threading.Event(), []
 
-        def remake(byte):
+        def recompute(byte):
             tensor, calls = self.remakable(byte)
             while not over.is_set() and len(calls) < 20:
                 try:
@@ -172,7 +172,7 @@ class Remaking(DeviceTest):
             while not over.is_set():
                 sum(range(1000))
 
-        threads = [threading.Thread(target=remake, args=(byte,), daemon=True) for byte in (1, 2, 3)]
+        threads = [threading.Thread(target=recompute, args=(byte,), daemon=True) for byte in (1, 2, 3)]
         other = threading.Thread(target=compute, daemon=True)
         for thread in (*threads, other):
             thread.start()
@@ -187,10 +187,10 @@ class Remaking(DeviceTest):
 
 class UnderThePreloadLibrary(unittest.TestCase):
     def test_a_function_queues_work_that_uses_another_block(self):
-        script = pathlib.Path(__file__).with_name("preloaded_remaking.py")
+        script = pathlib.Path(__file__).with_name("preloaded_recomputing.py")
         outcome = subprocess.run([sys.executable, "-m", "tessera", "run", "--software", "--device-memory", "16MiB",
                                   str(script)], capture_output=True, text=True, timeout=120, env=dict(os.environ))
-        self.assertEqual(outcome.stdout, "remade\n", outcome.stderr)
+        self.assertEqual(outcome.stdout, "recomputed\n", outcome.stderr)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Recomputation in replays: the activations of a small T5 can be recomputed in the time of their operations, and
 every strategy that supports this becomes faster.
 
-Usage: remaking_test.py BUILD_FOLDER
+Usage: recomputing_test.py BUILD_FOLDER
 """
 
 import json
@@ -15,12 +15,12 @@ GENERATE = pathlib.Path(__file__).resolve().parents[2] / "bench/traces/generate.
 PLANNERS = ("superneurons", "capuchin", "delta", "lohan", "mpress", "auto")
 
 
-class Remaking(unittest.TestCase):
+class Recomputing(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        for name, options in (("copied", []), ("remade", ["--remakable", "activation"])):
+        for name, options in (("copied", []), ("recomputed", ["--remakable", "activation"])):
             subprocess.run([sys.executable, GENERATE, "t5-small", "--batch", "16", *options,
                             "-o", f"{cls.folder.name}/{name}.jsonl"], check=True)
 
@@ -33,16 +33,16 @@ class Remaking(unittest.TestCase):
     def test_every_strategy_that_recomputes_is_faster_for_it(self):
         for policy in PLANNERS:
             with self.subTest(policy):
-                copied, remade = self.replay("copied", policy), self.replay("remade", policy)
-                self.assertEqual(copied["remakes"], 0)
-                self.assertGreater(remade["remakes"], 0)
-                self.assertLess(remade["last_pass"]["ns"], copied["last_pass"]["ns"])
-                self.assertGreaterEqual(remade["makespan_ns"], remade["compute_ns"] + remade["remake_ns"])
-                self.assertLess(remade["bytes_h2d"] + remade["bytes_d2h"],
+                copied, recomputed = self.replay("copied", policy), self.replay("recomputed", policy)
+                self.assertEqual(copied["recomputes"], 0)
+                self.assertGreater(recomputed["recomputes"], 0)
+                self.assertLess(recomputed["last_pass"]["ns"], copied["last_pass"]["ns"])
+                self.assertGreaterEqual(recomputed["makespan_ns"], recomputed["compute_ns"] + recomputed["recompute_ns"])
+                self.assertLess(recomputed["bytes_h2d"] + recomputed["bytes_d2h"],
                                 copied["bytes_h2d"] + copied["bytes_d2h"])
 
-    def test_what_is_planned_is_remade_more_often_than_what_only_is_cheaper(self):
-        self.assertGreater(self.replay("remade", "capuchin")["remakes"], self.replay("remade", "lru")["remakes"])
+    def test_what_is_planned_is_recomputed_more_often_than_what_only_is_cheaper(self):
+        self.assertGreater(self.replay("recomputed", "capuchin")["recomputes"], self.replay("recomputed", "lru")["recomputes"])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Tessera calls back on the thread with the work that needs the block, holding no lock of its own, and the callback
 takes the interpreter's lock. So that lock must be free: code that calls the driver or Tessera releases it first, as
-ctypes, PyTorch's operators, cuda-bindings and CuPy do (docs/decisions/0015-remaking.md).
+ctypes, PyTorch's operators, cuda-bindings and CuPy do (docs/decisions/0015-recomputing.md).
 
 One C function serves all blocks and is never freed; the Python function is looked up by the block's address. Nothing
 here waits for a callback while holding `_lock`, and a callback does not take it.
@@ -41,11 +41,11 @@ def _call_back(_context: Optional[int], address: int, size: int, stream: int) ->
     return 0
 
 
-_called_back = _api.REGENERATE(_call_back)
+_called_back = _api.RECOMPUTE(_call_back)
 
 
 def _set(address: int, callback: Any, cost_ns: int) -> None:
-    _api.call("tessera_set_regenerate", address, callback, None, cost_ns)
+    _api.call("tessera_set_recompute", address, callback, None, cost_ns)
 
 
 def _lives(address: int, entry: _Entry) -> bool:
@@ -64,7 +64,7 @@ def _sweep() -> None:
     _many = max(64, 2 * len(_works))
 
 
-def regenerate(tensor: Any, work: Optional[Work], cost_ns: int = 0, reads: Sequence[Any] = ()) -> None:
+def recompute(tensor: Any, work: Optional[Work], cost_ns: int = 0, reads: Sequence[Any] = ()) -> None:
     """Lets a tensor's block be dropped without a copy: `work` recomputes its current bytes.
 
     `work(address, size, stream)` queues on `stream` (a handle) work that writes all `size` bytes of the block at
@@ -81,7 +81,7 @@ def regenerate(tensor: Any, work: Optional[Work], cost_ns: int = 0, reads: Seque
     address, generation = _api.block_of(address_of(tensor))
     with _lock:
         if work is None:
-            _set(address, _api.REGENERATE(), 0)
+            _set(address, _api.RECOMPUTE(), 0)
             _works.pop(address, None)
             return
         before = _works.get(address)
