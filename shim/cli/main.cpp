@@ -20,7 +20,7 @@
 #include "stats_command.hpp"
 #include "tessera/tessera.h"
 #include "top_command.hpp"
-#include "torture_command.hpp"
+#include "fuzz_command.hpp"
 #include "wrong_use.hpp"
 
 namespace {
@@ -44,13 +44,13 @@ struct CommandLine {
         top(app.add_subcommand("top", "show this user's programs under Tessera, live")),
         stats(app.add_subcommand("stats", "show the statistics of a run, even if it was killed")),
         report(app.add_subcommand("report", "write an HTML report of a run")),
-        torture(app.add_subcommand("torture", "fault-injection fuzzing by seed, in virtual time")),
+        fuzz(app.add_subcommand("fuzz", "fault-injection fuzzing by seed, in virtual time")),
         plan(app),
         sleep_options(*sleep),
         wake_options(*wake) {
     run_options.add_to(*run);
     replay_options.add_to(*replay);
-    torture_options.add_to(*torture);
+    fuzz_options.add_to(*fuzz);
     league_options.add_to(*league);
     report_options.add_to(*report);
     stats->add_option("file", stats_options.file, "file written by `tessera run --stats FILE`")->type_name("FILE")->required();
@@ -84,14 +84,14 @@ struct CommandLine {
   CLI::App* top;
   CLI::App* stats;
   CLI::App* report;
-  CLI::App* torture;
+  CLI::App* fuzz;
   PlanCommand plan;
   MoveOptions sleep_options;
   MoveOptions wake_options;
   TopOptions top_options;
   StatsOptions stats_options;
   ReplayCommandOptions replay_options;
-  TortureOptions torture_options;
+  FuzzOptions fuzz_options;
   LeagueOptions league_options;
   ReportOptions report_options;
   RunOptions run_options;
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
   }
   if (*commands.demo) return demo_command(installation, commands.demo_options);
   if (*commands.doctor) return doctor_command(installation, commands.doctor_options);
-  if (*commands.torture) return torture_command(commands.torture_options);
+  if (*commands.fuzz) return fuzz_command(commands.fuzz_options);
   if (*commands.league) return league_command(commands.league_options);
   if (*commands.replay) return replay_command(commands.replay_options);
   return run_command(installation, commands.run_options, program);

@@ -6,7 +6,7 @@
 #include "tier/thread_io.hpp"
 #include "tier/uring_io.hpp"
 #include "tier/virtual_file_io.hpp"
-#include "torture/stamp_file_io.hpp"
+#include "fuzz/stamp_file_io.hpp"
 
 namespace tessera::contract {
 namespace {

@@ -4,7 +4,7 @@ import re
 
 import source_tree
 
-ORDER = ["torture", "replay", "api", "simulate", "block", "page", "residency", "tier", "driver", "observe", "base"]
+ORDER = ["fuzz", "replay", "api", "simulate", "block", "page", "residency", "tier", "driver", "observe", "base"]
 FRONTS = {
     "block": "block/block_cache.hpp",
     "page": "page/page_manager.hpp",
@@ -23,8 +23,8 @@ BLOCK_LEARNS = {"learn/allocation_row.hpp", "learn/moved_block.hpp", "learn/peri
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
 
-# These put a machine together: they see all headers of the rooms below, and torture no replay.
-ASSEMBLERS = {"torture": 1, "replay": 1, "api": 2, "simulate": 3}
+# These put a machine together: they see all headers of the rooms below, and fuzz no replay.
+ASSEMBLERS = {"fuzz": 1, "replay": 1, "api": 2, "simulate": 3}
 
 
 def layer_allows(layer, target, header):
