@@ -13,7 +13,7 @@ TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=er
 # do not run our code, and tests labelled "unsanitized" say at their registration why they are no use there.
 UNDER_SANITIZER = -LE 'bench|lint|package|unsanitized|long'
 
-.PHONY: build demo check check-long test lint asan tsan tidy bench league leagues format install gpu-bundle packages check-packages bench-packages clean
+.PHONY: build demo check check-long test lint asan tsan tidy bench policy-bench policy-benches format install gpu-bundle packages check-packages bench-packages clean
 
 packages: ; @sh cmake/install_packages.sh build
 check-packages: ; @sh cmake/install_packages.sh build check
@@ -37,7 +37,7 @@ test: packages
 	$(COMPILE) release
 	$(TEST) build/release -LE long
 
-# What takes minutes each: whole searches, cells of the league, hundreds of seeds, suites of other projects. It runs every
+# What takes minutes each: whole searches, cells of the policy benchmark, hundreds of seeds, suites of other projects. It runs every
 # night, and before an issue is closed.
 check-long: check-packages
 	$(CONFIGURE) release
@@ -77,12 +77,12 @@ tidy: check-packages
 bench: bench-packages build
 	python3 bench/run.py build/release
 
-# Every policy on the traces of twelve families; docs/league.md reads the result. `leagues` goes on with a short host, a
+# Every policy on the traces of twelve families; docs/policy-benchmark.md reads the result. `policy benchmarks` goes on with a short host, a
 # device that lends, recorded models, and iterations that differ.
-league leagues: packages
+policy-bench policy-benches: packages
 	$(CONFIGURE) release
 	$(COMPILE) release --target tessera_cli
-	sh bench/league.sh build/release bench/results $(if $(filter leagues,$@),all)
+	sh bench/policy_bench.sh build/release bench/results $(if $(filter policy-benches,$@),all)
 
 format: check-packages
 	@find alloc shim include tests bench \( -name '*.[ch]pp' -o -name '*.[ch]' -o -name '*.cu' \) -print0 \

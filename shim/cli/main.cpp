@@ -10,7 +10,7 @@
 #include "control_client.hpp"
 #include "doctor_command.hpp"
 #include "installation.hpp"
-#include "league_command.hpp"
+#include "policy_bench_command.hpp"
 #include "linkable_installation.hpp"
 #include "move_command.hpp"
 #include "plan_command.hpp"
@@ -38,7 +38,7 @@ struct CommandLine {
         demo(app.add_subcommand("demo", "train a network on a device a third of its size")),
         doctor(app.add_subcommand("doctor", "report what this machine supports, and what to fix")),
         replay(app.add_subcommand("replay", "replay a trace on a simulated machine, in virtual time")),
-        league(app.add_subcommand("league", "compare all policies on traces, under several budgets")),
+        bench(app.add_subcommand("policy-bench", "compare all policies on traces, under several budgets")),
         sleep(app.add_subcommand("sleep", "evict a running program's blocks from device memory")),
         wake(app.add_subcommand("wake", "fetch them back")),
         top(app.add_subcommand("top", "show this user's programs under Tessera, live")),
@@ -51,7 +51,7 @@ struct CommandLine {
     run_options.add_to(*run);
     replay_options.add_to(*replay);
     fuzz_options.add_to(*fuzz);
-    league_options.add_to(*league);
+    policy_bench_options.add_to(*bench);
     report_options.add_to(*report);
     stats->add_option("file", stats_options.file, "file written by `tessera run --stats FILE`")->type_name("FILE")->required();
     stats->add_flag("--json", stats_options.json, "print one JSON object");
@@ -78,7 +78,7 @@ struct CommandLine {
   CLI::App* demo;
   CLI::App* doctor;
   CLI::App* replay;
-  CLI::App* league;
+  CLI::App* bench;
   CLI::App* sleep;
   CLI::App* wake;
   CLI::App* top;
@@ -92,7 +92,7 @@ struct CommandLine {
   StatsOptions stats_options;
   ReplayCommandOptions replay_options;
   FuzzOptions fuzz_options;
-  LeagueOptions league_options;
+  PolicyBenchOptions policy_bench_options;
   ReportOptions report_options;
   RunOptions run_options;
   DemoOptions demo_options;
@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
   if (*commands.demo) return demo_command(installation, commands.demo_options);
   if (*commands.doctor) return doctor_command(installation, commands.doctor_options);
   if (*commands.fuzz) return fuzz_command(commands.fuzz_options);
-  if (*commands.league) return league_command(commands.league_options);
+  if (*commands.bench) return policy_bench_command(commands.policy_bench_options);
   if (*commands.replay) return replay_command(commands.replay_options);
   return run_command(installation, commands.run_options, program);
 }

@@ -20,7 +20,7 @@ class ChosenNames(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertRegex(done.stderr, r"no such \w+: (mispelt)?; there are \w+")
 
-    def test_models_of_the_tables_beside_the_league(self):
+    def test_models_of_the_tables_beside_the_policy_bench(self):
         for script in ("breaks.py", "noise.py"):
             for names in ("mispelt", "resnet50,mispelt", ""):
                 with self.subTest(script=script, names=names), tempfile.TemporaryDirectory() as folder:

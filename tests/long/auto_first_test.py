@@ -1,6 +1,6 @@
 """`auto` is no slower than the best published strategy: on small models of three kinds, with and without a device that lends.
 
-The league (docs/league.md) asks the same of twelve; this is what a change can be held against in a minute.
+The bench (docs/policy-benchmark.md) asks the same of twelve; this is what a change can be held against in a minute.
 
 Usage: auto_first_test.py BUILD_FOLDER
 """
@@ -14,7 +14,7 @@ import unittest
 
 TESSERA = pathlib.Path(sys.argv.pop(1)).resolve() / "bin" / "tessera"
 GENERATE = pathlib.Path(__file__).resolve().parents[2] / "bench" / "traces" / "generate.py"
-AS_FAST = 1.001  # what counts as first in the league
+AS_FAST = 1.001  # what counts as first in the policy benchmark
 
 
 class AutoIsFirst(unittest.TestCase):
@@ -29,12 +29,12 @@ class AutoIsFirst(unittest.TestCase):
 
     def check(self, *words):
         traces = sorted(self.folder.glob("*.jsonl"))
-        result = subprocess.run([TESSERA, "league", *traces, "--policies", "all", "--budgets", "70", "--iterations", "10",
+        result = subprocess.run([TESSERA, "policy-bench", *traces, "--policies", "all", "--budgets", "70", "--iterations", "10",
                                  "--host-memory", "128GiB", "--out", self.folder / "out", *words],
                                 capture_output=True, text=True, timeout=600)
         self.assertEqual(result.returncode, 0, result.stderr)
         steps = {}
-        for row in json.loads((self.folder / "out" / "league.json").read_text())["rows"]:
+        for row in json.loads((self.folder / "out" / "policy_bench.json").read_text())["rows"]:
             self.assertNotIn("failure", row)
             steps.setdefault(row["trace"], {})[row["policy"]] = row["step_ns"]
         self.assertEqual(len(steps), len(traces))

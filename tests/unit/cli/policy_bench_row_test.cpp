@@ -1,4 +1,4 @@
-#include "league_row.hpp"
+#include "policy_bench_row.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@ constexpr const char* kReplay = R"({"liveness_peak_bytes":900,"largest_step_byte
   "bytes_d2h":12,"bytes_file_read":14,"bytes_file_written":16,
   "bytes_peer_in":18,"bytes_peer_out":20}})";
 
-TEST(LeagueRow, FiguresAreOfOneIterationOfTheLastPass) {
-  LeagueRow row;
+TEST(PolicyBenchRow, FiguresAreOfOneIterationOfTheLastPass) {
+  PolicyBenchRow row;
   read_row_figures({kReplay, ""}, row);
   EXPECT_TRUE(row.well());
   EXPECT_EQ(row.step_ns, 150U);
@@ -21,8 +21,8 @@ TEST(LeagueRow, FiguresAreOfOneIterationOfTheLastPass) {
   EXPECT_DOUBLE_EQ(row.ratio(), 1.5);
 }
 
-TEST(LeagueRow, AStepIsTheMeanOfTheLastTwoPasses) {
-  LeagueRow row;
+TEST(PolicyBenchRow, AStepIsTheMeanOfTheLastTwoPasses) {
+  PolicyBenchRow row;
   read_row_figures({R"({"iteration_ns":[500,700,110,130,140,160],"last_pass":{"iterations":2,"ns":300,"compute_ns":180,
     "lower_bound_ns":200,"bytes_h2d":10,"bytes_d2h":12,"bytes_file_read":14,"bytes_file_written":16,
     "bytes_peer_in":18,"bytes_peer_out":20}})", ""}, row);
@@ -30,8 +30,8 @@ TEST(LeagueRow, AStepIsTheMeanOfTheLastTwoPasses) {
   EXPECT_EQ(row.bytes_h2d, 5U);
 }
 
-TEST(LeagueRow, ATraceIsMeasuredWithAmpleMemory) {
-  LeagueTrace trace;
+TEST(PolicyBenchRow, ATraceIsMeasuredWithAmpleMemory) {
+  PolicyBenchTrace trace;
   read_trace_figures({kReplay, ""}, trace);
   EXPECT_EQ(trace.liveness_peak, 900U);
   EXPECT_EQ(trace.largest_step, 80U);
@@ -39,8 +39,8 @@ TEST(LeagueRow, ATraceIsMeasuredWithAmpleMemory) {
   EXPECT_EQ(trace.ops, 20U);
 }
 
-TEST(LeagueRow, AFailureSaysWhyInOneLine) {
-  LeagueRow row;
+TEST(PolicyBenchRow, AFailureSaysWhyInOneLine) {
+  PolicyBenchRow row;
   read_row_figures({R"({"failure":"no room\nand advice"})", ""}, row);
   EXPECT_EQ(row.failure, "no room");
   read_row_figures({"", "it crashed"}, row);
@@ -51,8 +51,8 @@ TEST(LeagueRow, AFailureSaysWhyInOneLine) {
   EXPECT_EQ(row.failure, "no answer");
 }
 
-TEST(LeagueRow, WithoutMarksAPassIsOneIteration) {
-  LeagueRow row;
+TEST(PolicyBenchRow, WithoutMarksAPassIsOneIteration) {
+  PolicyBenchRow row;
   read_row_figures({R"({"last_pass":{"iterations":0,"ns":300,"compute_ns":0,"lower_bound_ns":0,
     "bytes_h2d":0,"bytes_d2h":0,"bytes_file_read":0,"bytes_file_written":0,
     "bytes_peer_in":0,"bytes_peer_out":0}})", ""}, row);
@@ -60,13 +60,13 @@ TEST(LeagueRow, WithoutMarksAPassIsOneIteration) {
   EXPECT_DOUBLE_EQ(row.ratio(), 300);  // a bound of 0 counts as a nanosecond
 }
 
-TEST(LeagueRow, RowsAreFoundByTheirNumbers) {
-  League league;
-  league.policies = {"a", "b"};
-  league.budgets = {90, 50, 30};
-  league.rows.resize(12);
-  league.rows[1 * 6 + 1 * 3 + 2].step_ns = 5;
-  EXPECT_EQ(league.row(1, 1, 2).step_ns, 5U);
+TEST(PolicyBenchRow, RowsAreFoundByTheirNumbers) {
+  PolicyBench bench;
+  bench.policies = {"a", "b"};
+  bench.budgets = {90, 50, 30};
+  bench.rows.resize(12);
+  bench.rows[1 * 6 + 1 * 3 + 2].step_ns = 5;
+  EXPECT_EQ(bench.row(1, 1, 2).step_ns, 5U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One replay of the league as a value: trace, policy, budget, and result.
+// One replay of the policy benchmark as a value: trace, policy, budget, and result.
 //
 // Thread safety: values.
 #pragma once
@@ -10,15 +10,15 @@
 #include "child_pool.hpp"
 
 // The needs of a trace with ample memory.
-struct LeagueTrace {
+struct PolicyBenchTrace {
   std::string name;
   std::string failure;  // why it cannot be replayed at all, or ""
   std::uint64_t liveness_peak = 0, largest_step = 0;
   std::uint64_t step_ns = 0, ops = 0;  // of one iteration
 };
 
-struct LeagueRow {
-  std::size_t trace = 0, policy = 0, budget = 0;  // indices in the league
+struct PolicyBenchRow {
+  std::size_t trace = 0, policy = 0, budget = 0;  // indices in the policy benchmark
   std::uint64_t device_memory = 0;
   std::string failure;  // why there are no figures, or ""
   std::uint64_t step_ns = 0;  // of one iteration, averaged over the last two passes
@@ -32,21 +32,21 @@ struct LeagueRow {
   double ratio() const;
 };
 
-// A whole league; rows in order of trace, policy, budget.
-struct League {
+// A whole policy benchmark; rows in order of trace, policy, budget.
+struct PolicyBench {
   std::uint32_t iterations = 0;
   std::vector<std::pair<std::string, std::string>> settings;  // of the machine, as given
-  std::vector<LeagueTrace> traces;
+  std::vector<PolicyBenchTrace> traces;
   std::vector<std::string> policies;
   std::vector<std::uint32_t> budgets;  // percent of the liveness peak
-  std::vector<LeagueRow> rows;
+  std::vector<PolicyBenchRow> rows;
 
   // REQUIRES: all rows are present.
-  const LeagueRow& row(std::size_t trace, std::size_t policy, std::size_t budget) const {
+  const PolicyBenchRow& row(std::size_t trace, std::size_t policy, std::size_t budget) const {
     return rows[(trace * policies.size() + policy) * budgets.size() + budget];
   }
 };
 
 // Reads the JSON of a replay or of a failure ({"failure":…}), or records why the process ended.
-void read_trace_figures(const ChildAnswer& answer, LeagueTrace& trace);
-void read_row_figures(const ChildAnswer& answer, LeagueRow& row);
+void read_trace_figures(const ChildAnswer& answer, PolicyBenchTrace& trace);
+void read_row_figures(const ChildAnswer& answer, PolicyBenchRow& row);

@@ -1,6 +1,6 @@
-"""`tessera league` on two tiny traces: every file contains every replay, and two runs give the same bytes.
+"""`tessera policy-bench` on two tiny traces: every file contains every replay, and two runs give the same bytes.
 
-Usage: league_test.py BUILD_FOLDER
+Usage: policy_bench_test.py BUILD_FOLDER
 """
 
 import csv
@@ -26,7 +26,7 @@ def write_trace(path, layers, nanoseconds):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-class League(unittest.TestCase):
+class PolicyBench(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -34,82 +34,82 @@ class League(unittest.TestCase):
         write_trace(self.folder / "deep.jsonl", 16, 2_000_000)
         write_trace(self.folder / "flat.jsonl", 6, 100_000)
 
-    def league(self, *words, out="out"):
-        return subprocess.run([TESSERA, "league", *map(str, words), "--out", self.folder / out],
+    def bench(self, *words, out="out"):
+        return subprocess.run([TESSERA, "policy-bench", *map(str, words), "--out", self.folder / out],
                               cwd=self.folder, capture_output=True, text=True, timeout=250)
 
     def files(self, out="out"):
         return {name: (self.folder / out / name).read_bytes()
-                for name in ("league.json", "league.csv", "league.html")}
+                for name in ("policy_bench.json", "policy_bench.csv", "policy_bench.html")}
 
     def test_every_policy_on_every_trace_under_every_budget(self):
-        result = self.league("deep.jsonl", "flat.jsonl", "--budgets", "90,50", "--iterations", 4)
+        result = self.bench("deep.jsonl", "flat.jsonl", "--budgets", "90,50", "--iterations", 4)
         self.assertEqual(result.returncode, 0, result.stderr)
-        league = json.loads(self.files()["league.json"])
+        bench = json.loads(self.files()["policy_bench.json"])
         listed = subprocess.run([TESSERA, "replay", "--list-policies", "--json"], capture_output=True, check=True)
-        self.assertEqual(league["policies"], [policy["name"] for policy in json.loads(listed.stdout)])
-        self.assertEqual(len(league["rows"]), 2 * 2 * len(league["policies"]))
-        for row in league["rows"]:
+        self.assertEqual(bench["policies"], [policy["name"] for policy in json.loads(listed.stdout)])
+        self.assertEqual(len(bench["rows"]), 2 * 2 * len(bench["policies"]))
+        for row in bench["rows"]:
             self.assertNotIn("failure", row)
             self.assertGreaterEqual(row["step_ns"], 0.9 * row["lower_bound_ns"], row)
-        self.assertTrue(all(cell["best"] for cell in league["cells"]))
+        self.assertTrue(all(cell["best"] for cell in bench["cells"]))
         self.assertIn("auto", result.stdout)
 
     def test_csv_and_json_tell_the_same(self):
-        self.league("flat.jsonl", "--policies", "lru,belady", "--budgets", "50")
+        self.bench("flat.jsonl", "--policies", "lru,belady", "--budgets", "50")
         files = self.files()
-        rows = list(csv.DictReader(files["league.csv"].decode().splitlines()))
-        told = json.loads(files["league.json"])["rows"]
+        rows = list(csv.DictReader(files["policy_bench.csv"].decode().splitlines()))
+        told = json.loads(files["policy_bench.json"])["rows"]
         self.assertEqual([(row["policy"], int(row["step_ns"])) for row in rows],
                          [(row["policy"], row["step_ns"]) for row in told])
 
     def test_the_page_has_a_well_formed_curve_for_each_trace(self):
-        self.league("deep.jsonl", "flat.jsonl", "--policies", "lru,belady")
-        curves = re.findall(r"<svg.*?</svg>", self.files()["league.html"].decode(), re.DOTALL)
+        self.bench("deep.jsonl", "flat.jsonl", "--policies", "lru,belady")
+        curves = re.findall(r"<svg.*?</svg>", self.files()["policy_bench.html"].decode(), re.DOTALL)
         self.assertEqual(len(curves), 2)
         for curve in curves:
             lines = xml.etree.ElementTree.fromstring(curve).findall(".//polyline")
             self.assertEqual([len(line.get("points").split()) for line in lines], [4, 4])
 
-    def test_the_same_league_gives_the_same_bytes_with_any_number_of_jobs(self):
+    def test_the_same_policy_bench_gives_the_same_bytes_with_any_number_of_jobs(self):
         words = ["deep.jsonl", "flat.jsonl", "--policies", "auto,lru,capuchin", "--budgets", "70,35"]
-        self.league(*words, "--jobs", 1, out="one")
-        self.league(*words, "--jobs", 4, out="four")
+        self.bench(*words, "--jobs", 1, out="one")
+        self.bench(*words, "--jobs", 4, out="four")
         self.assertEqual(self.files("one"), self.files("four"))
 
     def test_what_fails_is_a_row_that_says_why(self):
         (self.folder / "broken.jsonl").write_text("nonsense\n")
-        result = self.league("broken.jsonl", "flat.jsonl", "--policies", "lru", "--budgets", "90,1")
+        result = self.bench("broken.jsonl", "flat.jsonl", "--policies", "lru", "--budgets", "90,1")
         self.assertEqual(result.returncode, 0, result.stderr)
-        rows = json.loads(self.files()["league.json"])["rows"]
+        rows = json.loads(self.files()["policy_bench.json"])["rows"]
         self.assertIn("broken.jsonl:1", rows[0]["failure"])
         self.assertNotIn("failure", rows[2])
         self.assertNotIn("\n", rows[3]["failure"])
 
     def test_where_nothing_can_be_played_it_failed(self):
         (self.folder / "broken.jsonl").write_text("nonsense\n")
-        result = self.league("broken.jsonl", "--policies", "lru")
+        result = self.bench("broken.jsonl", "--policies", "lru")
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stderr, "tessera: no trace could be replayed\n")
-        self.assertIn("broken.jsonl:1", json.loads(self.files()["league.json"])["rows"][0]["failure"])
+        self.assertIn("broken.jsonl:1", json.loads(self.files()["policy_bench.json"])["rows"][0]["failure"])
 
     def test_a_policy_that_is_named_twice_plays_once(self):
-        self.league("flat.jsonl", "--policies", "lru,recency,lru", "--budgets", "50")
-        self.assertEqual(json.loads(self.files()["league.json"])["policies"], ["lru", "recency"])
+        self.bench("flat.jsonl", "--policies", "lru,recency,lru", "--budgets", "50")
+        self.assertEqual(json.loads(self.files()["policy_bench.json"])["policies"], ["lru", "recency"])
 
     def test_a_short_host_wears_the_disk(self):
         words = ["deep.jsonl", "--policies", "lru", "--budgets", "50", "--file-memory", "4GiB"]
-        self.league(*words)
-        self.assertEqual(json.loads(self.files()["league.json"])["rows"][0]["bytes_file_written"], 0)
-        self.league(*words, "--host-budget", "10")
-        self.assertGreater(json.loads(self.files()["league.json"])["rows"][0]["bytes_file_written"], 0)
+        self.bench(*words)
+        self.assertEqual(json.loads(self.files()["policy_bench.json"])["rows"][0]["bytes_file_written"], 0)
+        self.bench(*words, "--host-budget", "10")
+        self.assertGreater(json.loads(self.files()["policy_bench.json"])["rows"][0]["bytes_file_written"], 0)
 
     def test_a_device_that_lends_saves_the_hosts_link(self):
         words = ["deep.jsonl", "--policies", "lru", "--budgets", "50"]
-        self.league(*words)
-        alone = json.loads(self.files()["league.json"])["rows"][0]
-        self.league(*words, "--peer-budget", "60")
-        helped = json.loads(self.files()["league.json"])["rows"][0]
+        self.bench(*words)
+        alone = json.loads(self.files()["policy_bench.json"])["rows"][0]
+        self.bench(*words, "--peer-budget", "60")
+        helped = json.loads(self.files()["policy_bench.json"])["rows"][0]
         self.assertEqual(alone["bytes_peer_in"], 0)
         self.assertGreater(helped["bytes_peer_in"], 0)
         self.assertLess(helped["bytes_h2d"], alone["bytes_h2d"])
@@ -118,7 +118,7 @@ class League(unittest.TestCase):
     def test_wrong_words_are_one_line_and_exit_code_two(self):
         for words in ([], ["flat.jsonl", "--policies", "best"], ["flat.jsonl", "--budgets", "0"],
                       ["flat.jsonl", "--h2d", "fast"], ["flat.jsonl", "flat.jsonl"]):
-            result = self.league(*words)
+            result = self.bench(*words)
             self.assertEqual(result.returncode, 2, words)
             self.assertRegex(result.stderr, r"^tessera: [^\n]+\n$", words)
 

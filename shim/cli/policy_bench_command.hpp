@@ -1,4 +1,4 @@
-// `tessera league TRACES...`: every policy on every trace under every budget, each replay in its own process.
+// `tessera policy-bench TRACES...`: every policy on every trace under every budget, each replay in its own process.
 //
 // Thread safety: none.
 #pragma once
@@ -11,8 +11,8 @@
 
 #include "replay_command.hpp"
 
-struct LeagueOptions {
-  LeagueOptions();
+struct PolicyBenchOptions {
+  PolicyBenchOptions();
   void add_to(CLI::App& app);
 
   std::vector<std::string> traces;
@@ -27,4 +27,4 @@ struct LeagueOptions {
   std::vector<ReplayCommandOptions::Setting> settings;  // of the machine
 };
 
-int league_command(const LeagueOptions& options);
+int policy_bench_command(const PolicyBenchOptions& options);

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Re-creates the league: the traces of the twelve families, every policy, four budgets.
+# Re-creates the policy benchmark: the traces of the twelve families, every policy, four budgets.
 #
-# Usage: league.sh BUILD_FOLDER [OUT_FOLDER [all]]     (a release build; OUT_FOLDER is bench/results)
-# With `all` the other leagues and what docs/league.md tells beside them follow.
-# docs/league.md explains what comes out. It takes both cores of a small machine for ten minutes, or for half an hour.
+# Usage: policy_bench.sh BUILD_FOLDER [OUT_FOLDER [all]]     (a release build; OUT_FOLDER is bench/results)
+# With `all` the other policy benchmarks and what docs/policy-benchmark.md tells beside them follow.
+# docs/policy-benchmark.md explains what comes out. It takes both cores of a small machine for ten minutes, or for half an hour.
 set -eu
 
 build=$(realpath "$1")
 tessera=$build/bin/tessera
-traces=$build/league
+traces=$build/policy_bench
 out=${2:-$(dirname "$0")/results}
 which=${3:-first}
 generate="${PYTHON:-python3} $(dirname "$0")/traces/generate.py"
@@ -35,20 +35,20 @@ decode-llama3-1b 64 1
 END
 [ $# -gt 12 ] && shift $(($# - 12))
 
-"$tessera" league "$@" --budgets 90,70,50,35 --policies all --host-memory 128GiB --iterations 10 \
+"$tessera" policy-bench "$@" --budgets 90,70,50,35 --policies all --host-memory 128GiB --iterations 10 \
   --out "$out"
 [ "$which" = all ] || exit 0
 # What is written to a disk when the host is short as well: a quarter of what is live.
 echo
-"$tessera" league "$@" --budgets 50 --policies all --host-budget 25 --file-memory 1TiB --iterations 10 \
+"$tessera" policy-bench "$@" --budgets 50 --policies all --host-budget 25 --file-memory 1TiB --iterations 10 \
   --out "$out/short-host"
 # What a device with less to do can lend: a quarter of what is live, over a link of its own.
 echo
-"$tessera" league "$@" --budgets 50 --policies all --peer-budget 25 --host-memory 128GiB --iterations 10 \
+"$tessera" policy-bench "$@" --budgets 50 --policies all --peer-budget 25 --host-memory 128GiB --iterations 10 \
   --out "$out/peer"
 # Steps that PyTorch made (traces/recorded/).
 echo
-"$tessera" league "$(dirname "$0")"/traces/recorded/*.jsonl.zst --budgets 90,70,50,35 --policies all --host-memory 128GiB \
+"$tessera" policy-bench "$(dirname "$0")"/traces/recorded/*.jsonl.zst --budgets 90,70,50,35 --policies all --host-memory 128GiB \
   --iterations 10 --out "$out/recorded"
 # What `auto` loses when an iteration is not like the others.
 echo
@@ -56,6 +56,6 @@ ${PYTHON:-python3} "$(dirname "$0")/breaks.py" "$build" -o "$out/breaks.json"
 # Whether that holds where no two iterations take the same time.
 echo
 ${PYTHON:-python3} "$(dirname "$0")/noise.py" "$build" -o "$out/noise.json"
-# What docs/league.md says of `auto`.
+# What docs/policy-benchmark.md says of `auto`.
 echo
-${PYTHON:-python3} "$(dirname "$0")/league_figures.py" "$out"
+${PYTHON:-python3} "$(dirname "$0")/policy_bench_figures.py" "$out"

@@ -1,4 +1,4 @@
-#include "league_row.hpp"
+#include "policy_bench_row.hpp"
 
 #include <algorithm>
 
@@ -45,11 +45,11 @@ class Pass {
 
 }  // namespace
 
-double LeagueRow::ratio() const {
+double PolicyBenchRow::ratio() const {
   return static_cast<double>(step_ns) / static_cast<double>(std::max<std::uint64_t>(lower_bound_ns, 1));
 }
 
-void read_trace_figures(const ChildAnswer& answer, LeagueTrace& trace) {
+void read_trace_figures(const ChildAnswer& answer, PolicyBenchTrace& trace) {
   const Json json = told(answer, trace.failure);
   if (json.is_null()) return;
   const Pass pass(json);
@@ -59,7 +59,7 @@ void read_trace_figures(const ChildAnswer& answer, LeagueTrace& trace) {
   trace.ops = pass.each("ops");
 }
 
-void read_row_figures(const ChildAnswer& answer, LeagueRow& row) {
+void read_row_figures(const ChildAnswer& answer, PolicyBenchRow& row) {
   const Json json = told(answer, row.failure);
   if (json.is_null()) return;
   const Pass pass(json);

@@ -1,4 +1,4 @@
-// Winners per cell and ranking: pure functions of a league's rows.
+// Winners per cell and ranking: pure functions of a policy benchmark's rows.
 //
 // A cell is one trace under one budget. All policies with a step time within 0.1 % of the shortest are the best of a
 // cell: smaller differences come from rounding to pages.
@@ -10,15 +10,15 @@
 #include <optional>
 #include <vector>
 
-#include "league_row.hpp"
+#include "policy_bench_row.hpp"
 
-struct LeagueCell {
+struct PolicyBenchCell {
   std::size_t trace = 0, budget = 0;
-  std::vector<std::size_t> best;  // policies, in the league's order; empty if none finished
+  std::vector<std::size_t> best;  // policies, in the policy benchmark's order; empty if none finished
   std::uint64_t step_ns = 0;      // the shortest
 };
 
-struct LeagueStanding {
+struct PolicyRank {
   std::size_t policy = 0;
   std::size_t finished = 0;  // number of finished cells
   std::size_t firsts = 0;    // cells in which it is among the best
@@ -28,9 +28,9 @@ struct LeagueStanding {
 };
 
 // In order of trace, then budget.
-std::vector<LeagueCell> cells_of(const League& league);
-// Most finished cells first, then the least behind, then by the league's order.
-std::vector<LeagueStanding> standings_of(const League& league);
+std::vector<PolicyBenchCell> cells_of(const PolicyBench& bench);
+// Most finished cells first, then the least behind, then by the policy benchmark's order.
+std::vector<PolicyRank> ranking_of(const PolicyBench& bench);
 // The best of a cell among all policies but one, for instance all but ours. Nothing if none finished.
-std::optional<std::size_t> best_but(const League& league, std::size_t trace, std::size_t budget,
+std::optional<std::size_t> best_but(const PolicyBench& bench, std::size_t trace, std::size_t budget,
                                     std::size_t policy);

@@ -1,4 +1,4 @@
-// A league as a self-contained HTML page that needs no network.
+// A policy benchmark as a self-contained HTML page that needs no network.
 //
 // For each trace: a curve of memory against throughput, as in papers on rematerialisation (ROK), and a table of step
 // times over the lower bound.
@@ -8,6 +8,6 @@
 
 #include <string>
 
-#include "league_row.hpp"
+#include "policy_bench_row.hpp"
 
-std::string league_page(const League& league);
+std::string policy_bench_page(const PolicyBench& bench);

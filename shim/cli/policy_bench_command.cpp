@@ -1,4 +1,4 @@
-#include "league_command.hpp"
+#include "policy_bench_command.hpp"
 
 #include <unistd.h>
 
@@ -14,9 +14,9 @@
 #include <nlohmann/json.hpp>
 
 #include "child_pool.hpp"
-#include "league_page.hpp"
-#include "league_row.hpp"
-#include "league_text.hpp"
+#include "policy_bench_page.hpp"
+#include "policy_bench_row.hpp"
+#include "policy_bench_text.hpp"
 #include "tessera/replay.h"
 #include "wrong_use.hpp"
 
@@ -62,41 +62,41 @@ std::vector<std::string> all_policies() {
   return names;
 }
 
-class LeagueRun {
+class PolicyBenchRun {
  public:
-  explicit LeagueRun(const LeagueOptions& options)
+  explicit PolicyBenchRun(const PolicyBenchOptions& options)
       : options_(options),
         jobs_(options.jobs > 0 ? options.jobs
                                : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
-    league_.iterations = options.iterations;
-    league_.budgets = options.budgets;
-    std::ranges::sort(league_.budgets, std::greater());
-    league_.budgets.erase(std::unique(league_.budgets.begin(), league_.budgets.end()),
-                          league_.budgets.end());
+    policy_bench_.iterations = options.iterations;
+    policy_bench_.budgets = options.budgets;
+    std::ranges::sort(policy_bench_.budgets, std::greater());
+    policy_bench_.budgets.erase(std::unique(policy_bench_.budgets.begin(), policy_bench_.budgets.end()),
+                          policy_bench_.budgets.end());
     for (const std::string& path : options.traces) {
-      league_.traces.emplace_back().name = name_of(path);
+      policy_bench_.traces.emplace_back().name = name_of(path);
     }
     for (const std::string& name : options.policies) {
       for (const std::string& each : name == "all" ? all_policies() : std::vector{name}) {
-        if (std::ranges::find(league_.policies, each) == league_.policies.end()) {
-          league_.policies.push_back(each);
+        if (std::ranges::find(policy_bench_.policies, each) == policy_bench_.policies.end()) {
+          policy_bench_.policies.push_back(each);
         }
       }
     }
     for (const auto& setting : options.settings) {
       if (setting.is_given()) settings_.emplace_back(setting.name, setting.value);
     }
-    league_.settings = settings_;
+    policy_bench_.settings = settings_;
     for (const auto& [name, percent] : {std::pair("host-budget", options.host_budget),
                                         std::pair("peer-budget", options.peer_budget)}) {
-      if (percent > 0) league_.settings.emplace_back(name, fmt::format("{} %", percent));
+      if (percent > 0) policy_bench_.settings.emplace_back(name, fmt::format("{} %", percent));
     }
   }
 
   // False, with one line on standard error, if an option is invalid.
   bool check() const {
     Words words = settings_;
-    for (const std::string& policy : league_.policies) words.emplace_back("policy", policy);
+    for (const std::string& policy : policy_bench_.policies) words.emplace_back("policy", policy);
     tessera_replay* replay = nullptr;
     bool well = tessera_replay_create(&replay) == TESSERA_OK;
     for (const auto& [name, value] : words) {
@@ -105,7 +105,7 @@ class LeagueRun {
     tessera_replay_destroy(replay);
     if (!well) fmt::print(stderr, "tessera: --{}\n", tessera_replay_last_error());
     std::map<std::string, int> names;
-    for (const LeagueTrace& trace : league_.traces) {
+    for (const PolicyBenchTrace& trace : policy_bench_.traces) {
       if (++names[trace.name] < 2) continue;
       fmt::print(stderr, "tessera: two traces have the name {}\n", trace.name);
       return false;
@@ -117,23 +117,23 @@ class LeagueRun {
     const auto work = [&](std::size_t i) {
       return played(options_.traces[i], {{"device-memory", "16TiB"}, {"host-memory", "0"}});
     };
-    const auto answers = in_children(league_.traces.size(), work);
-    for (std::size_t i = 0; i < answers.size(); ++i) read_trace_figures(answers[i], league_.traces[i]);
+    const auto answers = in_children(policy_bench_.traces.size(), work);
+    for (std::size_t i = 0; i < answers.size(); ++i) read_trace_figures(answers[i], policy_bench_.traces[i]);
   }
   void play() {
-    for (std::size_t trace = 0; trace < league_.traces.size(); ++trace) {
-      for (std::size_t policy = 0; policy < league_.policies.size(); ++policy) {
-        for (std::size_t budget = 0; budget < league_.budgets.size(); ++budget) {
-          league_.rows.push_back({.trace = trace, .policy = policy, .budget = budget,
-                                  .device_memory = share_of(trace, league_.budgets[budget]),
+    for (std::size_t trace = 0; trace < policy_bench_.traces.size(); ++trace) {
+      for (std::size_t policy = 0; policy < policy_bench_.policies.size(); ++policy) {
+        for (std::size_t budget = 0; budget < policy_bench_.budgets.size(); ++budget) {
+          policy_bench_.rows.push_back({.trace = trace, .policy = policy, .budget = budget,
+                                  .device_memory = share_of(trace, policy_bench_.budgets[budget]),
                                   .failure = ""});
         }
       }
     }
-    const auto answers = in_children(league_.rows.size(), [&](std::size_t i) { return play_row(i); });
-    for (std::size_t i = 0; i < answers.size(); ++i) read_row_figures(answers[i], league_.rows[i]);
+    const auto answers = in_children(policy_bench_.rows.size(), [&](std::size_t i) { return play_row(i); });
+    for (std::size_t i = 0; i < answers.size(); ++i) read_row_figures(answers[i], policy_bench_.rows[i]);
   }
-  const League& league() const { return league_; }
+  const PolicyBench& bench() const { return policy_bench_; }
 
  private:
   std::vector<ChildAnswer> in_children(std::size_t count,
@@ -146,16 +146,16 @@ class LeagueRun {
   }
   // Rounded up to whole pages, because a part of a page is useless.
   std::uint64_t share_of(std::size_t trace, std::uint32_t percent) const {
-    return (league_.traces[trace].liveness_peak * percent / 100 + kPage - 1) / kPage * kPage;
+    return (policy_bench_.traces[trace].liveness_peak * percent / 100 + kPage - 1) / kPage * kPage;
   }
   std::string play_row(std::size_t number) const {
-    const LeagueRow& row = league_.rows[number];
-    const LeagueTrace& trace = league_.traces[row.trace];
+    const PolicyBenchRow& row = policy_bench_.rows[number];
+    const PolicyBenchTrace& trace = policy_bench_.traces[row.trace];
     if (!trace.failure.empty()) return Json{{"failure", trace.failure}}.dump();
     Words words = settings_;
-    words.emplace_back("policy", league_.policies[row.policy]);
+    words.emplace_back("policy", policy_bench_.policies[row.policy]);
     words.emplace_back("device-memory", fmt::to_string(row.device_memory));
-    words.emplace_back("iterations", fmt::to_string(league_.iterations));
+    words.emplace_back("iterations", fmt::to_string(policy_bench_.iterations));
     if (options_.host_budget > 0) {
       words.emplace_back("host-memory", fmt::to_string(share_of(row.trace, options_.host_budget)));
     }
@@ -165,10 +165,10 @@ class LeagueRun {
     return played(options_.traces[row.trace], words);
   }
 
-  const LeagueOptions& options_;
+  const PolicyBenchOptions& options_;
   const int jobs_;
   Words settings_;
-  League league_;
+  PolicyBench policy_bench_;
 };
 
 bool write_file(const std::filesystem::path& path, const std::string& text) {
@@ -182,7 +182,7 @@ bool write_file(const std::filesystem::path& path, const std::string& text) {
 
 }  // namespace
 
-LeagueOptions::LeagueOptions() {
+PolicyBenchOptions::PolicyBenchOptions() {
   for (auto& setting : ReplayCommandOptions().settings) {
     const std::string name = setting.name;
     const bool is_rate = name.starts_with("file-") || name == "peer-rate" || name == "h2d" || name == "d2h";
@@ -192,7 +192,7 @@ LeagueOptions::LeagueOptions() {
   }
 }
 
-void LeagueOptions::add_to(CLI::App& app) {
+void PolicyBenchOptions::add_to(CLI::App& app) {
   app.add_option("traces", traces, "traces: JSON Lines, plain or zstd")->type_name("FILE")->required();
   app.add_option("--budgets", budgets, "device memory, in percent of the liveness peak (90,70,50,35)")
       ->delimiter(',')
@@ -208,12 +208,12 @@ void LeagueOptions::add_to(CLI::App& app) {
   app.add_option("--jobs", jobs, "parallel replays (one per processor)")->check(CLI::Range(1, 1024));
   app.add_option("--cpu-seconds", cpu_seconds, "limit on the processor time of one replay (120)")
       ->check(CLI::Range(1, 100'000));
-  app.add_option("--out", out, "folder for league.json, league.csv, league.html (.)")->type_name("DIR");
+  app.add_option("--out", out, "folder for policy_bench.json, policy_bench.csv, policy_bench.html (.)")->type_name("DIR");
   add_settings(app, settings);
 }
 
-int league_command(const LeagueOptions& options) {
-  LeagueRun run(options);
+int policy_bench_command(const PolicyBenchOptions& options) {
+  PolicyBenchRun run(options);
   if (!run.check()) return kWrongUse;
   std::error_code problem;
   const std::filesystem::path folder(options.out);
@@ -224,11 +224,11 @@ int league_command(const LeagueOptions& options) {
   }
   run.measure_traces();
   run.play();
-  fmt::print("{}", league_table(run.league()));
-  const bool written = write_file(folder / "league.json", league_json(run.league())) &&
-                       write_file(folder / "league.csv", league_csv(run.league())) &&
-                       write_file(folder / "league.html", league_page(run.league()));
-  const bool played_any = std::ranges::any_of(run.league().rows, &LeagueRow::well);
+  fmt::print("{}", policy_bench_table(run.bench()));
+  const bool written = write_file(folder / "policy_bench.json", policy_bench_json(run.bench())) &&
+                       write_file(folder / "policy_bench.csv", policy_bench_csv(run.bench())) &&
+                       write_file(folder / "policy_bench.html", policy_bench_page(run.bench()));
+  const bool played_any = std::ranges::any_of(run.bench().rows, &PolicyBenchRow::well);
   if (!played_any) fmt::print(stderr, "tessera: no trace could be replayed\n");
   return written && played_any ? 0 : 1;
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints the figures of docs/league.md about `auto`, from the league results in bench/results.
+"""Prints the figures of docs/policy-benchmark.md about `auto`, from the bench results in bench/results.
 
-  python3 bench/league_figures.py [RESULTS]
+  python3 bench/policy_bench_figures.py [RESULTS]
 
-For each league: how often `auto` is first, and its time relative to the best other policy in each cell. Then its
+For each bench: how often `auto` is first, and its time relative to the best other policy in each cell. Then its
 time relative to the bound of the linear program (bench/bounds/fluid_bound.py), and the gain from a device that lends
 memory.
 """
@@ -13,14 +13,14 @@ import pathlib
 import sys
 
 OURS = "auto"
-NEAR = 1.001  # within this factor of the shortest time counts as first, as in `tessera league`
-LEAGUES = {"": "twelve families", "short-host": "the host short too", "peer": "a device lends", "recorded": "recorded models"}
+NEAR = 1.001  # within this factor of the shortest time counts as first, as in `tessera policy-bench`
+BENCHMARKS = {"": "twelve families", "short-host": "the host short too", "peer": "a device lends", "recorded": "recorded models"}
 
 
 def steps(folder):
     """{(trace, budget): {policy: ns}} of the runs that finished."""
     cells = {}
-    for row in json.loads((folder / "league.json").read_text())["rows"]:
+    for row in json.loads((folder / "policy_bench.json").read_text())["rows"]:
         if row.get("step_ns"):
             cells.setdefault((row["trace"], row["budget"]), {})[row["policy"]] = row["step_ns"]
     return {cell: by_policy for cell, by_policy in cells.items() if OURS in by_policy}
@@ -34,7 +34,7 @@ def mean(ratios):
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
-def tell_league(name, cells):
+def tell_policy_bench(name, cells):
     over = {cell: by_policy[OURS] / best_other(by_policy)[0] for cell, by_policy in cells.items()}
     first = sum(ratio < NEAR for ratio in over.values())
     alone = sum(ratio * NEAR < 1 for ratio in over.values())
@@ -64,12 +64,12 @@ def tell_lender(cells, lent):
 def main():
     kept = pathlib.Path(__file__).parent / "results"
     results = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else kept
-    leagues = {folder: steps(results / folder) for folder in LEAGUES}
-    for folder, name in LEAGUES.items():
-        tell_league(name, leagues[folder])
+    benches = {folder: steps(results / folder) for folder in BENCHMARKS}
+    for folder, name in BENCHMARKS.items():
+        tell_policy_bench(name, benches[folder])
     bounds = json.loads((kept / "fluid_bounds.json").read_text())["bounds"]
-    tell_bounds(leagues[""], {(bound["trace"], bound["budget"]): bound["bound_ns"] for bound in bounds})
-    tell_lender(leagues[""], leagues["peer"])
+    tell_bounds(benches[""], {(bound["trace"], bound["budget"]): bound["bound_ns"] for bound in bounds})
+    tell_lender(benches[""], benches["peer"])
 
 
 if __name__ == "__main__":

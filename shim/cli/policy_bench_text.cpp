@@ -1,4 +1,4 @@
-#include "league_text.hpp"
+#include "policy_bench_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "league_scores.hpp"
+#include "policy_bench_scores.hpp"
 #include "rounded.hpp"
 
 namespace {
@@ -20,7 +20,7 @@ constexpr std::size_t kNamed = 3;  // named policies among those that share a fi
 // More than four digits exceed the model's accuracy.
 double short_number(double value) { return std::round(value * 1e4) / 1e4; }
 
-Json json_of(const LeagueTrace& trace) {
+Json json_of(const PolicyBenchTrace& trace) {
   Json json{{"trace", trace.name}};
   if (!trace.failure.empty()) {
     json["failure"] = trace.failure;
@@ -33,10 +33,10 @@ Json json_of(const LeagueTrace& trace) {
   return json;
 }
 
-Json json_of(const League& league, const LeagueRow& row) {
-  Json json{{"trace", league.traces[row.trace].name},
-            {"policy", league.policies[row.policy]},
-            {"budget", league.budgets[row.budget]},
+Json json_of(const PolicyBench& bench, const PolicyBenchRow& row) {
+  Json json{{"trace", bench.traces[row.trace].name},
+            {"policy", bench.policies[row.policy]},
+            {"budget", bench.budgets[row.budget]},
             {"device_memory", row.device_memory}};
   if (!row.well()) {
     json["failure"] = row.failure;
@@ -54,32 +54,32 @@ Json json_of(const League& league, const LeagueRow& row) {
   return json;
 }
 
-Json json_of(const League& league, const LeagueCell& cell) {
+Json json_of(const PolicyBench& bench, const PolicyBenchCell& cell) {
   Json best = Json::array();
-  for (const std::size_t policy : cell.best) best.push_back(league.policies[policy]);
-  return {{"trace", league.traces[cell.trace].name},
-          {"budget", league.budgets[cell.budget]},
+  for (const std::size_t policy : cell.best) best.push_back(bench.policies[policy]);
+  return {{"trace", bench.traces[cell.trace].name},
+          {"budget", bench.budgets[cell.budget]},
           {"best", std::move(best)},
           {"step_ns", cell.step_ns}};
 }
 
-Json json_of(const League& league, const LeagueStanding& standing) {
-  return {{"policy", league.policies[standing.policy]},
-          {"finished", standing.finished},
-          {"firsts", standing.firsts},
-          {"mean_ratio", short_number(standing.mean_ratio)},
-          {"mean_behind", short_number(standing.mean_behind)},
-          {"worst_behind", short_number(standing.worst_behind)}};
+Json json_of(const PolicyBench& bench, const PolicyRank& rank) {
+  return {{"policy", bench.policies[rank.policy]},
+          {"finished", rank.finished},
+          {"firsts", rank.firsts},
+          {"mean_ratio", short_number(rank.mean_ratio)},
+          {"mean_behind", short_number(rank.mean_behind)},
+          {"worst_behind", short_number(rank.worst_behind)}};
 }
 
 // A JSON array with one line per member.
 template <class Members>
-std::string lines_of(const League& league, const Members& members) {
+std::string lines_of(const PolicyBench& bench, const Members& members) {
   std::string text = "[";
   const char* before = "\n";
   for (const auto& member : members) {
     text += before;
-    text += json_of(league, member).dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += json_of(bench, member).dump(-1, ' ', false, Json::error_handler_t::replace);
     before = ",\n";
   }
   return text + "]";
@@ -91,11 +91,11 @@ std::string quoted(std::string text) {
   return '"' + text + '"';
 }
 
-std::string names_of(const League& league, const LeagueCell& cell) {
+std::string names_of(const PolicyBench& bench, const PolicyBenchCell& cell) {
   if (cell.best.empty()) return "-";
   std::string text;
   for (std::size_t i = 0; i < std::min(kNamed, cell.best.size()); ++i) {
-    text += (i == 0 ? "" : ", ") + league.policies[cell.best[i]];
+    text += (i == 0 ? "" : ", ") + bench.policies[cell.best[i]];
   }
   if (cell.best.size() > kNamed) text += fmt::format(" and {} more", cell.best.size() - kNamed);
   return text;
@@ -103,28 +103,28 @@ std::string names_of(const League& league, const LeagueCell& cell) {
 
 }  // namespace
 
-std::string league_json(const League& league) {
-  Json head{{"iterations", league.iterations},
+std::string policy_bench_json(const PolicyBench& bench) {
+  Json head{{"iterations", bench.iterations},
             {"settings", Json::object()},
-            {"budgets", league.budgets},
-            {"policies", league.policies},
+            {"budgets", bench.budgets},
+            {"policies", bench.policies},
             {"traces", Json::array()}};
-  for (const auto& [name, value] : league.settings) head["settings"][name] = value;
-  for (const LeagueTrace& trace : league.traces) head["traces"].push_back(json_of(trace));
+  for (const auto& [name, value] : bench.settings) head["settings"][name] = value;
+  for (const PolicyBenchTrace& trace : bench.traces) head["traces"].push_back(json_of(trace));
   std::string text = head.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.pop_back();  // the closing brace
-  return text + ",\n\"standings\":" + lines_of(league, standings_of(league)) +
-         ",\n\"cells\":" + lines_of(league, cells_of(league)) +
-         ",\n\"rows\":" + lines_of(league, league.rows) + "}\n";
+  return text + ",\n\"ranking\":" + lines_of(bench, ranking_of(bench)) +
+         ",\n\"cells\":" + lines_of(bench, cells_of(bench)) +
+         ",\n\"rows\":" + lines_of(bench, bench.rows) + "}\n";
 }
 
-std::string league_csv(const League& league) {
+std::string policy_bench_csv(const PolicyBench& bench) {
   std::string text =
       "trace,policy,budget,device_memory,step_ns,lower_bound_ns,ratio,bytes_h2d,bytes_d2h,"
       "bytes_file_read,bytes_file_written,bytes_peer_in,bytes_peer_out,failure\n";
-  for (const LeagueRow& row : league.rows) {
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},", quoted(league.traces[row.trace].name),
-                   quoted(league.policies[row.policy]), league.budgets[row.budget],
+  for (const PolicyBenchRow& row : bench.rows) {
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},", quoted(bench.traces[row.trace].name),
+                   quoted(bench.policies[row.policy]), bench.budgets[row.budget],
                    row.device_memory);
     if (row.well()) {
       fmt::format_to(std::back_inserter(text), "{},{},{:.4f},{},{},{},{},{},{},\n", row.step_ns,
@@ -137,29 +137,29 @@ std::string league_csv(const League& league) {
   return text;
 }
 
-std::string league_table(const League& league) {
-  const std::vector<LeagueCell> cells = cells_of(league);
+std::string policy_bench_table(const PolicyBench& bench) {
+  const std::vector<PolicyBenchCell> cells = cells_of(bench);
   std::string text = fmt::format("{:<16} {:>8} {:>6} {:>11} {:>12} {:>12}\n", "policy", "finished",
                                  "first", "over bound", "behind best", "at worst");
-  for (const LeagueStanding& s : standings_of(league)) {
+  for (const PolicyRank& s : ranking_of(bench)) {
     fmt::format_to(std::back_inserter(text), "{:<16} {:>5}/{:<2} {:>6} {:>11.3f} {:>12.3f} {:>12.3f}\n",
-                   league.policies[s.policy], s.finished, cells.size(), s.firsts, s.mean_ratio,
+                   bench.policies[s.policy], s.finished, cells.size(), s.firsts, s.mean_ratio,
                    s.mean_behind, s.worst_behind);
   }
   text += fmt::format("\n{:<28} {:>6} {:>10} {:>10}  {}\n", "trace", "budget", "step", "over bound",
                       "first");
-  for (const LeagueCell& cell : cells) {
-    fmt::format_to(std::back_inserter(text), "{:<28} {:>5}% ", league.traces[cell.trace].name,
-                   league.budgets[cell.budget]);
+  for (const PolicyBenchCell& cell : cells) {
+    fmt::format_to(std::back_inserter(text), "{:<28} {:>5}% ", bench.traces[cell.trace].name,
+                   bench.budgets[cell.budget]);
     if (cell.best.empty()) {
       text += fmt::format("{:>10} {:>10}  {}\n", "-", "-",
-                          league.row(cell.trace, 0, cell.budget).failure);
+                          bench.row(cell.trace, 0, cell.budget).failure);
       continue;
     }
-    const LeagueRow& best = league.row(cell.trace, cell.best.front(), cell.budget);
+    const PolicyBenchRow& best = bench.row(cell.trace, cell.best.front(), cell.budget);
     fmt::format_to(std::back_inserter(text), "{:>10} {:>10.3f}  {}\n",
                    rounded_seconds(static_cast<double>(cell.step_ns) / 1e9), best.ratio(),
-                   names_of(league, cell));
+                   names_of(bench, cell));
   }
   return text;
 }

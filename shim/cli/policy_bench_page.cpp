@@ -1,4 +1,4 @@
-#include "league_page.hpp"
+#include "policy_bench_page.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "html_page.hpp"
-#include "league_scores.hpp"
+#include "policy_bench_scores.hpp"
 #include "rounded.hpp"
 #include "svg_plot.hpp"
 
@@ -16,14 +16,14 @@ constexpr std::size_t kLeaders = 6;  // those with a colour
 
 class Page {
  public:
-  explicit Page(const League& league)
-      : league_(league), cells_(cells_of(league)), standings_(standings_of(league)) {}
+  explicit Page(const PolicyBench& bench)
+      : policy_bench_(bench), cells_(cells_of(bench)), ranking_(ranking_of(bench)) {}
 
   std::string write() {
-    add("{}<h1>The league</h1>\n", page_head("the league"));
+    add("{}<h1>The bench</h1>\n", page_head("the bench"));
     introduction();
-    standings();
-    for (std::size_t trace = 0; trace < league_.traces.size(); ++trace) section(trace);
+    ranking();
+    for (std::size_t trace = 0; trace < policy_bench_.traces.size(); ++trace) section(trace);
     add("{}", page_end());
     return std::move(html_);
   }
@@ -33,20 +33,20 @@ class Page {
   void add(fmt::format_string<Values...> format, Values&&... values) {
     fmt::format_to(std::back_inserter(html_), format, std::forward<Values>(values)...);
   }
-  std::string policy_name(std::size_t policy) const { return escaped(league_.policies[policy]); }
+  std::string policy_name(std::size_t policy) const { return escaped(policy_bench_.policies[policy]); }
 
   void introduction() {
     add("<p>Step time of each policy on each trace, with device memory as a percentage of the largest number of bytes "
         "that are live at once. Measured in virtual time, the mean of the last two of {} passes over the trace. "
         "The lower bound holds for every plan that only copies bytes.",
-        league_.iterations);
-    for (const auto& [name, value] : league_.settings) add(" {} {}.", escaped(name), escaped(value));
+        policy_bench_.iterations);
+    for (const auto& [name, value] : policy_bench_.settings) add(" {} {}.", escaped(name), escaped(value));
     add("</p>\n");
   }
-  void standings() {
+  void ranking() {
     add("<h2>Standings</h2>\n<table><tr><th>policy</th><th>finished</th><th>first</th>"
         "<th>over the bound</th><th>behind the best</th><th>at worst</th></tr>\n");
-    for (const LeagueStanding& s : standings_) {
+    for (const PolicyRank& s : ranking_) {
       add("<tr><td>{}</td><td>{} of {}</td><td>{}</td><td>{:.3f}</td><td>{:.3f}</td><td>{:.3f}</td></tr>\n",
           policy_name(s.policy), s.finished, cells_.size(), s.firsts, s.mean_ratio, s.mean_behind,
           s.worst_behind);
@@ -54,7 +54,7 @@ class Page {
     add("</table>\n");
   }
   void section(std::size_t number) {
-    const LeagueTrace& trace = league_.traces[number];
+    const PolicyBenchTrace& trace = policy_bench_.traces[number];
     add("<h2>{}</h2>\n", escaped(trace.name));
     if (!trace.failure.empty()) {
       add("<p>{}</p>\n", escaped(trace.failure));
@@ -69,44 +69,44 @@ class Page {
   }
   // The colour of a policy; only the leaders have one.
   std::string colour_of(std::size_t policy) const {
-    for (std::size_t i = 0; i < std::min(kLeaders, standings_.size()); ++i) {
-      if (standings_[i].policy == policy) return kPageColours[i];
+    for (std::size_t i = 0; i < std::min(kLeaders, ranking_.size()); ++i) {
+      if (ranking_[i].policy == policy) return kPageColours[i];
     }
     return "";
   }
   std::string key() const {
     std::vector<std::pair<std::string, std::string>> leaders;
-    for (std::size_t i = 0; i < std::min(kLeaders, standings_.size()); ++i) {
-      leaders.emplace_back(league_.policies[standings_[i].policy], kPageColours[i]);
+    for (std::size_t i = 0; i < std::min(kLeaders, ranking_.size()); ++i) {
+      leaders.emplace_back(policy_bench_.policies[ranking_[i].policy], kPageColours[i]);
     }
     return colour_key(leaders);
   }
   // Percent of the throughput with ample memory. A pass may be faster than the previous one, so it is capped at 100.
-  static double throughput(const LeagueTrace& trace, const LeagueRow& row) {
+  static double throughput(const PolicyBenchTrace& trace, const PolicyBenchRow& row) {
     if (row.step_ns <= trace.step_ns) return 100;
     return 100.0 * static_cast<double>(trace.step_ns) / static_cast<double>(row.step_ns);
   }
   Plot plot_of(std::size_t number) const {
-    const LeagueTrace& trace = league_.traces[number];
+    const PolicyBenchTrace& trace = policy_bench_.traces[number];
     Plot plot;
     plot.title = "memory against throughput";
     plot.x_name = "device memory, % of the liveness peak";
     plot.y_name = "throughput, % of ample memory";
     plot.y_high = 100;
     for (int share = 0; share <= 100; share += 20) plot.y_ticks.emplace_back(share, fmt::to_string(share));
-    const auto [low, high] = std::ranges::minmax(league_.budgets);
+    const auto [low, high] = std::ranges::minmax(policy_bench_.budgets);
     plot.x_low = low - 5.0;
     plot.x_high = high + 5.0;
-    for (const std::uint32_t budget : league_.budgets) {
+    for (const std::uint32_t budget : policy_bench_.budgets) {
       plot.x_ticks.emplace_back(budget, fmt::to_string(budget));
     }
-    for (std::size_t i = standings_.size(); i-- > 0;) {
-      const std::size_t policy = standings_[i].policy;
-      PlotLine line{league_.policies[policy], colour_of(policy), {}};
-      for (std::size_t budget = 0; budget < league_.budgets.size(); ++budget) {
-        const LeagueRow& row = league_.row(number, policy, budget);
+    for (std::size_t i = ranking_.size(); i-- > 0;) {
+      const std::size_t policy = ranking_[i].policy;
+      PlotLine line{policy_bench_.policies[policy], colour_of(policy), {}};
+      for (std::size_t budget = 0; budget < policy_bench_.budgets.size(); ++budget) {
+        const PolicyBenchRow& row = policy_bench_.row(number, policy, budget);
         if (!row.well()) continue;
-        line.points.emplace_back(league_.budgets[budget], throughput(trace, row));
+        line.points.emplace_back(policy_bench_.budgets[budget], throughput(trace, row));
       }
       plot.lines.push_back(std::move(line));
     }
@@ -114,18 +114,18 @@ class Page {
   }
   void table(std::size_t trace) {
     add("<table><tr><th>over the bound</th>");
-    for (const std::uint32_t budget : league_.budgets) add("<th>{} %</th>", budget);
+    for (const std::uint32_t budget : policy_bench_.budgets) add("<th>{} %</th>", budget);
     add("</tr>\n");
-    for (const LeagueStanding& standing : standings_) {
-      add("<tr><td>{}</td>", policy_name(standing.policy));
-      for (std::size_t budget = 0; budget < league_.budgets.size(); ++budget) {
-        cell(league_.row(trace, standing.policy, budget), cells_[trace * league_.budgets.size() + budget]);
+    for (const PolicyRank& rank : ranking_) {
+      add("<tr><td>{}</td>", policy_name(rank.policy));
+      for (std::size_t budget = 0; budget < policy_bench_.budgets.size(); ++budget) {
+        cell(policy_bench_.row(trace, rank.policy, budget), cells_[trace * policy_bench_.budgets.size() + budget]);
       }
       add("</tr>\n");
     }
     add("</table>\n");
   }
-  void cell(const LeagueRow& row, const LeagueCell& cell) {
+  void cell(const PolicyBenchRow& row, const PolicyBenchCell& cell) {
     if (!row.well()) {
       add("<td class=\"none\" title=\"{}\">-</td>", escaped(row.failure));
       return;
@@ -138,12 +138,12 @@ class Page {
         row.ratio());
   }
 
-  const League& league_;
-  const std::vector<LeagueCell> cells_;
-  const std::vector<LeagueStanding> standings_;
+  const PolicyBench& policy_bench_;
+  const std::vector<PolicyBenchCell> cells_;
+  const std::vector<PolicyRank> ranking_;
   std::string html_;
 };
 
 }  // namespace
 
-std::string league_page(const League& league) { return Page(league).write(); }
+std::string policy_bench_page(const PolicyBench& bench) { return Page(bench).write(); }
