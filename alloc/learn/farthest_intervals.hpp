@@ -4,7 +4,7 @@
 // For blocks of equal size no other choice fetches fewer bytes (Belady, IBM Systems Journal 1966). Runs differ
 // in size, so a run is evicted only in part if that suffices. Among runs with the next use in the same step,
 // clean ones are evicted first, without a copy. This selects the gaps, not when copies start and end: see
-// prompt_plan.hpp.
+// aggressive_plan.hpp.
 //
 // Thread safety: pure function.
 #pragma once

@@ -5,7 +5,7 @@
 
 #include "base/page_class.hpp"
 #include "learn/nearest_places.hpp"
-#include "learn/prompt_plan.hpp"
+#include "learn/aggressive_plan.hpp"
 
 namespace tessera {
 namespace {
@@ -50,7 +50,7 @@ OffloadPlan PlanNeighbours::draw(OffloadPlan plan) {
     }
   }
   if (change == Change::kShift || below(2) == 0) return plan;
-  return prompt_plan(iteration_, machine_, plan);
+  return aggressive_plan(iteration_, machine_, plan);
 }
 
 Bytes PlanNeighbours::part_of(const OffloadInterval& interval) const {

@@ -3,7 +3,7 @@
 // One kind of change is drawn and applied to one to three intervals: another part of the run is evicted; it is
 // fetched sooner or later; it is not evicted; an unused gap is used; or, if the host cannot hold everything,
 // the target changes between host and file. Intervals and gaps are drawn in proportion to their bytes. Half of
-// the plans are then re-timed (prompt_plan.hpp), so that the moves around the change adapt to it.
+// the plans are then re-timed (aggressive_plan.hpp), so that the moves around the change adapt to it.
 //
 // Thread safety: none. The same plans are drawn on every machine.
 #pragma once

@@ -6,7 +6,7 @@
 #include "learn/excess_cover.hpp"
 #include "learn/farthest_intervals.hpp"
 #include "learn/nearest_places.hpp"
-#include "learn/prompt_plan.hpp"
+#include "learn/aggressive_plan.hpp"
 #include "policy/planned_policy.hpp"
 
 namespace tessera {
@@ -61,11 +61,11 @@ void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, cons
     return emit({name, std::move(plan), rivals_.front().get(), strict});
   };
   const auto offer_timed = [&](std::string_view name, const OffloadPlan& placed) {
-    const OffloadPlan plan = prompt_plan(iteration, machine, placed);
+    const OffloadPlan plan = aggressive_plan(iteration, machine, placed);
     return offer(name, plan) && offer(name, plan, true);
   };
   // The runs to spill from a full host are chosen on demand, or by the plan.
-  const auto offer_promptly = [&](std::string_view name, const OffloadPlan& chosen) {
+  const auto offer_aggressive = [&](std::string_view name, const OffloadPlan& chosen) {
     const OffloadPlan near = spend_with_peer(iteration, machine, chosen);
     if (!offer_timed(name, near)) return false;
     const OffloadPlan split = spend_in_file(iteration, machine, near);
@@ -73,11 +73,11 @@ void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, cons
     return !splits || offer_timed(name, split);
   };
   if (!offer("recency", {})) return;
-  if (!offer_promptly("prompt", farthest_intervals(iteration, machine.device))) return;
+  if (!offer_aggressive("aggressive", farthest_intervals(iteration, machine.device))) return;
   if (iteration.uses.size() * iteration.steps.size() <= kMostWork) {
     for (const GapOrder order : {GapOrder::kReliefPerCopy, GapOrder::kLongest, GapOrder::kLargest}) {
       OffloadPlan cover = cover_excess(iteration, machine, order);
-      if (!offer_promptly("prompt cover", cover)) return;
+      if (!offer_aggressive("aggressive/cover", cover)) return;
       if (!offer("cover", spend_with_peer(iteration, machine, std::move(cover)))) return;
     }
   }
@@ -85,7 +85,7 @@ void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, cons
     if (rival == rivals_.front()) continue;
     OffloadPlan plan = rival->plan(iteration, machine);
     const bool chooses_well = std::ranges::count(kWellChosen, rival->name()) != 0;
-    if (chooses_well && !offer_promptly("prompt gallery", plan)) return;
+    if (chooses_well && !offer_aggressive("aggressive/published", plan)) return;
     if (!emit({rival->name(), std::move(plan), rest_of(*rival)})) return;
   }
 }

@@ -4,7 +4,7 @@
 // no plan applies. Which combination suits a program depends on where its memory peaks and how fast the links
 // are, so all are offered as candidates: our own plans, and those published ones that are quick to plan.
 //
-// Sources: the published policies (policy.hpp) for the rivals; prompt_plan.hpp and excess_cover.hpp for our
+// Sources: the published policies (policy.hpp) for the rivals; aggressive_plan.hpp and excess_cover.hpp for our
 // own.
 //
 // Thread safety: stateless.

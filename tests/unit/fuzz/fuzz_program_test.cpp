@@ -55,7 +55,7 @@ TEST(FuzzProgram, DriversThatTakeMemoryAndSeveralDevicesAreDrawn) {
   EXPECT_GT(plain, 150);
 }
 
-TEST(FuzzProgram, PoliciesOfTheWholeGalleryTakeTurnsAloneAndWithinLoops) {
+TEST(FuzzProgram, PoliciesOfTheWholePublishedTakeTurnsAloneAndWithinLoops) {
   std::set<std::string_view> alone, within;
   for (std::uint64_t seed = 1; seed < 40; ++seed) {
     for (const FuzzOp& op : make_fuzz(seed, 1000).ops) {

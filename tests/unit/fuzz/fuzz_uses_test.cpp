@@ -74,7 +74,7 @@ TEST_F(FuzzUsesTest, AnotherPolicyComesInTheMiddleOfALoop) {
   finish();
 }
 
-TEST_F(FuzzUsesTest, APolicyThatIsNotInTheGalleryIsAFailure) {
+TEST_F(FuzzUsesTest, APolicyThatIsNotInThePublishedIsAFailure) {
   start(16_MiB, 64_MiB, 0_B, "lru");
   FuzzOp op;
   op.kind = FuzzKind::kSetPolicy;

@@ -4,7 +4,7 @@
 
 #include "iterations.hpp"
 #include "learn/forecast.hpp"
-#include "learn/prompt_plan.hpp"
+#include "learn/aggressive_plan.hpp"
 
 namespace tessera {
 namespace {
@@ -131,7 +131,7 @@ TEST(NearestPlaces, APromptPlanHasOneQueueForTheDisk) {
   std::erase_if(away, [](const OffloadInterval& interval) { return interval.gap.run > 3; });
   const auto back_of_first = [&](OffloadTarget to) {
     for (OffloadInterval& interval : away) interval.to = to;
-    for (const OffloadInterval& interval : prompt_plan(iteration, machine, away)) {
+    for (const OffloadInterval& interval : aggressive_plan(iteration, machine, away)) {
       if (interval.gap.run == 0) return interval.back_at;
     }
     ADD_FAILURE() << "it stays";
@@ -145,7 +145,7 @@ TEST(NearestPlaces, APromptPlanCountsOnBothLinks) {
   const Iteration iteration = test::stack(8, Bytes(100), 50);
   const auto stall = [&](const Machine& machine) {
     const OffloadPlan chosen = spend_with_peer(iteration, machine, all_away(iteration));
-    const OffloadPlan plan = prompt_plan(iteration, machine, chosen);
+    const OffloadPlan plan = aggressive_plan(iteration, machine, chosen);
     EXPECT_FALSE(plan.empty());
     return forecast(iteration, machine, plan).stall;
   };

@@ -79,7 +79,7 @@ TEST(AutoPolicy, OffersNoMoreThanIsWanted) {
   }
 }
 
-TEST(AutoPolicy, OffersTheGalleryButNotItself) {
+TEST(AutoPolicy, OffersThePublishedButNotItself) {
   const AutoPolicy policy;
   const std::vector<Strategy> strategies = test::strategies_of(policy, training(), machine(Bytes(11'000), 1e9));
   for (const char* name : {"lru", "belady", "capuchin", "delta", "vdnn-all", "lamina"}) {
@@ -108,15 +108,15 @@ TEST(AutoPolicy, OffersTheFileOnlyWhereTheHostHasNoRoomForAll) {
       return strategy.name == name && std::ranges::count(strategy.plan, OffloadTarget::kFile, &OffloadInterval::to) > 0;
     });
   };
-  EXPECT_FALSE(sent("prompt"));
+  EXPECT_FALSE(sent("aggressive"));
   EXPECT_FALSE(sent("flashneuron"));
   with_disk.host = Bytes(3'000);
-  EXPECT_TRUE(sent("prompt"));
+  EXPECT_TRUE(sent("aggressive"));
   EXPECT_TRUE(sent("flashneuron"));
 }
 
 TEST(AutoPolicy, HidesEveryMoveAtHalfTheMemoryWhereTheLinksAllowIt) {
-  for (const char* ours : {"prompt", "cover"}) {
+  for (const char* ours : {"aggressive", "cover"}) {
     const Forecast planned = best_forecast(machine(Bytes(11'000), 1e9), ours);
     EXPECT_TRUE(planned.possible);
     EXPECT_GT(planned.out, Bytes());

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "gallery_replay.hpp"
+#include "published_replay.hpp"
 #include "replay/replay_report.hpp"
 
 namespace tessera::test {
@@ -25,7 +25,7 @@ Trace of_mixed_sizes() {
   return write.done();
 }
 
-TEST(GallerySeed, TheSameSeedPrintsTheSameAndOthersBreedOthers) {
+TEST(PublishedSeed, TheSameSeedPrintsTheSameAndOthersBreedOthers) {
   const Trace trace = of_mixed_sizes();
   const auto play = [&](std::uint64_t seed) {
     ReplayOptions options = machine_for("swapadvisor", 2200_MiB, 4.2 * double{kMs});

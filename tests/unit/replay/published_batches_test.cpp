@@ -1,7 +1,7 @@
 // Published results on policies that offload activations, reproduced on the engine.
 #include <gtest/gtest.h>
 
-#include "gallery_replay.hpp"
+#include "published_replay.hpp"
 
 namespace tessera::test {
 namespace {
@@ -48,13 +48,13 @@ std::uint64_t largest_batch(std::string_view policy) {
   return keeps;
 }
 
-TEST(GalleryBatches, CapuchinTakesALargerBatchThanVdnn) {
+TEST(PublishedBatches, CapuchinTakesALargerBatchThanVdnn) {
   const std::uint64_t capuchin = largest_batch("capuchin");
   for (const char* vdnn : {"vdnn-all", "vdnn-conv", "vdnn-dyn"}) EXPECT_LT(largest_batch(vdnn), capuchin) << vdnn;
 }
 
 // So whatever fraction is allowed, no batch is too large for Capuchin only.
-TEST(GalleryBatches, CapuchinIsSlowerThanVdnnAtNoBatch) {
+TEST(PublishedBatches, CapuchinIsSlowerThanVdnnAtNoBatch) {
   for (const std::uint64_t milliseconds : {4u, 5u, 6u}) {
     for (std::uint64_t batch = 4; batch <= 20; ++batch) {
       const Nanoseconds capuchin = pass_of("capuchin", batch, milliseconds * kMs).time;

@@ -65,7 +65,7 @@ class Lives {
   Bytes peak_;
 };
 
-TEST(GalleryPool, EachEndTakesTheFirstHoleThatIsLargeEnough) {
+TEST(PublishedPool, EachEndTakesTheFirstHoleThatIsLargeEnough) {
   TwoEndedPool pool(100_KiB);
   for (const std::uint64_t begin : {0U, 20U, 40U}) EXPECT_EQ(pool.take_low(20_KiB), begin * 1_KiB);
   EXPECT_EQ(pool.take_high(20_KiB), 80_KiB);
@@ -77,7 +77,7 @@ TEST(GalleryPool, EachEndTakesTheFirstHoleThatIsLargeEnough) {
   EXPECT_EQ(pool.take_high(1_KiB), std::nullopt);
 }
 
-TEST(GalleryPool, ATwoEndedPoolFragmentsLessThanFirstFit) {
+TEST(PublishedPool, ATwoEndedPoolFragmentsLessThanFirstFit) {
   for (const char* name : {"bert-base-b16", "gpt2-small-b8", "resnet50-b32", "unet2d-b16"}) {
     const auto trace = read_trace(fmt::format("{}/bench/traces/recorded/{}.jsonl.zst", TESSERA_TEST_SOURCE_DIR, name));
     ASSERT_TRUE(trace.is_ok()) << trace.status().to_string();

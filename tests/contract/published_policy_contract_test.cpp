@@ -24,14 +24,14 @@
 
 namespace tessera::contract {
 
-using Gallery = ::testing::Types<VdnnAllPolicy, VdnnConvPolicy, VdnnDynPolicy, SuperneuronsPolicy,
+using Published = ::testing::Types<VdnnAllPolicy, VdnnConvPolicy, VdnnDynPolicy, SuperneuronsPolicy,
                                  CapuchinPolicy, DeltaPolicy, PatrickstarPolicy, StrongholdPolicy,
                                  L2lPolicy, ZeroOffloadPolicy, ZeroInfinityPolicy, TeGroupsPolicy,
                                  TbaPolicy, Atc24Policy, LohanPolicy, FlashneuronPolicy,
                                  FlexgenPolicy, SwapadvisorPolicy, StrPolicy, MpressPolicy, FlexmoePolicy,
                                  LaminaPolicy>;
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Gallery, PolicyContract, Gallery);
-INSTANTIATE_TYPED_TEST_SUITE_P(Gallery, PlanContract, Gallery);
+INSTANTIATE_TYPED_TEST_SUITE_P(Published, PolicyContract, Published);
+INSTANTIATE_TYPED_TEST_SUITE_P(Published, PlanContract, Published);
 
 }  // namespace tessera::contract

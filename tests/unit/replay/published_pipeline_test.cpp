@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "gallery_replay.hpp"
+#include "published_replay.hpp"
 #include "interleaved.hpp"
 
 namespace tessera::test {
@@ -53,7 +53,7 @@ bool is_enough(const Trace& trace, const PipelineShape& shape, double alpha, Byt
 
 // The published check. A plan is carried out when memory is short, so the minimum memory is determined: what the share
 // leaves of the bytes in flight, plus less than half a pass for blocks in use or being fetched.
-TEST(GalleryPipeline, TheLeastMemoryOfAnInterleavedPipelineIsLinearInAlphaWithTheBytesInFlightAsItsSlope) {
+TEST(PublishedPipeline, TheLeastMemoryOfAnInterleavedPipelineIsLinearInAlphaWithTheBytesInFlightAsItsSlope) {
   const PipelineShape shape;
   const Trace trace = pipeline(shape);
   for (const auto& [alpha, stays] : {std::pair(0.0, 10), std::pair(0.3, 7), std::pair(0.5, 5), std::pair(1.0, 0)}) {

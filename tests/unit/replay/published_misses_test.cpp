@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "gallery_replay.hpp"
+#include "published_replay.hpp"
 #include "replay/bounds.hpp"
 
 namespace tessera::test {
@@ -51,7 +51,7 @@ double hit_rate(const ReplayResult& result) {
   return 1 - static_cast<double>(result.stats.bytes_in) / static_cast<double>((kBlock * (2 * kOps)).value());
 }
 
-TEST(GalleryMisses, FlexmoeHitsMoreExpertsThanLruOnZipf) {
+TEST(PublishedMisses, FlexmoeHitsMoreExpertsThanLruOnZipf) {
   for (const double exponent : {0.8, 1.0, 1.2}) {
     const Trace trace = experts(exponent, 3);
     for (const std::uint64_t room : {8u, 16u, 32u}) {
@@ -63,7 +63,7 @@ TEST(GalleryMisses, FlexmoeHitsMoreExpertsThanLruOnZipf) {
 }
 
 // A fetched expert makes room by a single eviction: at most two moves in each direction per step.
-TEST(GalleryMisses, FlexmoeMovesNoMoreThanAStepAsksFor) {
+TEST(PublishedMisses, FlexmoeMovesNoMoreThanAStepAsksFor) {
   constexpr std::uint64_t kRoom = 8;
   const ReplayResult result = played(experts(0.8, 5), machine_for("flexmoe", kBlock * kRoom, kMs));
   const std::uint64_t came = result.stats.bytes_in / kBlock.value();
@@ -72,7 +72,7 @@ TEST(GalleryMisses, FlexmoeMovesNoMoreThanAStepAsksFor) {
 }
 
 // From some moment on other experts are drawn: the formerly hot ones are evicted, however often they were used.
-TEST(GalleryMisses, FlexmoeForgetsWhoWasHotOnce) {
+TEST(PublishedMisses, FlexmoeForgetsWhoWasHotOnce) {
   constexpr std::size_t kHot = 8, kBefore = 20'000, kAfter = 60'000;
   TraceText write;
   TraceText::Ids ids;
@@ -122,7 +122,7 @@ std::uint64_t brought_in(const Trace& trace, std::string_view policy, std::uint6
   return played(trace, options).last_pass.in.value();
 }
 
-TEST(GalleryMisses, BeladyBringsInNoMoreThanLru) {
+TEST(PublishedMisses, BeladyBringsInNoMoreThanLru) {
   std::vector<Trace> traces{layers_of(6), layers_of(12)};
   for (std::uint64_t seed = 1; seed <= 6; ++seed) traces.push_back(repeated(seed));
   bool fewer = false;
@@ -138,7 +138,7 @@ TEST(GalleryMisses, BeladyBringsInNoMoreThanLru) {
 
 // From a cold start, so the iteration is not learned yet. Belady's is the minimum of bytes moved. For random uses a
 // score of the past has no information: there it sometimes moves a few blocks more than LRU, and sometimes fewer.
-TEST(GalleryMisses, DeltaFromAColdStartIsBetweenBeladyAndLruInBytesMoved) {
+TEST(PublishedMisses, DeltaFromAColdStartIsBetweenBeladyAndLruInBytesMoved) {
   bool fewer = false;
   for (const std::size_t layers : {6u, 9u, 12u, 16u}) {
     for (const std::uint64_t room : {4u, 6u, 9u}) {

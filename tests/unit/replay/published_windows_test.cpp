@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "gallery_replay.hpp"
+#include "published_replay.hpp"
 
 namespace tessera::test {
 namespace {
@@ -52,7 +52,7 @@ ReplayResult with_window(const Trace& trace, Bytes device, double ratio, std::st
 }
 
 // Whether the link has no time to spare or plenty: the window is one layer, and zero is too few.
-TEST(GalleryWindows, StrongholdsWindowOfUniformLayersIsCopyOverComputeRoundedUp) {
+TEST(PublishedWindows, StrongholdsWindowOfUniformLayersIsCopyOverComputeRoundedUp) {
   for (const double ratio : {0.7, 1.0}) {
     EXPECT_EQ(stall_of(with_window(uniform_layers(), 5 * kBlock, ratio, "")), Nanoseconds()) << ratio;
     EXPECT_EQ(stall_of(with_window(uniform_layers(), 5 * kBlock, ratio, "1")), Nanoseconds()) << ratio;
@@ -61,7 +61,7 @@ TEST(GalleryWindows, StrongholdsWindowOfUniformLayersIsCopyOverComputeRoundedUp)
 }
 
 // A copy longer than a layer needs a window of several; if each layer had a weight, no window would suffice.
-TEST(GalleryWindows, StrongholdsSmallestWindowWithoutAStallIsCopyOverComputeRoundedUp) {
+TEST(PublishedWindows, StrongholdsSmallestWindowWithoutAStallIsCopyOverComputeRoundedUp) {
   for (const auto& [ratio, window] : {std::pair(1.5, 2), std::pair(2.0, 2), std::pair(2.5, 3)}) {
     const auto stall = [ratio = ratio](std::string_view given) {
       return stall_of(with_window(one_fetch_in_four(), 4 * kBlock, ratio, given));
@@ -104,7 +104,7 @@ ReplayResult with_group(std::uint64_t layers, std::uint64_t leaving, std::uint64
 constexpr std::uint64_t kOpsOfGroups[] = {1, 4, 320};
 
 // As in its documentation. Copies of three layers leave no slack: whatever each takes longer than a layer is a stall.
-TEST(GalleryWindows, TeGroupsOfFiveLayersTwoLeaveWithoutAStallAndThreeDoNot) {
+TEST(PublishedWindows, TeGroupsOfFiveLayersTwoLeaveWithoutAStallAndThreeDoNot) {
   for (const std::uint64_t ops : kOpsOfGroups) {
     const auto stall = [ops](std::uint64_t leaving) { return stall_of(with_group(5, leaving, ops, 1.05)); };
     EXPECT_EQ(stall(1), Nanoseconds()) << ops;
@@ -115,14 +115,14 @@ TEST(GalleryWindows, TeGroupsOfFiveLayersTwoLeaveWithoutAStallAndThreeDoNot) {
 }
 
 // And no longer than that, although operations are queued while copies for later ones are.
-TEST(GalleryWindows, TeGroupsWithCopiesAsLongAsLayersWaitsForAFewOperations) {
+TEST(PublishedWindows, TeGroupsWithCopiesAsLongAsLayersWaitsForAFewOperations) {
   constexpr std::uint64_t kOps = 320;
   for (const std::uint64_t layers : {5u, 8u}) {
     EXPECT_LE(stall_of(with_group(layers, layers - 2, kOps, 1)).value(), 2 * layers * kLayerTime / kOps) << layers;
   }
 }
 
-TEST(GalleryWindows, TeGroupsStallsNothingInTheRoomOfThoseThatStayUpToAllButTwo) {
+TEST(PublishedWindows, TeGroupsStallsNothingInTheRoomOfThoseThatStayUpToAllButTwo) {
   for (const std::uint64_t layers : {std::uint64_t{5}, std::uint64_t{8}}) {
     for (const std::uint64_t leaving : {std::uint64_t{1}, layers / 2, layers - 2}) {
       const ReplayResult result = with_group(layers, leaving, 320, 0.95);
@@ -133,7 +133,7 @@ TEST(GalleryWindows, TeGroupsStallsNothingInTheRoomOfThoseThatStayUpToAllButTwo)
 }
 
 // The same three blocks suffice without stalls, however many layers there are.
-TEST(GalleryWindows, L2lIsFlatInTheDepth) {
+TEST(PublishedWindows, L2lIsFlatInTheDepth) {
   constexpr std::uint64_t kOps = 256;
   for (const std::uint64_t layers : {8u, 16u, 32u}) {
     TraceText write;

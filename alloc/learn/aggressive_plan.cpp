@@ -1,4 +1,4 @@
-#include "learn/prompt_plan.hpp"
+#include "learn/aggressive_plan.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -20,9 +20,9 @@ constexpr int kMostAdded = 16;
 
 using Time = double;  // nanoseconds
 
-class Prompt {
+class AggressivePlanner {
  public:
-  Prompt(const Iteration& iteration, const Machine& machine, const OffloadPlan& chosen)
+  AggressivePlanner(const Iteration& iteration, const Machine& machine, const OffloadPlan& chosen)
       : iteration_(iteration), machine_(machine), count_(iteration.steps.size()),
         distances_(next_use_distances(iteration)), frees_(frees_by_step(iteration)),
         runs_(iteration.runs.size()), leaving_(count_), host_{machine.out_rate, machine.in_rate},
@@ -241,12 +241,12 @@ class Prompt {
 
 }  // namespace
 
-OffloadPlan prompt_plan(const Iteration& iteration, const Machine& machine, const OffloadPlan& chosen) {
+OffloadPlan aggressive_plan(const Iteration& iteration, const Machine& machine, const OffloadPlan& chosen) {
   OffloadPlan all = chosen;
   for (int added = 0; added <= kMostAdded; ++added) {
-    Prompt prompt(iteration, machine, all);
-    if (prompt.play()) return prompt.take_plan();
-    const std::optional<Gap> gap = prompt.another();
+    AggressivePlanner planner(iteration, machine, all);
+    if (planner.play()) return planner.take_plan();
+    const std::optional<Gap> gap = planner.another();
     if (!gap) return {};
     all.push_back({.gap = *gap, .back_at = gap->until});
   }

@@ -37,7 +37,7 @@ Strategy chosen_by(const Policy& policy, const Iteration& iteration, const Machi
   return candidates.empty() ? Strategy{"", {}, &policy} : std::move(candidates.front().strategy);
 }
 
-TEST(GalleryJudged, SwapadvisorIsNeverWorseThanItsSeedOnTheEngineAndSometimesBetter) {
+TEST(PublishedJudged, SwapadvisorIsNeverWorseThanItsSeedOnTheEngineAndSometimesBetter) {
   const SwapadvisorPolicy policy;
   bool better = false;
   for (const std::uint32_t runs : {9u, 15u}) {

@@ -24,6 +24,6 @@ namespace tessera {
 // gaps and recomputed runs are left out. If they leave a step without room (Belady's choice can around a cyclic
 // iteration, as it keeps different runs in each pass), the gaps of the runs with the farthest next use are
 // added; empty if several of those do not help. REQUIRES: no interval is of a pinned run.
-OffloadPlan prompt_plan(const Iteration& iteration, const Machine& machine, const OffloadPlan& chosen);
+OffloadPlan aggressive_plan(const Iteration& iteration, const Machine& machine, const OffloadPlan& chosen);
 
 }  // namespace tessera

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/page_class.hpp"
-#include "gallery_replay.hpp"
+#include "published_replay.hpp"
 
 namespace tessera::test {
 namespace {
@@ -50,7 +50,7 @@ Nanoseconds stall_with(const Trace& trace, std::string_view policy) {
   return stall_of(played(trace, options));
 }
 
-TEST(GalleryFeedback, EachRoundOfCapuchinsLeavesLessLateUntilNothingIs) {
+TEST(PublishedFeedback, EachRoundOfCapuchinsLeavesLessLateUntilNothingIs) {
   const Trace trace = two_for_one_step();
   std::vector<Nanoseconds> stalls;
   for (int round = 0; round <= kMostRounds && (stalls.empty() || stalls.back()); ++round) {
@@ -63,7 +63,7 @@ TEST(GalleryFeedback, EachRoundOfCapuchinsLeavesLessLateUntilNothingIs) {
 }
 
 // The forecast's exact queues require a lead of one and a half.
-TEST(GalleryFeedback, CapuchinTakesALeadAtWhichNothingIsLate) {
+TEST(PublishedFeedback, CapuchinTakesALeadAtWhichNothingIsLate) {
   const Trace trace = two_for_one_step();
   EXPECT_GT(stall_with(trace, "capuchin:1.2"), Nanoseconds());
   EXPECT_EQ(stall_with(trace, "capuchin:1.5"), Nanoseconds());

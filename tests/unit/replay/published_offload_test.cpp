@@ -1,7 +1,7 @@
 // Published results on activations offloaded to disks, reproduced on the engine.
 #include <gtest/gtest.h>
 
-#include "gallery_replay.hpp"
+#include "published_replay.hpp"
 
 namespace tessera::test {
 namespace {
@@ -37,7 +37,7 @@ ReplayResult with_disks(std::string_view policy, std::uint64_t part, std::uint64
 }
 
 // The point in TBA's plot of throughput over kept activations: left of keeping all, at the same height.
-TEST(GalleryOffload, TbaTakesTheTimeOfKeepingWithThreeFifthsOfTheActivations) {
+TEST(PublishedOffload, TbaTakesTheTimeOfKeepingWithThreeFifthsOfTheActivations) {
   const ReplayResult kept = played(training_step(), machine_for("tba", (kActivations + 1) * kBlock, kForwardTime));
   const ReplayResult sent = with_disks("tba", 10, 1, kForwardTime / 2.0);
   EXPECT_EQ(stall_of(kept), Nanoseconds());
@@ -45,7 +45,7 @@ TEST(GalleryOffload, TbaTakesTheTimeOfKeepingWithThreeFifthsOfTheActivations) {
   EXPECT_GE(sent.last_pass.file_written, kBlock);
 }
 
-TEST(GalleryOffload, StrategiesOfTheFileUseItAlsoWhereTheHostHasRoomForAll) {
+TEST(PublishedOffload, StrategiesOfTheFileUseItAlsoWhereTheHostHasRoomForAll) {
   for (const std::string_view policy : {"tba", "flashneuron", "zero-infinity"}) {
     const ReplayResult result = with_disks(policy, 10, 1, kForwardTime / 2.0, 64_GiB);
     EXPECT_GE(result.last_pass.file_written, 4 * kBlock) << policy;
@@ -57,7 +57,7 @@ TEST(GalleryOffload, StrategiesOfTheFileUseItAlsoWhereTheHostHasRoomForAll) {
   }
 }
 
-TEST(GalleryOffload, LohansThroughputRisesWithTheDisksAndSaturates) {
+TEST(PublishedOffload, LohansThroughputRisesWithTheDisksAndSaturates) {
   std::vector<double> times;
   for (const std::uint64_t disks : {1U, 2U, 4U, 8U, 16U}) {
     const ReplayResult result = with_disks("lohan", 6, disks, 6.0 * kForwardTime);
