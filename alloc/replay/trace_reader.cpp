@@ -139,9 +139,17 @@ bool is_header(const json& line) {
   return kind != line.end() && *kind == "header";
 }
 
+// Words of earlier traces.
+Status check_words(const json& line, std::string_view kind) {
+  if (kind == "regen") return wrong("\"t\":\"regen\" is now \"recompute\", and \"regen_ns\" is \"recompute_ns\"");
+  if (line.contains("regen_ns")) return wrong("\"regen_ns\" is now \"recompute_ns\"");
+  return {};
+}
+
 Status read_event(const json& line, TraceBuilder& trace) {
   std::string_view kind;
   TESSERA_TRY_ASSIGN(kind, text(line, "t"));
+  TESSERA_TRY(check_words(line, kind));
   if (kind == "op") return read_op(line, trace);
   if (kind == "time") return read_time(line, trace);
   if (kind == "alloc") return read_alloc(line, trace);
@@ -149,7 +157,7 @@ Status read_event(const json& line, TraceBuilder& trace) {
   if (kind == "mark") return read_mark(line, trace);
   if (kind == "recompute") return read_recompute(line, trace);
   if (kind == "header") return read_header(line, trace);
-  return wrong(fmt::format("\"t\" is \"{}\", not one of header, alloc, op, time, mark, free, regen", kind));
+  return wrong(fmt::format("\"t\" is \"{}\", not one of header, alloc, op, time, mark, free, recompute", kind));
 }
 
 }  // namespace

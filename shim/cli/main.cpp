@@ -1,6 +1,7 @@
 // The command line: parses the arguments, calls one command, returns its exit code.
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -31,6 +32,11 @@ int finish_parsing(const CLI::App& app, const CLI::ParseError& error) {
   fmt::print(stderr, "tessera: {}\n", error.what());
   return kWrongUse;
 }
+
+struct Renamed {
+  std::string_view old_name, name;
+};
+constexpr Renamed kRenamed[] = {{"torture", "fuzz"}, {"league", "policy-bench"}};
 
 struct CommandLine {
   explicit CommandLine(CLI::App& app)
@@ -104,6 +110,11 @@ struct CommandLine {
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   std::vector<std::string> program;
+  for (const auto& [old_name, name] : kRenamed) {
+    if (words.empty() || words[0] != old_name) continue;
+    fmt::print(stderr, "tessera: `tessera {}` is now `tessera {}`\n", old_name, name);
+    return kWrongUse;
+  }
   if (!words.empty() && words[0] == "run") {
     // The program's own arguments must not be parsed here.
     SplitLine line = split_at_program({words.begin() + 1, words.end()});

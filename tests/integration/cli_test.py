@@ -59,6 +59,12 @@ class Words(unittest.TestCase):
             self.assertEqual(result.returncode, 2, words)
             self.assertRegex(result.stderr, r"^tessera: [^\n]+\n$", words)
 
+    def test_an_old_command_names_the_new_one(self):
+        for old, new in (("torture", "fuzz"), ("league", "policy-bench")):
+            result = tessera(old, "--seeds", "1")
+            self.assertEqual(result.returncode, 2)
+            self.assertEqual(result.stderr, f"tessera: `tessera {old}` is now `tessera {new}`\n")
+
     def test_help_names_every_option_and_its_variable(self):
         text = tessera("run", "--help").stdout
         table = re.findall(r'^    \{"([a-z-]+)", k[BPD]', (SOURCE / "alloc/api/options.cpp").read_text(), re.MULTILINE)

@@ -121,3 +121,9 @@ def report() -> str:
         lines += [f"  {name:<22}{_text_of(in_bytes + name, value):>18}"
                   for name, value in values.items()]
     return "\n".join(lines)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "regenerate":
+        raise AttributeError("tessera.regenerate is now tessera.recompute")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

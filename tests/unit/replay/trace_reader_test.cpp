@@ -47,6 +47,8 @@ TEST(TraceReader, ErrorsNameTheLine) {
   EXPECT_EQ(fault(R"({"t":"alloc","id":1,"bytes":-4})"), "t:1: \"bytes\" is not a whole number");
   EXPECT_EQ(fault(R"({"t":"header","version":2})"), "t:1: unknown format version 2");
   EXPECT_EQ(fault(good + R"({"t":"recompute","id":1})"), "t:2: \"recompute_ns\" is missing");
+  EXPECT_NE(fault(R"({"t":"regen","id":1,"regen_ns":12})").find("is now \"recompute\""), std::string::npos);
+  EXPECT_NE(fault(R"({"t":"alloc","id":1,"bytes":8,"regen_ns":9})").find("is now \"recompute_ns\""), std::string::npos);
   EXPECT_NE(fault(R"({"t":"launch"})").find("not one of header"), std::string::npos);
   EXPECT_EQ(read_trace("no/such/trace").status().code(), Code::kIo);
 }
