@@ -25,7 +25,7 @@ TEST_F(AllocatorUsesTest, ABlockThatAUseNamesTwiceIsSaidToBeUsedOnce) {
   const Status status =
       allocator_->begin_use(words, StreamId(), Access::kWrite, Use::Kind::kHold, "", use);
   EXPECT_EQ(status.code(), Code::kOutOfMemory);
-  EXPECT_NE(status.message().find("uses 40.0 MiB, more"), std::string_view::npos) << status.message();
+  EXPECT_NE(status.message().find("uses 40.0 MiB at once"), std::string_view::npos) << status.message();
 }
 
 TEST_F(AllocatorUsesTest, AForeignAddressIsNotFoundAndAUseOfItIsNothing) {

@@ -71,7 +71,7 @@ TEST_F(SimCopies, OneThatIsWrongKeepsAllFromBeingQueued) {
   expect_refused(out({copy(Bytes(), Bytes()), copy(4_MiB, 1_MiB)}), "is not mapped at");
   expect_refused(out({copy(Bytes(), Bytes()), copy(1_MiB, 3_MiB)}), "is not registered");
   expect_refused(out({copy(Bytes(), Bytes()), copy(1_MiB, 512_KiB)}), "overlap");
-  expect_refused(out({}), "no copies");
+  expect_refused(out({}), "empty batch");
   const std::array<HostCopy, 1> one = {copy(Bytes(), Bytes())};
   expect_refused(driver_.copy_all(CopyWay::kOut, one, StreamId(0)), "legacy");
   ASSERT_TRUE(driver_.synchronize(stream_).is_ok());

@@ -66,7 +66,7 @@ TEST_F(ARun, HasFramesOfItsPageClass) {
 
 TEST_F(ARun, HasTheBytesOfAColdPageSomewhere) {
   put(run_, PageState::kCold);
-  expect_broken("nowhere");
+  expect_broken("no copy of its bytes");
   page_.file = kFileFrame;
   expect_sound();
 }
