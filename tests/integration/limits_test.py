@@ -6,6 +6,7 @@ Usage: limits_test.py BUILD_FOLDER
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import unittest
@@ -35,7 +36,9 @@ class OfTheShell(unittest.TestCase):
         self.assertIn(fix, found[name]["fix"])
 
     def test_none_is_told_where_there_is_none(self):
-        found = doctor("ulimit -f unlimited && ulimit -n 1024")
+        if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY:
+            self.skipTest("files have a limit here")
+        found = doctor("ulimit -n 1024")
         self.assertFalse({"file size limit", "open files limit"} & set(found))
 
     def test_the_size_of_files(self):
@@ -78,7 +81,7 @@ class OfAGroup(unittest.TestCase):
                                                      2: {"memory.high" if high else "memory.max": limit}}))["host memory"]
                 self.doCleanups()
                 self.assertEqual(found["state"], "limited")
-                self.assertRegex(found["value"], r"^3\d\d MiB available, .*a limit of its control group leaves no more")
+                self.assertRegex(found["value"], r"^[\d.]+ MiB available, .*a limit of its control group leaves no more")
                 self.assertIn("memory.max or memory.high", found["fix"])
 
     def test_processors(self):
