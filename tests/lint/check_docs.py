@@ -1,6 +1,6 @@
-"""Documents cannot rot: every path, link, heading linked to, option and TESSERA_ name in a *.md file exists.
+"""Documents cannot rot: every path, link, heading linked to, option, TESSERA_ name and C++ name in a *.md file exists.
 
-Paths are looked for in code spans and code blocks, from the root, from the document's folder, from
+A C++ name is a code span such as `Residency::fetch` or `PageMover()`; decisions name what there was. Paths are looked for in code spans and code blocks, from the root, from the document's folder, from
 alloc/ and from include/. Options are those of the option table, the command line and the benchmarks.
 """
 
@@ -15,6 +15,11 @@ SPAN = re.compile(r"`([^`]+)`")
 PATH = re.compile(r"(?<![\w./$~:=-])[\w.-]+(?:/[\w.*<>{},-]+)+/?")
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")
 VARIABLE = re.compile(r"\bTESSERA_[A-Z0-9_]*[A-Z0-9]")
+# Class::member, or a class of two words and more.
+SYMBOL = re.compile(r"(?:[A-Za-z_]\w*::)+~?[A-Za-z_]\w*(?:\(\))?|[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+(?:\(\))?")
+RECORDS = ("docs/decisions/", "CHANGELOG.md")
+# These name classes of other projects as well.
+PAGES_ON_OTHERS = ("docs/cuda-core.md", "docs/realism.md", "docs/rmm.md")
 # Folders that exist only after a build, or on other machines.
 NOT_IN_TREE = ("build/", "bin/", "lib/", "usr/", "etc/", "proc/", "dev/", "sys/", "tmp/")
 OPTION_SOURCES = ("alloc/api/options", "shim/", "bench/", "tests/programs/", "tests/lint/")
@@ -105,9 +110,18 @@ def check_code(code, bases, options, everything):
             yield f"no such name: {variable}"
 
 
+def check_symbol(code, where, names):
+    if not SYMBOL.fullmatch(code) or where.startswith(RECORDS):
+        return
+    missing = [word for word in re.findall(r"\w+", code) if word not in names]
+    if missing and ("::" in code or where not in PAGES_ON_OTHERS):
+        yield f"no such symbol: {code}"
+
+
 def check(root):
     findings = []
     options, everything = known_words(root)
+    names = set(re.findall(r"\w+", everything))
     for path in source_tree.files(root, ".md"):
         where = source_tree.name(root, path)
         text = path.read_text(encoding="utf-8")
@@ -119,7 +133,7 @@ def check(root):
                     findings.append(f"{where}:{number}: {fault}")
         for number, code in spans(text):
             findings += [f"{where}:{number}: {fault}"
-                         for fault in check_code(code, bases, options, everything)]
+                         for fault in (*check_code(code, bases, options, everything), *check_symbol(code, where, names))]
     return findings
 
 
@@ -134,10 +148,13 @@ BAD = [
     {**TREE, "docs/a.md": "see `tier/other.hpp`"},
     {**TREE, "docs/a.md": "use `--devise-memory`"},
     {**TREE, "docs/a.md": "set `TESSERA_DEVISE_MEMORY`"},
+    {**TREE, "docs/a.md": "it is `Residency::expect_other_runs`", "alloc/a.hpp": "class Residency;"},
+    {**TREE, "docs/a.md": "it is `PageMover()`"},
 ]
 GOOD = [{**TREE, "docs/a.md": "# Here\nsee [b](b.md#two-and-three), [b](b.md#one-1), [a](#here)\n"
                               "see [b](b.md), `tier/tier.hpp`, `alloc/*/tier.hpp`, `--device-memory 1GiB`, "
-                              "`TESSERA_DEVICE_MEMORY`, `cmake --preset dev`, `a/b`"}]
+                              "`TESSERA_DEVICE_MEMORY`, `cmake --preset dev`, `a/b`, `FileTier::open`",
+         "alloc/b.hpp": "class FileTier { void open(); };", "docs/decisions/0001-a.md": "`OldName`"}]
 
 if __name__ == "__main__":
     source_tree.main(__name__)
