@@ -68,7 +68,7 @@ class Snapshot(unittest.TestCase):
                 return os.mkdir, ("made by a pickle",)
         code, said, _ = self.write({"device_traces": [Evil()]})
         self.assertEqual(code, 1)
-        self.assertRegex(said, r"^tessera: [^\n]*it asks for [^\n]*mkdir\n$")
+        self.assertRegex(said, r"^tessera: [^\n]*it refers to [^\n]*mkdir\n$")
         self.assertFalse(pathlib.Path("made by a pickle").exists())
 
     def test_other_pickles_are_refused(self):

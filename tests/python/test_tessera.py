@@ -43,7 +43,7 @@ class Hints(DeviceTest):
         self.assertEqual(tessera.stats()["tessera"]["policy"], "atc24:0.5")
 
     def test_foreign_memory_is_not_found_and_the_text_says_so(self):
-        with self.assertRaisesRegex(tessera.NotFound, "no live block"):
+        with self.assertRaisesRegex(tessera.NotFound, "not inside a live block"):
             tessera.evict(4096)
 
     def test_an_empty_tensor_is_nothing_to_do(self):

@@ -87,7 +87,7 @@ TEST_F(StampDriverTest, ASourceThatChangesUnderACopyToAnotherDeviceLeavesTornByt
   ASSERT_TRUE(is_well()) << *driver_.violation();
   run({page(2), kBasePage, 9, 0});
   ASSERT_FALSE(is_well());
-  EXPECT_NE(driver_.violation()->find("holds torn bytes"), std::string::npos) << *driver_.violation();
+  EXPECT_NE(driver_.violation()->find("found torn bytes"), std::string::npos) << *driver_.violation();
   EXPECT_TRUE(driver_.synchronize(other).is_ok());
 }
 
