@@ -52,7 +52,7 @@ void Transfers::copy_changed(std::vector<PageRef> pages) {
     const auto batch = rest.first(mover_.batch_of({rest.begin(), elsewhere}));
     for (const PageRef& page : batch) {
       page->copied = page->asked;
-      page->wants_fingerprint = false;  // by its habit at least one more copy goes unchecked
+      page->wants_fingerprint = false;  // by its history at least one more copy goes unchecked
     }
     if (to == CopyLocation::kHost) spare_host_room(total_bytes(batch));
     const Result<std::size_t> begun = copy_out(batch, to);

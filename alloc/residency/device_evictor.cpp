@@ -49,7 +49,7 @@ Status DeviceEvictor::no_room(Bytes bytes) const {
                             engine_.tiers.file.usage().capacity / 1_MiB));
 }
 
-// If that is not enough, asks whether the driver has memory again that it had given to others.
+// If that is not enough, checks whether the driver has memory again that others had used.
 Bytes DeviceEvictor::room_for(Bytes bytes) {
   const Bytes room = engine_.tiers.device.usage().room();
   if (room >= bytes) return room;
@@ -57,7 +57,7 @@ Bytes DeviceEvictor::room_for(Bytes bytes) {
   return engine_.tiers.device.usage().room();
 }
 
-// What is waited for may stand behind work that does not end. Then those can make room that leave without a copy.
+// The awaited transfers may be queued behind work that does not end. Runs that need no copy can then still make room.
 Status DeviceEvictor::await(Transfers::Await await, Bytes bytes) {
   const Bytes before = engine_.tiers.device.usage().room();
   const Status awaited = transfers_.finish(await, bytes);
@@ -84,7 +84,7 @@ Status DeviceEvictor::make_room(Bytes bytes) {
                                        : page_out(bytes - room - leaving, Patience::kDemand));
       if (out || leaving) {
         ++round;
-      } else if (transfers_.any()) {  // what arrives now can leave again
+      } else if (transfers_.any()) {  // what is being fetched can be evicted again
         TESSERA_TRY(await(Transfers::Await::kOldest, bytes - room));
       } else if (engine_.streams.stuck() != stuck_) {
         ++round;  // other runs may be evicted than those waited for
@@ -186,7 +186,7 @@ Result<Bytes> DeviceEvictor::page_out_dead(Bytes bytes) {
   return page_out(bytes, Patience::kAhead, Which::kDead, Recency::kAny, full);
 }
 
-// Copies of the other runs are queued before any wait for the work on dead runs.
+// The copies of the other runs are queued before any wait for work on dead runs.
 Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full) {
   const Decision decision = choose(bytes, which, recency);
   std::vector<Run*> later;
@@ -259,7 +259,7 @@ void DeviceEvictor::await_fetch(const Run& run) {
 }
 
 // Evicts up to `wanted` bytes of runs that are due by plan and have a later next use than launch `than`. They have to
-// be waited for; but any run evicted in their place would have to be fetched again, while these leave all the same.
+// be waited for; but any run evicted in their place would have to be fetched again, while these are evicted in any case.
 Bytes DeviceEvictor::evict_planned(Bytes wanted, std::uint64_t than, Recency recency) {
   Bytes total;
   std::erase_if(engine_.orders.evict, [&](const IterationTracker::Order& order) {

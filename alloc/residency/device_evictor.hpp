@@ -46,7 +46,7 @@ class DeviceEvictor {
   Result<Bytes> start_eviction(Run& run, Bytes wanted, Patience patience, std::optional<OffloadTarget> to = {}) {
     return start_eviction(run, wanted, patience, Which::kAll, to);
   }
-  // Starts every planned eviction that is due and can start now. `awaited`: a run the work of which is about to be
+  // Starts every planned eviction that is due and can start now. `awaited`: a run with work that is about to be
   // waited for.
   void start_due_evictions(const Run* awaited = nullptr);
   // Evicts all of the run and waits. Errors: kBusy for a run that is held, pinned, or used meanwhile.
@@ -65,7 +65,7 @@ class DeviceEvictor {
   // The runs to evict, first to last.
   Decision choose(Bytes need, Which which, Recency recency);
   Snapshot picture(Bytes need, Which which, Recency recency);
-  // How much of the run may leave, and how much of that has a valid copy or is dropped.
+  // How much of the run may be evicted, and how much of that has a valid copy or is dropped.
   void measure(const Run& run, Which which, bool drops, RunPicture& picture) const;
   Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full);
   bool carry_out(const IterationTracker::Order& order);

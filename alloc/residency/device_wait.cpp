@@ -31,7 +31,7 @@ std::uint64_t DeviceWait::ask() {
   return number;
 }
 
-// One call serves all who have asked before it.
+// One call of the driver serves all requests made before it.
 void DeviceWait::run() {
   for (std::uint64_t number = 0;;) {
     {

@@ -1,7 +1,7 @@
-// Waiting for all work of a device, with a limit, as a driver offers it without one alone.
+// Waits for all work of a device, with a time limit. A driver offers this wait only without a limit.
 //
-// A thread of its own makes the driver's call; whoever asks looks at what it has found. It is started at the first question:
-// most programs have no work of which events do not tell.
+// A thread of its own makes the driver's call, and the callers poll its result. It is started at the first request: in most
+// programs events cover all work.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -18,16 +18,16 @@ namespace tessera {
 
 class DeviceWait {
  public:
-  // `beside`: else the caller waits, as time goes on by that alone on a simulated device.
+  // `beside`: wait on a thread. Otherwise the caller waits, since in virtual time only a waiting caller advances the clock.
   DeviceWait(Driver& driver, DeviceId device, bool beside) : driver_(driver), device_(device), beside_(beside) {}
-  // Waits for the call that is under way.
+  // Waits until the driver's call in progress returns.
   ~DeviceWait();
 
-  // For all work that is queued by now: a number that is over when that is. Where no thread can be had, the call waits.
+  // Requests a wait for all work queued so far; returns its number. If no thread can be started, the call itself waits.
   std::uint64_t ask();
-  // Errors: kNotReady while it goes on; the driver's, and whether the work is over is not known then.
+  // Errors: kNotReady while the wait continues; the driver's, in which case it is unknown whether the work is over.
   Status query(std::uint64_t number) const;
-  // The same after `limit` at most.
+  // As query(), after waiting for at most `limit` of real time.
   Status await(std::uint64_t number, Nanoseconds limit) const;
 
  private:

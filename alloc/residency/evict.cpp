@@ -77,9 +77,9 @@ bool DeviceEvictor::may_go_on(std::optional<OffloadTarget> to) const {
   return to == OffloadTarget::kFile && !tiers.is_backed() && tiers.file.takes_writes();
 }
 
-// The last pages that are there, until they are as much as is wanted. Of those with a valid copy elsewhere a plan may
-// send as many on to a peer as find room there: copied once more, they come back over its link from then on. Where work may
-// be unseen no copy is known to be valid: a page is asked, or copied.
+// The last resident pages of the run, up to the wanted bytes. A plan may send pages that have a valid copy elsewhere on to
+// a peer, as far as it has room: they are copied once more, and are then fetched over the peer's link. Where work may be
+// unannounced, no copy is known to be valid: each page is checked or copied.
 Result<DeviceEvictor::EvictionSet> DeviceEvictor::part(Run& run, Bytes wanted, std::optional<OffloadTarget> to) {
   const CopyLocation beside = first_choice(to);
   Bytes room;
@@ -101,7 +101,7 @@ Result<DeviceEvictor::EvictionSet> DeviceEvictor::part(Run& run, Bytes wanted, s
   return set;
 }
 
-// Bytes of the device that are free by it, once the work is over. None where that does not end: the run stays.
+// Runs `act` once the work is over; returns the device bytes that it freed: none if the work does not end, so the run stays.
 template <class Act>
 Result<Bytes> DeviceEvictor::free_behind(Run& run, const Work& work, Act act) {
   if (!engine_.streams.passed(work.mask, work.until)) {
@@ -132,7 +132,7 @@ Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience pat
   }
   const bool is_used = !engine_.streams.passed(run.streams.load(), run.last_work());
   if (is_used && patience == Patience::kAhead) return Bytes();
-  if (to == OffloadTarget::kRecomputed) TESSERA_TRY(engine_.streams.poll());  // no copy waits for the work before it
+  if (to == OffloadTarget::kRecomputed) TESSERA_TRY(engine_.streams.poll());  // there is no copy that waits for the work
   const bool in_turn = patience == Patience::kDemand || engine_.streams.passed(work->mask, work->until);
   const bool anyhow = to == OffloadTarget::kRecomputed || which == Which::kWithoutCopy;
   if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays, to)) return in_turn ? drop(run, *work) : Bytes();
@@ -171,7 +171,7 @@ Status DeviceEvictor::let_copies_wait(const Work& work, CopyLocation to) {
 }
 
 // The bytes of pages to check, and of the others as far as the tiers below have room. REQUIRES: the outbound streams
-// wait for the work, or the pages part. Errors: kOutOfMemory where no page has begun to leave.
+// wait for the work, or the pages part. Errors: kOutOfMemory where no eviction has begun.
 Result<Bytes> DeviceEvictor::evict_by_copy(EvictionSet set, const Work& work, Patience patience, CopyLocation to) {
   std::vector<PageRef>& pages = set.to_copy;
   for (auto* each : {&set.to_check, &pages}) {
@@ -193,7 +193,7 @@ Result<Bytes> DeviceEvictor::evict_by_copy(EvictionSet set, const Work& work, Pa
   return total;
 }
 
-// Returns how many of the first pages have begun to leave. Pages without a host frame have lost only stale copies.
+// Returns of how many of the first pages the eviction has begun. Pages without a host frame have lost only stale copies.
 // Errors: kBusy by plan, while host room is being made or passed through.
 Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, CopyLocation to) {
   if (to == CopyLocation::kPeer) {

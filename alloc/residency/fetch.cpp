@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// Each behind work that held the memory and then progressed.
+// Tries, each after a wait for work that held the memory and then progressed.
 constexpr std::uint64_t kMostTries = 256;
 
 // The run that keeps the call waiting: the one with the most bytes to fetch.
@@ -75,7 +75,7 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
 Status Residency::await_news(const Status& in_the_way, std::uint64_t& tries) {
   const Status no_room(Code::kOutOfMemory, std::string(in_the_way.message()));
   const std::uint64_t stuck = streams_.stuck();
-  // Progressed, or it is a launch that does not return, for which each try has waited.
+  // The work progressed, or a launch does not return, for which each try has waited.
   if (stuck == 0 || tries > kMostTries) return ++tries > StreamTable::kWholePatience ? no_room : Status();
   ++tries;
   bool news = false;

@@ -114,7 +114,7 @@ Result<std::vector<PageRef>> Fetcher::absent_pages(Runs runs) {
   return pages;
 }
 
-// When the spill file takes no more, new pages must leave the staging reserve free: pages that cannot go anywhere else
+// When the spill file takes no more, new pages must not use the staging reserve: pages that cannot be moved elsewhere
 // would fill it, and then nothing could be fetched.
 Status Fetcher::check_backing(std::span<const PageRef> pages) const {
   Bytes wanted, backed;

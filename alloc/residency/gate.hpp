@@ -45,11 +45,11 @@ class Gate {
     }
   }
 
-  // Whether every thread has been outside at some point since the call began: work stamped before is queued then. False
-  // where a thread does not leave soon. `but`: the slot of the calling thread, if it is inside itself.
+  // Whether every thread has been outside at some point since the call began, so that all work stamped before is queued.
+  // False where a thread does not leave soon. `but`: the slot of the calling thread, if it is inside itself.
   bool saw_all_out(std::uint32_t but = kThreadSlots) const;
 
-  // Closed for the life of the object, if all came out in time. Calls of one gate exclude each other by the caller's lock.
+  // Keeps the gate closed while it exists, if all threads left in time. The caller's lock excludes another such object.
   class Closed {
    public:
     explicit Closed(Gate& gate) : gate_(gate), is_closed_(gate.close()) {}
@@ -57,7 +57,7 @@ class Gate {
       if (is_closed_) gate_.open();
     }
     bool is_closed() const { return is_closed_; }
-    // kNotReady where it is not closed.
+    // kNotReady if the gate is not closed.
     Status status() const;
     Closed(const Closed&) = delete;
     Closed& operator=(const Closed&) = delete;
@@ -81,7 +81,7 @@ class Gate {
     }
   }
   void enter_when_open(std::uint32_t slot);
-  bool close();  // false: it is open, and some have not come out
+  bool close();  // false: the gate is open, as some threads have not left
   void open();
 
   const Nanoseconds patience_;

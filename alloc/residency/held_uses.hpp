@@ -22,7 +22,7 @@ class HeldUses {
     for (Run* run : runs) run->holds.fetch_add(1);
     add();
   }
-  // A use the runs of which are held already.
+  // Begins a use of runs that are held already.
   void add() { count_.fetch_add(1); }
   void let_go(Runs runs) {
     for (Run* run : runs) run->holds.fetch_sub(1);
@@ -30,7 +30,7 @@ class HeldUses {
     count_.fetch_sub(1);
     ends_.notify_all();
   }
-  // Another event happened that a call may wait for: all waiting calls look again.
+  // Another event happened that a call may wait for: all waiting calls check again.
   void wake() {
     ends_.fetch_add(1);
     ends_.notify_all();

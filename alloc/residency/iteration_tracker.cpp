@@ -53,7 +53,7 @@ void count_use(Run& run, std::uint64_t epoch) {
 
 }  // namespace
 
-// What was logged before logging stopped has a gap after it. Nor are durations known, as nothing was timed, so an
+// What was logged before logging stopped has a gap after it. No launch was timed until then either, so an
 // iteration learned by then is learned again.
 void IterationTracker::note_shortage() {
   if (short_.exchange(true)) return;
@@ -161,7 +161,7 @@ void IterationTracker::lose_sync() {
 
 // ---- learning -----------------------------------------------------------------------------------
 
-// All known learned iterations are loops inside what the finder has found, in which the program may stay for long.
+// All known iterations are loops inside the sequence that the finder has found; the program may stay in them for long.
 bool IterationTracker::is_around_all() const {
   return std::ranges::all_of(learned_, [this](const auto& learned) {
     return finder_.period() >= PeriodFinder::kFar * learned->iteration().steps.size();
@@ -260,8 +260,8 @@ void IterationTracker::ask_for_plan(const Machine& machine) {
   planner_->ask(question, machine_);
 }
 
-// Where nothing was active before, a strategy need not be faster. Otherwise what is active may be a loop in the new
-// iteration, or the new one may be two of the old plus an interruption: which is better shows as the program goes on.
+// If none was active before, a strategy need not be faster. Otherwise the active iteration may be a loop in the new one,
+// or the new one may be two of the old plus an interruption: which is better is measured as the program goes on.
 void IterationTracker::take_answer(Orders& orders) {
   std::vector<Candidate> candidates = planner_->answer();
   if (candidates.empty()) return;
@@ -276,7 +276,7 @@ void IterationTracker::take_answer(Orders& orders) {
   if (active_ == newest_) newest_->catch_up(orders);
 }
 
-// Checked whenever the newest begins again: what is active meanwhile may only now have reached its steady time.
+// Checked whenever the newest begins again: the active one may only now have reached its steady time.
 bool IterationTracker::is_as_fast() const {
   if (newest_->place() != 0 || !newest_->is_regular() || read_ < challenger_from_) return false;
   const Nanoseconds took = history_.took(newest_->iteration().steps.size());
@@ -303,8 +303,8 @@ void IterationTracker::demote(LearnedIteration& learned) {
   std::rotate(place, place + 1, learned_.end());
 }
 
-// One learned iteration is planned again: the best, if there was a plan, else the newest, for which durations are still collected.
-// Others are learned again when the program returns to them.
+// One iteration is planned again: the best, if there was a plan, else the newest, for which durations are still
+// collected. Others are learned again when the program returns to them.
 void IterationTracker::set_policy(const Policy& policy, Planner& planner) {
   log_.call_at(0);
   policy_ = &policy;

@@ -92,7 +92,7 @@ class IterationTracker {
   // Drops the active strategy and any request. What was learned from the launches describes the program and is kept, so
   // an iteration with known durations gets a new plan at once.
   void set_policy(const Policy& policy, Planner& planner);
-  // Acts as if the iteration had been learned and `strategy` been the planner's answer for this machine. The program is
+  // Acts as if the iteration had been learned and `strategy` were the planner's answer for this machine. The program is
   // behind Iteration::last_step, or behind the last launch, the work of which is null. `players` are the runs that fill
   // the iteration's roles; null where not known yet.
   void activate_plan(Iteration iteration, const Strategy& strategy, const Machine& machine,

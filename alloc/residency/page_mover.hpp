@@ -34,8 +34,8 @@ class PageMover {
   // that is refused has transfers of its own to wait for.
   static constexpr std::size_t kMostInFile = 256;
 
-  // REQUIRES: all of them outlive it; the lanes have those to a peer where the tiers have one. `unseen`: work may use runs
-  // without announcing it, so stamps do not say that a copy is valid.
+  // REQUIRES: all of them outlive it; if the tiers have a peer, the lanes include those to it. `unseen`: work may use runs
+  // without announcing it, so stamps do not prove that a copy is valid.
   PageMover(Driver& driver, DeviceId device, TierStack tiers, const CopyLanes& lanes, Gate& gate, EventLog& log,
             ResidencyStats& stats, RunsByTrait& by_trait, const std::atomic<bool>& unseen, bool fingerprints = true);
   ~PageMover();
@@ -93,27 +93,27 @@ class PageMover {
   // results are not used (Page::recalled). Errors: the driver's; all pages are still apart then.
   Status bring_back(std::span<const PageRef> pages);
 
-  // What says that a page's copy is valid: its stamps; or it was made, or found to be equal, behind all work that counts.
+  // What proves that a page's copy is valid: its stamps; or that it was made, or found equal, behind all relevant work.
   enum class Proof : std::uint8_t { kStamps, kBytes };
   // Takes device frames away behind the closed gate: of dead pages (discarded), kResident pages with a valid copy,
   // kEvicting pages whose copy is done. Skips a page whose run is held or was used since Run::quiet; a kEvicting one is
-  // then forwarded. Unmapped once per contiguous stretch. Errors: kNotReady, and nothing has happened (Gate).
+  // then forwarded. Unmaps once per contiguous stretch. Errors: kNotReady (Gate), with nothing changed.
   Status vacate(std::span<const PageRef> pages, Proof proof = Proof::kStamps);
-  // page_checks.cpp: whether a copy is valid still
-  // kResident -> kChecking, kApart -> kApartChecking, as of Page::asked, which the caller has set: of as many of the first
-  // as gives. 0 where it cannot be found out now. REQUIRES: may_check(), and as copy_out.
+  // page_checks.cpp: whether a copy is still valid
+  // kResident -> kChecking, kApart -> kApartChecking, as of Page::asked, which the caller has set, for as many of
+  // the first pages as possible. Returns how many; 0 where no check is possible now. REQUIRES: may_check(), as copy_out().
   std::size_t check(std::span<const PageRef> pages);
   // kChecking -> kResident, or kApartChecking -> kApart, as finish_fetch. Afterwards Page::copied == Page::asked if
-  // the copy is valid; otherwise the copy is gone. For a page that was recalled neither holds.
+  // the copy is valid; otherwise the copy is gone. A recalled page has neither result.
   Result<bool> finish_check(PageRef page, bool wait);
-  // Whether it is not known, can be, and is likely to cost less than a copy there.
+  // Whether it is unknown if the copy is valid, a check is possible, and it is likely to cost less than a copy there.
   bool may_check(PageRef page, CopyLocation to);
-  // Whether its next copy shall have a fingerprint, so that it can be asked when it leaves again.
+  // Decides whether its next copy gets a fingerprint, so that the page can be checked at its next eviction.
   void plan_fingerprint(PageRef page);
-  // Gives up host frames of candidates (Page::candidate), the newest first: whose page came last likely leaves last.
+  // Gives up host frames of candidates (Page::candidate), the newest first: the page fetched last is likely evicted last.
   void drop_candidates(Bytes bytes);
   Bytes candidate_bytes() const { return candidate_bytes_; }
-  // Of all pages in a state that is_moving(); of those that are going; of which work for that is on an outbound stream.
+  // Bytes of pages in a moving state (is_moving()); of those being evicted; of these, with work on an outbound stream.
   Bytes moving(PageState state) const { return moving_[static_cast<std::size_t>(state)]; }
   Bytes evicting_bytes() const { return copying_out() + moving(PageState::kParting); }
   Bytes copying_out() const {
@@ -125,7 +125,7 @@ class PageMover {
 
   // Drops the copies in lower tiers. REQUIRES: no transfer in flight.
   void drop_copies(PageRef page);
-  // Drops the host copy of a page that has its bytes elsewhere too. Likewise its copies in a peer and in the file.
+  // Drops the host copy of a page that has its bytes elsewhere too. The next two do so in a peer and in the file.
   void drop_host_copy(PageRef page) { return_host_frame(page); }
   void drop_peer_copy(PageRef page) { return_peer_frame(page); }
   void drop_file_copy(PageRef page);
@@ -147,17 +147,17 @@ class PageMover {
 
   // A staging frame becomes an ordinary host frame, if the budget has room.
   bool adopt(PageRef page);
-  // In a peer, of pages that are kResident: they could go.
+  // Copies in a peer of pages that are kResident: they can be dropped.
   Bytes idle_peer_bytes() const { return idle_peer_bytes_; }
 
-  // Bytes per second that the links and the spill files were seen to carry; 0 = not yet.
+  // Measured bytes per second of the links and the spill files; 0 = not measured yet.
   double in_rate() { return meter(CopyWay::kIn, CopyLocation::kHost).rate(); }
   double out_rate() { return meter(CopyWay::kOut, CopyLocation::kHost).rate(); }
-  double peer_rate();  // of the slower way to the peers, as far as seen
+  double peer_rate();  // of the slower direction, as far as measured
   double file_read_rate() const { return file_read_meter_.rate(); }
   double file_write_rate() const { return file_write_meter_.rate(); }
 
-  // Whether the copy in a lower tier equals the device's bytes, by the stamps; and for sure.
+  // Whether the copy in a lower tier equals the device's bytes: by the stamps, and with certainty.
   static bool is_clean(const PageRef& page) { return tessera::is_clean(*page.run, *page); }
   bool is_surely_clean(const PageRef& page) const { return is_clean(page) && !unseen_.load(); }
 
@@ -234,7 +234,7 @@ class PageMover {
   const std::atomic<bool>& unseen_;
   const CopyLanes& lanes_;
   std::vector<EventId> spare_events_;
-  std::unordered_map<EventId, std::size_t> event_shares_;  // of pages the copies of which were queued together
+  std::unordered_map<EventId, std::size_t> event_shares_;  // of pages with copies that were queued together
   bool copies_at_once_ = true;  // until the driver reports that it cannot
   int alias_refusals_ = 0;      // in a row
   std::array<LinkMeter, 4> meters_;  // in and out, for the host and for the peers

@@ -42,7 +42,7 @@ enum class PageEvent : std::uint8_t {
   kCheck,     // its fingerprint was queued
   kChecked,   // the fingerprint is available
   kForward,   // the copy is done, or could be made now, but the page was used since: it stays
-  kPart,      // it is to leave once the work before it is over
+  kPart,      // it is to be evicted once the work before it is over
   kTakeApart,  // that work is over: its frame was unmapped, and is kept
   kUnmap,     // the frame was freed; a valid copy remains
   kDiscard,   // the frame or the copy was dropped; the bytes do not matter

@@ -124,7 +124,7 @@ Status Transfers::part_for(Bytes bytes) {
   return {};
 }
 
-// What is to be waited for has started by then.
+// On return, the transfers to be waited for have been started.
 Status Transfers::await_parted(Await await, Bytes bytes) {
   if (await == Await::kEvicting) return part_for(bytes);
   if (await == Await::kOldest && moving_.empty() && !parting_.empty()) return await_parting();

@@ -1,12 +1,12 @@
-// Moves a run's pages to where a simulation wants them, before it begins.
+// Moves a run's pages to their initial places, before a simulation begins.
 #include <algorithm>
 
 #include "residency/transfers.hpp"
 
 namespace tessera {
 
-// First down to a peer, the host and the file, then up again: of the copies that a page leaves on its way, the
-// requested ones are kept. A page that finds no room stays where it is.
+// Moves down first, to a peer, the host and the file, and then up again: of the copies that a page leaves in between,
+// the requested ones are kept. A page that finds no room stays where it is.
 Status Transfers::place(Run& run, std::span<const Places> places) {
   const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(places.size(), run.shape.pages()));
   const auto each = [&](Places where, const auto& can_move, const auto& move) -> Status {

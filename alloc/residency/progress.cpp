@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// The copy out to wait for so that `bytes`, or as many as possible, are freed. Copies over one link complete in order,
+// The copy out to wait for so that `bytes`, or as many as possible, become free. Copies over one link complete in order,
 // so this waits for all before it, and their pages are unmapped together. But a page in a staging frame goes on to the
 // file at once, since others may be waiting for the frame. None where nothing is being evicted.
 PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
@@ -97,9 +97,9 @@ Status Transfers::finish_all() {
   return {};
 }
 
-// A copy out begins when the work that was queued before it is over: waited for by itself, so that a stall says which of
-// the two it was, and because that work may wait for the program, and so for this call. Errors: kNotReady then. The copy,
-// which is waited for next, stands behind that work in any case, so another failure here is told there.
+// A copy out begins when the work queued before it is over. That work is waited for separately, so that a stall names the
+// right cause, and because the work may wait for the program, and so for this call. Errors: kNotReady in that case. The
+// copy is waited for next and is queued behind that work, so any other failure here is reported there.
 Status Transfers::await_users(PageRef page) {
   if (!is_evicting(page->state) || engine_.streams.passed(page->users, page->as_of())) return {};
   const StallWait waiting(engine_.stall, StallCause::kWork);
@@ -109,7 +109,7 @@ Status Transfers::await_users(PageRef page) {
   return {};
 }
 
-// Likewise for the copies that are before it on its link, and for the work that recomputes it.
+// Also waits for the work before earlier copies on its link, and for the work that recomputes the page.
 Status Transfers::await_link(PageRef page) {
   if (page->state == PageState::kRecomputing) {
     const StallWait waiting(engine_.stall, cause_of(page->state));

@@ -6,7 +6,7 @@
 //
 // It is called by the thread that needs the run, without any lock of ours and outside of the gate, while the run's
 // frames are mapped and stay. It queues on the stream that it is given, and may announce uses of other runs like any
-// work: they are fetched, or recomputed in turn. Per device one thread recomputes at a time (RecomputeTurn); another waits
+// work: they are fetched, or recomputed in turn. One thread per device recomputes at a time (RecomputeTurn); another waits
 // before it holds anything, so that the first can wait for everything that others hold.
 //
 // Sources: recomputation instead of a copy is from SuperNeurons (Wang et al., PPoPP 2018) and Capuchin (Peng et al.,
@@ -43,7 +43,7 @@ class RecomputeTurn {
   // Whether the thread may wait for others to free room or the turn. Also true inside a callback if the turn is this
   // thread's, since the others hold nothing while they wait for the turn.
   bool may_wait() const;
-  // Takes the turn if one of these runs waits for its callback only.
+  // Takes the turn if one of these runs waits only for its callback.
   bool take_for(std::span<Run* const> runs);
   bool is_mine() const { return depth_ != 0 && !is_others(); }
   void take();

@@ -123,7 +123,7 @@ class Residency {
   Result<Moved> wake(std::optional<TagId> tag);
   // Switches the policy; what was learned is kept. Returns the previous one, which is best destroyed without a lock.
   Guide set_policy(std::unique_ptr<Policy> policy);
-  // From the next use on, as if this iteration had been learned and this been the answer (IterationTracker::activate_plan()).
+  // From the next use on, acts as if this iteration had been learned with this answer (IterationTracker::activate_plan()).
   void activate_plan(Iteration iteration, const Strategy& strategy, Runs players = {});
   Status place(Run* run, std::span<const Places> places);  // REQUIRES: all pages on the device, none in use
   // Off: live runs are evicted by evict() and sleep() only, since work may use them unannounced; these then wait for
@@ -160,7 +160,7 @@ class Residency {
   StreamTable& streams() { return streams_; }
   ResidencyStats stats() const;
   Bytes pinned_bytes() const;  // of runs that may not be evicted
-  Bytes live_bytes() const;  // of runs with a live block: a device of this size would never miss
+  Bytes live_bytes() const;  // of runs with a live block: a device of this size would need no eviction
   std::vector<std::pair<const char*, Bytes>> exposures() const;  // by the call that exposed the run first
   std::array<Bytes, kPlaces> whereabouts(const Run& run) const;  // each page counted in its nearest tier, device first
   Status validate() const;

@@ -189,7 +189,7 @@ struct Run {
   bool is_expected() const { return prefetch_requested && last_work() <= called; }
   // No work on the run is newer.
   std::uint64_t last_work() const { return std::max(used.load(), freed.load()); }
-  // The reason why it stays, for the statistics; null: none of these.
+  // The reason why it stays on the device, for the statistics; null: there is none.
   const char* stays_for() const { return exposed != nullptr ? exposed : kept_for; }
   bool is_evictable() const { return holds.load() == 0 && pins.load() == 0; }
 };

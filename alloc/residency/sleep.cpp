@@ -64,7 +64,7 @@ Status Residency::set_automatic(bool on) {
   return keep_evicting_runs();
 }
 
-// Held runs stay when their copy is done: no use announces itself any more.
+// Holds the runs with evictions in flight, so that their pages stay when the copies are done: no use is announced any more.
 Status Residency::keep_evicting_runs() {
   std::vector<Run*> leaving;
   for (const auto& run : engine_.runs) {

@@ -147,7 +147,7 @@ Result<EventId> StreamTable::take_event() {
   return event;
 }
 
-// The stream is gone and nobody told us, or takes no events. Whatever was queued on it is over once the device is idle.
+// The stream is gone unannounced, or accepts no events. Everything queued on it is over once the device is idle.
 Status StreamTable::declare_dead(User& user, std::uint32_t turn) {
   const std::uint64_t number = device_wait_.ask();
   const Status waited = device_wait_.query(number);
@@ -166,7 +166,7 @@ Status StreamTable::query(const Fence& fence) {
   return fence.device_wait != 0 ? device_wait_.query(fence.device_wait) : driver_.query(fence.event);
 }
 
-// Its work is over.
+// REQUIRES: the user's work is over.
 void StreamTable::forget(User& user) {
   forget_key(user.stream, user.thread);
   user.retired = true;

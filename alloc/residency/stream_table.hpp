@@ -1,7 +1,7 @@
-// When are all uses up to an epoch over? Streams, and the fences that answer this.
+// Tracks streams and their fences, to determine when all uses up to an epoch are over.
 //
-// A launch stamps its blocks with an epoch and a stream slot. To move a block, one asks here whether each stream that used
-// it has passed the block's last epoch. The answer comes from fences: events recorded on the stream, each labelled with the
+// A launch stamps its blocks with an epoch and a stream slot. Before a block is moved, each stream that used it
+// must have passed the block's last epoch. The answer comes from fences: events recorded on the stream, each labelled with the
 // newest epoch it covers. They are recorded on a query, and on the free of a large block while memory is short.
 //
 // The epoch clock is here as well: a use gets an epoch of its own, a free shares the next one with its neighbours, and a
@@ -11,12 +11,12 @@
 // GEMMs and batched linear algebra do). Such a use follows within a few launches on the same stream. The table
 // therefore also reports whether a stream has queued a few launches since an epoch; until then a block should stay.
 //
-// Work on a stream that cannot be fenced here counts as work of kNoStream: a fence of that is a wait for the device.
+// Work on a stream that cannot be fenced here counts as work of kNoStream, which is fenced by a wait for the device.
 // A kernel may wait for the program, or for a kernel that the program launches later, as collectives do. A fence behind it
-// passes no sooner, so each wait here is bounded, and work that the program itself has waited for counts as over,
+// passes no sooner, so each wait here is bounded. Work that the program itself has waited for counts as over,
 // whatever is queued behind it (docs/decisions/0028-waiting-kernels.md).
 //
-// Up to 64 slots, so that a block can name its users in one word. More streams share slots: answers are later then, never
+// Up to 64 slots, so that a block can name its users in one word. More streams share slots: answers are then late, never
 // wrong. The slot of an ended thread's default stream is reused once its work is over.
 //
 // Thread safety: every call may be made from any thread; note_use inside the gate, or for work that is queued already.
@@ -46,7 +46,7 @@ class StreamTable {
   static constexpr std::uint64_t kAllSoFar = ~std::uint64_t{0};  // for fence(): all noted uses
   static constexpr std::uint64_t kAllStreams = ~std::uint64_t{0};  // as a mask
   static constexpr std::uint32_t kMostGrace = 16;
-  // The stream may queue nothing more, so this many times the grace in launches on all streams ends it as well.
+  // The stream may queue nothing more, so the grace also ends after this many times as many launches on all streams.
   static constexpr std::uint64_t kGraceOfAll = 8;
 
   // How long a wait continues without any of the awaited work ending.
@@ -91,7 +91,7 @@ class StreamTable {
     raise_to(slots_[slot].last, epoch);
     note_recent(slots_[slot], epoch);
   }
-  // The same by a plain store: of two at once the smaller may stay. REQUIRES: inside the gate; nobody calls fence_own().
+  // The same by a plain store: of two concurrent ones the smaller may remain. REQUIRES: inside the gate; no fence_own().
   void note_use_inside(std::uint32_t slot, std::uint64_t epoch) {
     std::atomic<std::uint64_t>& last = slots_[slot].last;
     if (last.load(std::memory_order_relaxed) < epoch) last.store(epoch, std::memory_order_release);
@@ -196,7 +196,7 @@ class StreamTable {
   void forget(User& user) REQUIRES_LOCK(mutex_);
   void forget_key(StreamId stream, std::uint64_t thread) REQUIRES_LOCK(mutex_);
   static std::uint64_t this_thread_key();
-  // Whether it may be without a fence since it takes none, and the stream itself can be waited for, by any thread.
+  // Whether it may lack a fence because its stream accepts none, and any thread can wait for the stream itself.
   bool can_be_asked(const User& user) const {
     return queue_depth_ != 0 && user.thread == 0 && !user.retired && user.stream != kNoStream;
   }
@@ -207,12 +207,12 @@ class StreamTable {
   void drop_pending(User& user, std::size_t count) REQUIRES_LOCK(mutex_);
   Status poll_slot(Slot& slot) REQUIRES_LOCK(mutex_);
   Status wait_for_device(std::uint64_t mask, std::uint64_t epoch, Bound bound);
-  // What a wait still waits for.
+  // The work that a wait still waits for.
   struct Unpassed {
     std::uint64_t slots = 0;
-    StreamId stream{};               // of the first that can be looked at
-    std::optional<Fence> fence{};  // likewise, where there is one
-    std::uint64_t label = 0;         // likewise
+    StreamId stream{};               // of the first that can be queried
+    std::optional<Fence> fence{};  // its fence, if there is one
+    std::uint64_t label = 0;         // of that fence
     bool can_be_looked_at = false;
   };
   Unpassed unpassed(std::uint64_t mask, std::uint64_t epoch);

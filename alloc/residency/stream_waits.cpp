@@ -55,15 +55,15 @@ StreamTable::Unpassed StreamTable::unpassed(std::uint64_t mask, std::uint64_t ep
   return result;
 }
 
-// What was queued since work was last known to be over may fill the stream. A stream that makes progress will have room
-// in a moment.
+// Work queued since work was last known to be over may fill the stream. A stream that makes progress will soon have
+// room.
 Result<bool> StreamTable::takes_fence(Slot& slot, User& user) {
   if (!can_be_asked(user)) return true;
   if (slot.turn.load() - user.turn + kUncounted < queue_depth_) return true;
   const Status looked = user.pending.empty() ? driver_.synchronize(user.stream, kMoment)
                                              : driver_.synchronize(user.pending.front().event, kMoment);
   if (looked.code() == Code::kNotReady) return false;
-  if (!looked.is_ok()) return true;  // the record reports it, or handles it
+  if (!looked.is_ok()) return true;  // recording the fence reports or handles the error
   if (user.pending.empty()) user.turn = slot.turn.load();
   TESSERA_TRY(poll_slot(slot));
   return true;
@@ -181,7 +181,7 @@ std::vector<std::uint64_t> StreamTable::left_by_threads() {
   return threads;
 }
 
-// Without news of single streams: a device that has not ended for so long does not end.
+// Single streams cannot be observed here: a device that is still busy after that long is assumed never to be idle.
 Status StreamTable::wait_for_device(std::uint64_t mask, std::uint64_t epoch, Bound bound) {
   close(epoch);
   const std::vector<std::uint64_t> left = left_by_threads();

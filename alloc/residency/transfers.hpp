@@ -45,14 +45,14 @@ class Transfers {
   void spare_host_room(Bytes bytes);
 
   // ---- finishing (progress.cpp) ----
-  enum class Await : std::uint8_t { kNone, kOldest, kEvicting };  // as many as `bytes` of what leaves
-  // Every one that is done, and what is waited for. Errors: the first, when all have been looked at; kNotReady where what
-  // is waited for is behind work that does not end (StreamTable::Bound).
+  enum class Await : std::uint8_t { kNone, kOldest, kEvicting };  // evictions of up to `bytes`
+  // Finishes every transfer that is done, and the awaited ones. Errors: the first, after all were polled; kNotReady where
+  // an awaited transfer is queued behind work that does not end (StreamTable::Bound).
   Status finish(Await await, Bytes bytes = {});
   Status finish_all();
   // parting.cpp
   // Unmaps pages that are kParting and starts their evictions, if the work before them is over. Errors: the first,
-  // after all have been looked at; a page that cannot be evicted stays.
+  // after all were tried; a page that cannot be evicted stays.
   Status go_apart();
   // Maps pages that are apart again. Errors: the driver's; the pages are still apart then.
   Status recall(std::span<const PageRef> pages);
@@ -69,8 +69,8 @@ class Transfers {
   // ---- runs ----
   // Discards the contents of its pages that are not on the device.
   Status discard(Run& run);
-  // Its pages may be taken away once what is under way with them is over: waits for what that stands behind. Errors:
-  // kNotReady where that does not end.
+  // Waits for the work that the run's evictions in flight are queued behind, so that its pages can then be taken away.
+  // Errors: kNotReady where that work does not end.
   Status await_way_out(Run& run);
   // Takes all frames away from a run whose bytes do not matter any more. REQUIRES: await_way_out().
   Status take_back(Run& run);
@@ -115,7 +115,7 @@ class Transfers {
   PageMover& mover_;
   std::atomic<std::uint32_t>& in_flight_;
   std::vector<PageRef> moving_;    // oldest first
-  std::vector<PageRef> parting_;   // also oldest first; not moving yet
+  std::vector<PageRef> parting_;   // oldest first; not moving yet
   std::vector<PageRef> stranded_;  // cold in a host frame that they may not keep: they must move on
 };
 

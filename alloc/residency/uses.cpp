@@ -34,7 +34,7 @@ void Residency::stamp_outside(std::span<Run* const> runs, StreamId stream, std::
   if (bit != 0) streams_.note_use(slot, epoch);
 }
 
-// The closed gate has let out every launch that did not see the flag, but for one that does not return: that has stamped.
+// Once the gate is closed, every launch that did not see the flag has left it, or is blocked in a call and has stamped.
 void Residency::expect_own_streams() {
   MutexLock lock(mutex_);
   own_streams_.store(true);
@@ -57,7 +57,7 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
   note_use(runs, stream, slot_for_use(stream), access, use);
   if (kind == Use::Kind::kHold && !held) held_uses_.hold(runs);
   if (kind == Use::Kind::kHold) gate_.start_eviction(gate_slot);
-  if (kind == Use::Kind::kGate && held) held_uses_.let_go(runs);  // inside the gate they are as safe
+  if (kind == Use::Kind::kGate && held) held_uses_.let_go(runs);  // inside the gate they are just as safe
   return {};
 }
 
@@ -196,7 +196,7 @@ void Residency::note_moved(std::span<const MovedBlock> moved) {
 Status Residency::poll_streams() {
   MutexLock lock(mutex_);
   const Status fenced = engine_.fence_all();
-  if (!fenced.is_ok() && fenced.code() != Code::kNotReady) return fenced;  // on kNotReady, less is known to be over
+  if (!fenced.is_ok() && fenced.code() != Code::kNotReady) return fenced;  // after kNotReady, less work is known to be over
   return streams_.poll();
 }
 

@@ -44,7 +44,7 @@ void WaitingKernels::note(const void* work, std::uint32_t slot, std::uint64_t ep
   trail_[next_++ % kTrail] = {epoch, slot, work};
 }
 
-// Kernels without a name cannot be told apart.
+// Kernels without a name cannot be distinguished.
 void WaitingKernels::accuse(std::uint32_t slot, std::uint64_t after, std::uint64_t until) {
   MutexLock lock(mutex_);
   std::vector<const void*> works, suspects;

@@ -38,7 +38,7 @@ Result<Bytes> Residency::begin_yield(Bytes wanted) {
   Status status = free_idle(before.used);
   tiers_.device.yield_spare();
   if (status.is_ok() && wanted) status = evict_for_driver(wanted);
-  // Where not all that is wanted can leave, or work of which nothing ends is in the way, what has left may do.
+  // If not all of it can be evicted, or work that makes no progress blocks it, the bytes evicted so far may suffice.
   const Code code = status.code();
   const bool some_stay = code == Code::kOutOfMemory || code == Code::kBusy || code == Code::kNotReady;
   if (!status.is_ok() && !some_stay) {
@@ -49,8 +49,8 @@ Result<Bytes> Residency::begin_yield(Bytes wanted) {
   return before.used + before.spare - (after.used + after.spare);
 }
 
-// Moves nothing if the need cannot be met in full. What has blocks must still fit into all tiers together, or pages
-// would fill the staging reserve and nothing could be fetched. A launch that is retried needs its own blocks, so where
+// Moves nothing if the need cannot be met in full. Runs with live blocks must still fit into all tiers together, or pages would
+// fill the staging reserve and nothing could be fetched. A launch that is retried needs its own blocks, so where
 // the need is not known half of them stay.
 Status Residency::evict_for_driver(Bytes wanted) {
   MemoryInfo memory;
