@@ -16,13 +16,13 @@
 namespace tessera {
 namespace {
 
-// A disk that is full before anything is written to it.
+// The disk is full before anything has been written to it.
 Status too_little_for(const Options& options) {
   return Status(Code::kIo, fmt::format("{} are free in {}, and a page takes {}", rounded_size(space_left(options)),
                                        fmt::join(spill_directories(options), ", "), rounded_size(kBasePage)));
 }
 
-// Spill files that cannot be had are no reason not to start: one line, and on without them.
+// Without spill files the allocator starts all the same, and logs one line.
 Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
   auto budgets = file_budgets(options);
   Status missing = budgets.status();
@@ -37,7 +37,7 @@ Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
   return FileTier::none(std::string(missing.message()));
 }
 
-// Nor does a missing trace; null when there is none.
+// A trace that cannot be opened does not prevent the start either; null if there is none.
 std::unique_ptr<TraceWriter> open_trace(const Options& options, const Clock& clock) {
   if (options.trace.empty()) return nullptr;
   auto trace = TraceWriter::open(path_of_process(options.trace),
@@ -62,7 +62,7 @@ Result<std::unique_ptr<Allocator>> Allocator::create(std::unique_ptr<Driver> dri
                 options);
 }
 
-// The whole machine, bottom up: driver, tiers, then for each device in use tier, residency, pages and blocks
+// Builds the whole machine, bottom up: driver, tiers, then for each device in use its tier, residency, pages and blocks
 // (device_heap.cpp), and the pump that advances moves.
 Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
                                                      const Options& options) {

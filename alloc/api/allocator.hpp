@@ -1,4 +1,4 @@
-// The allocator behind the C API: every call of it, in C++ and without its conventions.
+// The allocator behind the C API: all of its calls, in C++ and without the conventions of C.
 //
 // create() assembles the whole machine, on one screen of allocator.cpp. A process has one driver, one host tier and one
 // file tier, and one DeviceHeap per device, built at its first use.
@@ -58,7 +58,7 @@ class Allocator {
   // bytes.
   Result<Bytes> begin_yield(DeviceId device, Bytes wanted);
   void end_yield(DeviceId device);
-  // The driver may have memory again that was the program's own. Cheap.
+  // The program freed driver memory of its own, so the driver may have memory again. Cheap.
   void expect_device_memory();
 
   // Addresses outside of live blocks are ignored. `name` identifies the work for the trace and the learner, or is null:

@@ -51,7 +51,7 @@ void Allocator::open_peers(std::vector<Loan> loans) {
   if (!loans.empty()) peer_ = std::make_unique<PeerTier>(*driver_, std::move(loans));
 }
 
-// From the device's own memory. Its heap gets the rest, so this is settled first.
+// Loans come from the device's own memory. Its heap gets the rest, so they are made first.
 Bytes Allocator::to_lend(DeviceId device) {
   if (peer_ == nullptr) return {};
   peer_->settle(device);

@@ -121,7 +121,7 @@ std::pair<Address, Address> Allocator::managed_range() const {
 }
 
 // Everything not taken by live runs is available without moving a page, because free and cached blocks are simply
-// dropped. What the driver has given elsewhere is not. For a heap that does not exist yet, returns what it would get.
+// dropped. Memory that the driver has given to others is not. For a heap that does not exist yet, returns what it would get.
 Result<MemoryInfo> Allocator::memory_info(DeviceId device) {
   if (options_.report_memory == "virtual") {
     TESSERA_TRY_ASSIGN(DeviceHeap* const heap, this->heap(device));
@@ -148,7 +148,7 @@ Result<MemoryInfo> Allocator::memory_beside(DeviceId device) {
   return memory;
 }
 
-// The device as if the tiers below were part of it. What other devices hold there is not free. It may be in any tier,
+// The device as if the tiers below were part of it. Bytes that other devices hold there are not free. It may be in any tier,
 // so the amount counted is what cannot be in their own memory or in what they borrow.
 MemoryInfo Allocator::enlarged(DeviceHeap& heap) const {
   const Bytes peer = peer_usage().capacity, below = host_usage().capacity + file_->usage().capacity;
@@ -241,7 +241,7 @@ Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked, OomFigur
   figures.file = state_of(*file_, options_);
   figures.file_trouble = file_->trouble();
   figures.file_ended = figures.file_tier.capacity - std::min(figures.file_tier.capacity, file_->reach());
-  if (pump_) add_what_is_left(figures, options_);  // or the machine is simulated
+  if (pump_) add_what_is_left(figures, options_);  // without a pump, the machine is simulated
   figures.pinned = moves.pinned_bytes;
   figures.exposed = moves.exposed_bytes;
   Bytes most;

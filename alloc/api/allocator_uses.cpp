@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-// The runs of one use, in order, without heap memory for the usual number. A run named several times in a row is kept
+// The runs of one use, in order, without heap memory for the usual number. A run named several times in a row is stored
 // once.
 class FoundRuns {
  public:
@@ -137,8 +137,8 @@ Status Allocator::begin_use(std::span<const Address> addresses, std::size_t writ
   return {};
 }
 
-// No device can tell when another's stream has passed, nor have a callback queue on it: all is there before the work is
-// queued, and the caller waits for the work before the use ends.
+// A device cannot observe another device's stream, nor queue a callback on it. So all blocks are present before the work
+// is queued, and the caller waits for the work before the use ends.
 Status Allocator::begin_on_several(std::span<const Address> addresses, Access access,
                                    AnnouncedUse& use) {
   use.stream = kNoStream;

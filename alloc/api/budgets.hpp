@@ -21,12 +21,12 @@ Result<Bytes> free_space(const std::string& directory);
 // How much of `free` bytes is left to the driver: for what a context takes after it was made (code loaded at its first
 // launch, local memory of kernels, printf buffers), or for a second context.
 Bytes context_reserve(Bytes free);
-// All that is free but the reserve, or the option's value, in whole base pages, and never more than is free.
-// `memory.free`: but for what the device has yet to lend.
+// All free memory minus the reserve, or the option's value, in whole base pages, and never more than is free.
+// `memory.free`: without the bytes that the device has yet to lend.
 Bytes device_budget(const Options& options, const MemoryInfo& memory);
-// Who lends how much, in whole base pages. Errors: kInvalidArgument.
+// Which devices lend, and how much, in whole base pages. Errors: kInvalidArgument.
 Result<std::vector<Loan>> peer_loans(const Options& options);
-// The loans of existing devices that another device can borrow. Logs what it leaves out.
+// The loans of existing devices that another device can borrow. Logs the others.
 std::vector<Loan> loans_between(std::vector<Loan> loans, int devices);
 Bytes host_budget(const Options& options);
 // The maximum size of a spill file, and its directory.
@@ -34,13 +34,13 @@ struct FileBudget {
   std::string directory;
   Bytes bytes;
 };
-// Empty when there is to be no file tier. The total is divided among the directories in proportion to their free space,
+// Empty if the options disable the file tier. The total is divided among the directories in proportion to their free space,
 // and none gets more than that; a directory that cannot be queried is logged and left out. Errors: kIo when none can be
 // queried.
 Result<std::vector<FileBudget>> file_budgets(const Options& options);
-// What is free in all of them now; nothing of those that cannot be asked.
+// Bytes free in all spill directories now; a directory that cannot be queried counts as 0.
 Bytes space_left(const Options& options);
-// Those of file-dir, which separates them by ':'.
+// The directories of the option file-dir, which separates them by ':'.
 std::vector<std::string> spill_directories(const Options& options);
 
 }  // namespace tessera

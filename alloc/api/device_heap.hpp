@@ -20,7 +20,7 @@ namespace tessera {
 class DeviceHeap {
  public:
   // The tiers below the device's own. `backing` and `peer` may be null, see TierStack. `to_lend`: device memory that is
-  // still to be lent to other devices.
+  // not lent to other devices yet.
   struct Below {
     HostTier& host;
     FileTier& file;

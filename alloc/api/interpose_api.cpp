@@ -22,7 +22,7 @@ std::span<const Address> words_of(const void* begin, std::size_t bytes) {
   return {reinterpret_cast<const Address*>(at + skipped), (bytes - skipped) / sizeof(Address)};
 }
 
-// Words that point into no live block name none.
+// Words that do not point into a live block name none.
 void begin_unnamed_if_none(Allocator& heap, StreamId stream, const char* name, AnnouncedUse& use) {
   if (use.heap == nullptr && use.held.empty() && use.gates == 0) heap.begin_unnamed(std::nullopt, stream, name, use);
 }

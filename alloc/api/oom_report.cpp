@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// `ended`: of what is free.
+// `ended`: the free bytes that are not written any more.
 std::string tier_line(const char* name, const OomFigures::Tier& tier, Bytes ended = {}) {
   if (!tier.capacity) return fmt::format("  {:<6}  off\n", name);
   const Bytes used = std::min(tier.used, tier.capacity);
@@ -44,7 +44,7 @@ std::string advice_for_held(const OomFigures& figures) {
                      figures.exposed_by.empty() ? "" : ", mostly by ", figures.exposed_by);
 }
 
-// A budget beyond what is left would not be had; one below it is no help either where that is less than what was asked.
+// A larger budget helps only if the memory that is left covers the request: a budget cannot exceed what is left.
 bool helps(std::optional<Bytes> left, const OomFigures& figures) { return !left || *left >= std::max(figures.asked, kBasePage); }
 
 // Paths may be long, and the message has a limit.

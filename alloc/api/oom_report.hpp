@@ -15,7 +15,7 @@ namespace tessera {
 
 struct OomFigures {
   struct Tier {
-    Bytes capacity;  // 0: there is no such tier
+    Bytes capacity;  // 0: the tier does not exist
     Bytes used;
   };
   enum class Cause {
@@ -28,7 +28,7 @@ struct OomFigures {
     kSizeZero,  // file-memory is 0
     kRefused,   // requested but not available
     kServes,
-    kEnded,     // a write failed: nothing more is written
+    kEnded,     // a write failed, so nothing more is written
     kSpent,     // the write budget is used up: nothing more is written
   };
 
@@ -44,11 +44,11 @@ struct OomFigures {
   Bytes elsewhere = {};  // part of the device's budget that the driver has given to others
   FileState file = FileState::kNotAsked;
   std::string file_trouble{};  // why it is refused or ended
-  Bytes file_ended{};    // of file_tier: free there, and nothing is written to it any more
-  // What the machine, its control groups and the disks have left for larger budgets; nothing where it is simulated.
+  Bytes file_ended{};    // of file_tier: free bytes to which nothing is written any more
+  // Bytes that the machine, its control groups and the disks have left for larger budgets; none if it is simulated.
   std::optional<Bytes> host_left{};
   std::optional<Bytes> disk_left{};
-  bool file_limited = false;  // by the limit on the size of files, not by file-memory
+  bool file_limited = false;  // by the file size limit, not by file-memory
 };
 
 std::string oom_message(const OomFigures& figures);

@@ -25,9 +25,9 @@ namespace tessera {
 
 struct Options {
   // Behaviour. An empty size means "auto": api/budgets.hpp turns it into bytes.
-  std::optional<SizeOrShare> device_memory;  // a share: of all that the device has
-  std::string peer_memory;  // as "1:16GiB,2:8GiB": who lends how much; "" for nobody
-  std::optional<SizeOrShare> host_memory;    // a share: of what is available
+  std::optional<SizeOrShare> device_memory;  // a share: of the device's total memory
+  std::string peer_memory;  // as "1:16GiB,2:8GiB": device and bytes that it lends; "" for none
+  std::optional<SizeOrShare> host_memory;    // a share: of the available host memory
   std::optional<Bytes> file_memory;
   std::string file_dir;  // "" means auto: /var/tmp, and no file tier unless file_memory is given
   std::optional<Bytes> file_write_budget;
@@ -50,7 +50,7 @@ struct Options {
   std::string history;
   bool explain = false;
   std::string log_level = "warning";
-  // Set by `tessera run` (TESSERA_RUN): the files above were emptied when it started, so their content is from this
+  // Set by `tessera run` (TESSERA_RUN): it emptied the files above when it started, so their content is from this
   // run.
   bool under_run = false;
 

@@ -1,8 +1,8 @@
-// A size, or a share of what there is, as options take them: "4GiB", "80%".
+// A size, or a share of the total, as options take them: "4GiB", "80%".
 //
 // Thread safety: a value.
 //
-// Invariants: percent is at most 100; bytes mean nothing where it is not 0.
+// Invariants: percent is at most 100; `bytes` is unused if percent is not 0.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace tessera {
 
 struct SizeOrShare {
   Bytes bytes;
-  std::uint32_t percent = 0;  // of what there is; 0: `bytes` it is
+  std::uint32_t percent = 0;  // of the total; 0: `bytes` is the size
 
   SizeOrShare() = default;
   SizeOrShare(Bytes size) : bytes(size) {}
@@ -25,9 +25,9 @@ struct SizeOrShare {
   Bytes of(Bytes all) const { return percent == 0 ? bytes : all / 100 * percent + all % Bytes(100) * percent / 100; }
 };
 
-// As parse_size(), or a whole number from 1 to 100 and '%'. Errors: kInvalidArgument, with what would be taken.
+// As parse_size(), or a whole number from 1 to 100 and '%'. Errors: kInvalidArgument, with what would be accepted.
 Result<SizeOrShare> parse_size_or_share(std::string_view text);
-// What parse_size_or_share() reads back as the same.
+// Text that parse_size_or_share() reads back as the same value.
 std::string size_or_share_text(const SizeOrShare& value);
 
 }  // namespace tessera

@@ -2,8 +2,8 @@
 //
 // Each candidate is simulated on an engine of its own (simulated_engine.hpp) and aborted when it is behind the best so far.
 // The most likely one, which is the reference for the others, is simulated to the end. No result is reported
-// before the most likely candidate has been simulated, or one that is faster than the policy without a plan:
-// any other may be worse than what the program is currently doing.
+// before the most likely candidate has been simulated, or a candidate that is faster than the policy without
+// a plan: any other may be worse than what the program is currently doing.
 //
 // Thread safety: play() and goes_on() from any thread; best() when all simulations are over.
 #pragma once

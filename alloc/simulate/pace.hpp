@@ -1,8 +1,8 @@
 // Limits a background thread to its share of a processor.
 //
-// Under a quota (base/available_processors.hpp) every cycle of the search is taken from the program's own threads: at
-// half a processor a search at full speed halves the program, and one that has a quarter of it still takes a fifth of the program's
-// speed. So a thread rests behind each piece of work, as long as its share asks.
+// Under a quota (base/available_processors.hpp) every cycle of the search is taken from the program's own threads: with
+// half a processor, a search at full speed halves the program's speed, and one with a quarter of the quota still
+// takes a fifth of it. So a thread sleeps after each piece of work for as long as its share requires.
 //
 // Thread safety: a Turn belongs to its thread; a Pace may be shared.
 #pragma once
@@ -14,8 +14,8 @@ namespace tessera {
 
 class Pace {
  public:
-  // A quarter of the processors, for `threads` of them together, but a thirty-second part where that would leave less than one to
-  // the program; all of one where there are four or more for each.
+  // The share of one processor for each of `threads` threads, which together get a quarter of the processors. They get
+  // less if that leaves the program less than one processor, but at least 1/32 of all. At most 1 for each thread.
   static double share_of(double processors, std::size_t threads);
 
   // `share` of one processor, above 0; 1 never sleeps. `stop` ends a sleep. REQUIRES: `stop` outlives this.
@@ -34,7 +34,7 @@ class Pace {
     const std::chrono::nanoseconds began_;  // processor time of the thread
   };
 
-  // The sleep that belongs to this much work.
+  // How long to sleep after this much work.
   std::chrono::nanoseconds rest_after(std::chrono::nanoseconds worked) const;
 
  private:

@@ -8,7 +8,7 @@
 // without a new best it restarts from the initial candidates, kRounds rounds in all, because the result of a
 // round depends on chance. It ends early when nothing is left to gain.
 //
-// Local search with the engine as the judge and random restarts; SwapAdvisor's search (ASPLOS 2020) also keeps
+// Local search with random restarts, judged by the engine; SwapAdvisor's search (ASPLOS 2020) also keeps
 // a population, and recombines it.
 //
 // Thread safety: play() and goes_on() from any thread.

@@ -112,7 +112,7 @@ std::vector<Candidate> PlanSimulator::race(const Question& question, std::size_t
       if (places == 1 && another && contest.goes_on()) play(0, *first);
       return contest.goes_on();
     };
-    // Making strategies is work as well as playing them.
+    // Generating strategies counts as work, as simulating them does.
     std::optional<Pace::Turn> making(std::in_place, pace_);
     policy_.strategies(iteration, question.machine, [&](Strategy strategy) {
       making.reset();

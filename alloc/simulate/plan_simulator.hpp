@@ -14,7 +14,7 @@
 //
 // If no thread can be started, a request gets no answer; the next request tries again.
 //
-// Bounds: at most CandidateRace::kMostUses and Search::kMostUses uses are simulated per request; candidates beyond
+// Bounds: at most CandidateRace::kMostUses and PlanSearch::kMostUses uses are simulated per request; candidates beyond
 // that are skipped. Each worker holds one simulated engine in memory.
 //
 // Thread safety: ask() and answer() by one thread at a time; simulations run on threads of their own.
@@ -39,7 +39,7 @@ class PlanSimulator final : public Planner {
   // left to save, and each takes memory. With few processors the single worker uses less than one (pace.hpp).
   static std::size_t workers_beside(double processors);
 
-  // `share` of a processor for each worker. REQUIRES: `policy` outlives it; players > 0; share > 0.
+  // `share` of a processor for each worker. REQUIRES: `policy` outlives it; workers > 0; share > 0.
   explicit PlanSimulator(const Policy& policy, Answer answer, std::size_t workers = 1, double share = 1);
   // Aborts running simulations.
   ~PlanSimulator() override;

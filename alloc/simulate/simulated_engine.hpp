@@ -114,11 +114,11 @@ class SimulatedEngine {
 };
 
 struct Simulated {
-  Result<Nanoseconds> time;  // of Stage::play
-  Nanoseconds alone;         // of Stage::alone
+  Result<Nanoseconds> time;  // of SimulatedEngine::play
+  Nanoseconds alone;         // of SimulatedEngine::alone
   std::uint64_t uses = 0;    // of all passes
 };
-// Runs on a temporary Stage.
+// Runs on a temporary SimulatedEngine.
 Simulated simulate_plan(const Iteration& iteration, const Machine& machine, const Strategy& strategy,
                      const Policy& policy, const std::atomic<Nanoseconds>& enough,
                      const std::atomic<bool>& stop);

@@ -1,4 +1,4 @@
-/* Functions for interposers in addition to tessera.h. An interposer sees raw launches without announcements.
+/* Functions for interposers, in addition to tessera.h. An interposer sees raw launches without announcements.
  *
  * The conventions of tessera.h hold. The preload library in shim/preload is the reference user.
  *
@@ -112,9 +112,9 @@ TESSERA_API tessera_result tessera_memory_info(tessera_allocator* allocator, int
  * holds unused and would yield. */
 TESSERA_API tessera_result tessera_memory_beside(tessera_allocator* allocator, int device,
                                                  uint64_t* free_bytes, uint64_t* total_bytes);
-/* What an allocator made from these options would tell of a device of which the driver says that so much is
- * free, of so much in all.
- * Errors: NOT_SUPPORTED where the options leave the program alone, or promise more than the device has. */
+/* Sets `budget` to the device memory that an allocator made from these options would report for a device on
+ * which the driver reports `free_bytes` of `total_bytes` as free.
+ * Errors: NOT_SUPPORTED where the options disable Tessera, or report more memory than the device has. */
 TESSERA_API tessera_result tessera_options_device_budget(const tessera_options* options, int device,
                                                          uint64_t free_bytes, uint64_t total_bytes, uint64_t* budget);
 
@@ -140,7 +140,7 @@ TESSERA_API void tessera_expect_device_memory(tessera_allocator* allocator);
 /* The allocator shared by all front ends in this process: the preload library's if it is loaded, else one
  * created at the first call from the environment's options, with tessera_set_automatic off. Never destroy it,
  * and do not store it: it may end with its context. Cheap. Call this after each allocation as well, so that the
- * preload library learns of new addresses. Errors: NOT_READY with the preload library before a context is
+ * preload library learns the new addresses. Errors: NOT_READY with the preload library before a context is
  * current; those of create. */
 TESSERA_API tessera_result tessera_shared(tessera_allocator** allocator);
 /* Whether the shared allocator exists, so that its options are final. Does not create it. Cheap. */
