@@ -15,14 +15,14 @@ constexpr std::uint64_t aligned(std::uint64_t address, std::uint64_t alignment) 
   return (address + alignment - 1) / alignment * alignment;
 }
 
-// Where the kernel chooses; `wish` is a hint.
+// Maps where the kernel chooses; `wish` is a hint.
 std::optional<std::uint64_t> map_nothing(std::uint64_t wish, std::uint64_t bytes, int fixed = 0) {
   void* const got = ::mmap(pointer(wish), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
   if (got == MAP_FAILED) return std::nullopt;
   return reinterpret_cast<std::uint64_t>(got);
 }
 
-// Exactly at that address, or not at all. Checks the result instead of using MAP_FIXED_NOREPLACE, which thread
+// Maps exactly at that address, or not at all. Checks the result instead of using MAP_FIXED_NOREPLACE, which thread
 // sanitizers treat as a hint of 0 for addresses that they reserve.
 bool map_at(std::uint64_t start, std::uint64_t bytes) {
   const auto got = map_nothing(start, bytes);
@@ -44,7 +44,7 @@ class ProcessAddresses final : public SimAddresses {
       next_ = at + bytes;
       return at;
     }
-    next_ = first_;  // released ranges are there
+    next_ = first_;  // released ranges are found there
     return reserve_beside_host(bytes, alignment);
   }
   std::optional<std::uint64_t> reserve_beside_host(std::uint64_t bytes, std::uint64_t alignment) override {

@@ -77,7 +77,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     return;
   }
   if (before.sa_handler == SIG_IGN && info->si_code <= 0) return;
-  // The default action: the faulting instruction runs again and ends the process as it would have without us. A signal
+  // The default action: the faulting instruction runs again and ends the process as without this handler. A signal
   // sent by a process does not recur by itself.
   struct sigaction normal = {};
   normal.sa_handler = SIG_DFL;

@@ -63,13 +63,13 @@ class SimFrames {
   // so that nothing but the file has to be sent. Errors: native 400 for a frame that does not exist, 1 for one that is
   // not shareable, 801 for one without contents or of another process.
   Result<int> share(FrameId frame) const;
-  // A file of all frames there, also of those to come; the caller closes it. Its position is 0, which is no frame's.
-  // Errors: native 801 where there are no bytes.
+  // A file of all frames there, including future ones; the caller closes it. Its position is 0, which names no frame.
+  // Errors: native 801 for frames without contents.
   Result<int> share_all(DeviceId device, FrameLocation location) const;
-  // A frame of another process, which counts there. `file` stays the caller's.
-  // Errors: native 400 for a file that share() never gave.
+  // Adopts a frame of another process, where its bytes are counted. `file` remains the caller's.
+  // Errors: native 400 for a file that share() did not return.
   Result<FrameId> adopt(int file);
-  // The same from a file of all frames. Errors: native 400 for a place that is in no such file.
+  // The same from a file of all frames. Errors: native 400 for a place that is not in such a file.
   Result<FrameId> adopt(int file, const SimPlace& place);
   static void add_mapping(Frame& frame) { ++frame.mappings; }
   // REQUIRES: it has one. The frame may be destroyed by this.

@@ -58,8 +58,8 @@ class SimMemory {
   std::optional<SimMapping> mapping_at(Address address) const;
   // Whether any byte is in a reserved range.
   bool overlaps_reserved(const SimRange& range) const;
-  // Errors: native 1 where a byte is not mapped, or not accessible to a copy engine of `device`, which may use what its
-  // device has access to, and a peer's memory that the peer has access to.
+  // Errors: native 1 where a byte is not mapped, or not accessible to a copy engine of `device`. It may use all that its
+  // device has access to, and memory of a peer that the peer has access to.
   Result<SimBytes> bytes_at(Address address, Bytes bytes, DeviceId device) const;
 
   std::vector<std::string> leaks() const;

@@ -1,4 +1,4 @@
-// SimDriver's frames for other processes, and those of other processes.
+// SimDriver's sharing of frames: its own with other processes, and theirs with it.
 #include "driver/sim_driver.hpp"
 #include "driver/sim_memory.hpp"
 

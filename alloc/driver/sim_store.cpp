@@ -85,7 +85,7 @@ bool SimStore::hide(Bytes offset, Bytes bytes, void* where) const {
   return move_pages(where, at(offset), offset, bytes);
 }
 
-// A description of its own, whose position the caller may set.
+// An open file description of its own, so that the caller may set its position.
 int SimStore::share() {
   if (!open().is_ok()) return -1;
   return away_from_standard(::open(fmt::format("/proc/self/fd/{}", file_).c_str(), O_RDWR | O_CLOEXEC));

@@ -47,7 +47,7 @@ struct SimWork {
 
   // Whether this work may access the range. Called for all queued work at every unmap.
   bool touches(const SimRange& range) const;
-  // The operand by which it does, in words for a message.
+  // The operand that accesses it, as text for a message.
   std::optional<std::string> touch(const SimRange& range) const;
 };
 

@@ -1,7 +1,7 @@
 // The state of a fuzz program's blocks: address, expected contents, users.
 //
-// The program is correct: before work on one stream, it makes that stream wait for the work on others that it depends
-// on. This has the data for that.
+// The program is correct: before it queues work on a stream, it makes that stream wait for the work on other streams that
+// the new work depends on. This holds the data for that.
 //
 // Thread safety: none.
 #pragma once
@@ -31,7 +31,7 @@ struct FuzzBlock {
   explicit operator bool() const { return bytes != Bytes(); }
 };
 
-// With those of a repeat_pattern on each device.
+// Includes the blocks of a repeated pattern on each device.
 using FuzzBlocks =
     std::array<FuzzBlock, FuzzProgram::kSlots + FuzzProgram::kMostDevices * FuzzProgram::kRefrainBlocks>;
 

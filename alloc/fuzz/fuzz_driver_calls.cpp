@@ -1,5 +1,5 @@
-// Calls of a fuzz program's that the driver serves itself, and for which it takes memory of a device that the
-// allocator may hold: memory of its own, contexts, code, local memory. Around them stands what the preload library has
+// Calls of a fuzz program that the driver serves itself, taking device memory that the allocator may hold: memory
+// allocated from the driver, contexts, code, local memory. They are wrapped as the preload library wraps them
 // (driver_room.hpp).
 #include <algorithm>
 #include <array>
@@ -40,7 +40,7 @@ Bytes FuzzPlayer::taken_of(DeviceId device) const {
   return sum;
 }
 
-// A budget that rises leaves the driver a part once that was short.
+// Once the driver has been short of memory, a rising budget leaves a part to it.
 Bytes FuzzPlayer::device_left() const {
   Bytes most;
   for (int device = 0; device < setup_.devices; ++device) {
@@ -50,7 +50,7 @@ Bytes FuzzPlayer::device_left() const {
   return setup_.device - std::min(setup_.device, most + reserve);
 }
 
-// In whole pages, a quarter of the device at most; nothing where the driver has half of it.
+// In whole pages, at most a quarter of the device; 0 if the driver would then have more than half of it.
 Bytes FuzzPlayer::driver_part(const FuzzOp& op, DeviceId device) const {
   const Bytes bytes = (std::min(op.bytes, setup_.device / 4 - Bytes(1)) / kBasePage + 1) * kBasePage;
   return taken_of(device) + bytes <= setup_.device / 2 ? bytes : Bytes();
@@ -80,7 +80,7 @@ void FuzzPlayer::give_all_to_driver() {
   while (!taken_.empty()) give_to_driver(FuzzOp{});
 }
 
-// Its blocks have to be there each time that the launch is made.
+// The launch's blocks have to be present at each attempt to launch.
 void FuzzPlayer::use_loading(const FuzzOp& op) {
   const std::vector<FuzzBlock*> blocks = operands_of(op);
   const std::uint32_t stream = number_of(op);

@@ -34,7 +34,7 @@ Options allocator_options(const FuzzSetup& setup) {
   options.policy = setup.policy;
   options.low_watermark = setup.low;
   options.high_watermark = setup.high;
-  options.patience = 10'000;  // far longer than all queued work, and far shorter than a long-running kernel
+  options.patience = 10'000;  // far longer than all queued work, far shorter than a long-running kernel
   options.log_level = "quiet";
   return options;
 }

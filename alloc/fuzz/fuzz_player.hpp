@@ -45,7 +45,7 @@ class FuzzPlayer {
   // Whether the call succeeded; an error without a cause is a failure.
   bool passed(const char* call, const Status& status);
   bool explained(const Status& status) const;
-  // Whether there must be room for these blocks at once, and for `more` bytes.
+  // Whether there must be room for all of these blocks at once, and for `more` bytes.
   bool has_room_for(const std::vector<FuzzBlock*>& step, Bytes more) const;
   void expect_room(const char* call, const Status& status, bool has_room);
   void expect_wrong(const char* call, const Status& status);
@@ -89,14 +89,14 @@ class FuzzPlayer {
   void take_for_driver(const FuzzOp& op);
   void give_to_driver(const FuzzOp& op);
   void give_all_to_driver();
-  // A call of the program's to the driver, as the preload library makes it. `attempt(ours)` sets `ours` where it failed
-  // before the driver was asked. `need`: what it says that it takes.
+  // A call of the program to the driver, made as the preload library makes it. `attempt(ours)` sets `ours` if it failed
+  // before it called the driver. `need`: the bytes that the call states.
   using Attempt = std::function<Status(bool&)>;
   Status with_driver_room(DeviceId device, std::optional<Bytes> need, const Attempt& attempt);
   Status take_frame(DeviceId device, Bytes bytes);
   Bytes driver_part(const FuzzOp& op, DeviceId device) const;
   Bytes taken_of(DeviceId device) const;
-  // What the heap of any device can have beside the driver.
+  // The bytes that the driver leaves to the heap of any device.
   Bytes device_left() const;
   void call_wrongly(const FuzzOp& op);
   void make_trouble(const FuzzOp& op);
@@ -121,11 +121,11 @@ class FuzzPlayer {
     FrameId frame;
     Bytes bytes;
   };
-  std::vector<Taken> taken_;   // by the driver, at the moment
-  bool was_short_ = false;     // the driver was, once
-  bool pinned_ = false;     // something was, once
-  bool by_hand_ = false;    // blocks did not leave by themselves, once
-  bool calm_ = false;    // callbacks fail no more
+  std::vector<Taken> taken_;   // by the driver now
+  bool was_short_ = false;     // the driver has been short of memory
+  bool pinned_ = false;     // a block has been pinned
+  bool by_hand_ = false;    // automatic eviction has been off
+  bool calm_ = false;    // callbacks no longer fail
   std::uint64_t callbacks_failed_ = 0;
   std::uint64_t policies_set_ = 0;
   std::uint64_t errors_ = 0;

@@ -178,7 +178,7 @@ void draw_loan(Dice& dice, FuzzProgram& program) {
   }
 }
 
-// Adds unannounced work, as where uses are derived from launches, and work that lasts long.
+// Adds unannounced work, as if uses were derived from launches, and long-running work.
 void draw_unseen(Dice& dice, FuzzProgram& program) {
   program.setup.unseen = true;
   for (FuzzOp& op : program.ops) {
@@ -188,7 +188,7 @@ void draw_unseen(Dice& dice, FuzzProgram& program) {
   }
 }
 
-// A driver that takes memory of the devices while the program runs, and gives it back.
+// Adds a driver that takes device memory while the program runs, and returns it.
 void draw_shared(Dice& dice, FuzzProgram& program) {
   program.setup.shared = true;
   for (FuzzOp& op : program.ops) {
@@ -198,7 +198,7 @@ void draw_shared(Dice& dice, FuzzProgram& program) {
   }
 }
 
-// Three devices, copies between them, and contexts that end.
+// Uses three devices, copies between them, and contexts that end.
 void draw_crowd(Dice& dice, FuzzProgram& program) {
   program.setup.devices = FuzzProgram::kMostDevices;
   program.setup.apart = program.setup.lent && dice.below(3) == 0;
@@ -220,7 +220,8 @@ const char* tag_name(std::uint32_t tag) {
   return kNames[tag];
 }
 
-// Threads, phases, models and all that was added after them have dice of their own: what the others draw was the same before there were any.
+// Threads, phases, models and all later additions have dice of their own, so that an addition does not change what the
+// others draw.
 FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
   Dice dice(seed), threads(~seed), phases(seed ^ (~std::uint64_t{0} >> 1)), models(seed ^ (~std::uint64_t{0} >> 2)),
       loans(seed ^ (~std::uint64_t{0} >> 3)), refrains(seed ^ (~std::uint64_t{0} >> 4)),

@@ -25,11 +25,11 @@ enum class FuzzKind : std::uint8_t {
   kFree,
   kUse,          // queued work
   kUnseenUse,    // queued work, and right behind it work that uses the same blocks without being announced
-  kHoldUp,       // a kernel that lasts far longer than the program is kept waiting for
-  kLoadingUse,   // queued work for which the driver takes memory when it is launched: code, or local memory
+  kHoldUp,       // a kernel that runs far longer than calls of the program may wait
+  kLoadingUse,   // queued work for which the driver takes memory at the launch: code, or local memory
   kBlockingUse,  // a call that returns when its work is done
   kAcross,       // the same, with blocks of several devices: a copy between them
-  kLoop,         // the same uses again and again; in the middle another policy may come
+  kLoop,         // the same uses again and again; the policy may change midway
   kRepeatPattern,      // the same allocations, uses and frees again and again, and once fewer of them
   kPrefetch,
   kEvict,
@@ -41,11 +41,11 @@ enum class FuzzKind : std::uint8_t {
   kWake,
   kTrim,
   kIdle,       // the program computes on the host, and time passes
-  kEndStream,  // a stream ends, announced or not, and another one takes its place
-  kEndContext,  // so do all of a device, at once
-  kDriverTake,  // the driver takes memory of a device, for a call that says how much or for one that does not
-  kDriverGive,  // and gets it back
-  kAutomatic,  // blocks leave by themselves, or do not
+  kEndStream,  // a stream ends, announced or not, and another one replaces it
+  kEndContext,  // all streams of a device end at once, and others replace them
+  kDriverTake,  // the driver takes device memory, for a call that states its size or for one that does not
+  kDriverGive,  // the driver gets memory of a device back
+  kAutomatic,  // automatic eviction is switched on or off
   kSetPolicy,
   kWrong,      // a call with an address that is not a block's
   kDriverFault,
@@ -64,7 +64,7 @@ struct FuzzOp {
   std::uint32_t written = 0;                     // of those, from the last
   std::uint32_t stream = 0;
   std::uint32_t thread = 0;   // that executes it
-  std::uint32_t variant = 0;  // chooses among the ways of the kind
+  std::uint32_t variant = 0;  // chooses among the variants of the kind
   std::uint32_t tag = 0;
   Bytes bytes;
   Nanoseconds time{};
@@ -80,13 +80,13 @@ struct FuzzSetup {
   int devices = 1;
   Bytes device, host, file;
   Bytes lent{};  // by one more device, on which no program runs
-  bool apart = false;  // the first device may not reach that one
+  bool apart = false;  // the first device cannot access that one
   std::string policy;
   std::uint32_t low = 0, high = 0;
   std::uint32_t streams = 1;  // for each device
-  bool unseen = false;  // work may use blocks that it does not announce, and work may last
+  bool unseen = false;  // work may use blocks without announcing it, and may run long
   bool shared = false;  // the driver takes memory of the devices too
-  bool low_addresses = false;  // they begin where a driver that takes no hint puts them
+  bool low_addresses = false;  // as a driver places them that ignores hints
 };
 
 struct FuzzProgram {

@@ -1,4 +1,4 @@
-// Blocks of a fuzz program that can be recomputed: from nothing, or from another block.
+// Blocks of a fuzz program that can be recomputed: without an input, or from another block.
 //
 // A callback called for bytes that no longer exist is a failure; one that writes half of the bytes and fails is an
 // injected fault.

@@ -1,4 +1,4 @@
-// The threads of a fuzz program: each does what it is given, one at a time and in turn.
+// The threads of a fuzz program: each runs the work that it is given, one thread at a time.
 //
 // So thread-local state exists (cached blocks, tags) and is destroyed with its thread, while nothing depends on how the
 // system schedules them.

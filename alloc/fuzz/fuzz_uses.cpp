@@ -17,13 +17,13 @@ std::vector<FuzzBlock*> FuzzPlayer::operands_of(const FuzzOp& op) {
   return blocks;
 }
 
-// The `n`th slot of the same device behind the first of the operation's.
+// The `n`th slot of the same device after the operation's first slot.
 FuzzBlock& FuzzPlayer::block_behind(const FuzzOp& op, std::uint32_t n) {
   const auto devices = static_cast<std::uint32_t>(setup_.devices);
   return blocks_[(op.slots[0] + n * devices) % (FuzzProgram::kSlots / devices * devices)];
 }
 
-// What the words of a launch may look like beside its own: blocks of the device that its kernel leaves alone.
+// Blocks of the device that other words of a launch may seem to name, and that its kernel does not access.
 std::vector<Address> FuzzPlayer::doubtful_words(const std::vector<FuzzBlock*>& used, const FuzzOp& op) {
   std::vector<Address> words;
   for (std::uint32_t i = 1; i <= 4; ++i) {
@@ -46,8 +46,8 @@ bool FuzzPlayer::is_on(DeviceId device, const FuzzBlock& block) const {
   return in_row % devices == device.value();
 }
 
-// As a copy between devices, which is waited for: no device can tell when another's work is over. So its stream is none of
-// theirs, where all blocks are of one other device; of several the allocator knows that itself.
+// A copy between devices, as a blocking call: a device cannot observe another device's work. If all blocks are of one other
+// device, the stream is not one of that device; with blocks of several devices the allocator detects this itself.
 void FuzzPlayer::use_across(const FuzzOp& op) {
   std::vector<FuzzBlock*> blocks;
   for (std::size_t i = 0; i < op.operands; ++i) {
@@ -58,15 +58,15 @@ void FuzzPlayer::use_across(const FuzzOp& op) {
   std::vector<FuzzBlock> before;
   for (const FuzzBlock* block : blocks) before.push_back(*block);
   if (!use(blocks, std::min<std::size_t>(op.written, blocks.size()), op, number_of(op), true)) return;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {  // nothing of it is left on any stream
+  for (std::size_t i = 0; i < blocks.size(); ++i) {  // its work is over on every stream
     blocks[i]->writer = before[i].writer;
     blocks[i]->users = before[i].users;
   }
 }
 
-// As a kernel that finds its blocks in a table which the one before it has written: nothing has left in between. The engine
-// waits for it while queued work ends; where other work is in front of it that does not, such a kernel may fault, and is none
-// of the program's.
+// As a kernel that reads its block addresses from a table written by the kernel before it: no block was evicted in between.
+// The engine waits for it while queued work makes progress. Behind work that does not end such a kernel may fault, so the
+// program does not launch one there.
 void FuzzPlayer::use_unseen(const FuzzOp& op) {
   const std::vector<FuzzBlock*> blocks = operands_of(op);
   const std::uint32_t stream = number_of(op);

@@ -2,7 +2,7 @@
 //
 // The simulated device runs without contents; this driver keeps its own records of which frame is mapped where, and
 // moves stamps in stream order, at both ends of each copy. A source that changes while it is copied leaves torn bytes
-// behind. It also delays copies, which is the fault of a device that does not fail.
+// behind. It can also delay copies, a fault without an error.
 //
 // Thread safety: none; virtual time has one thread.
 //

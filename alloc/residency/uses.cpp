@@ -137,7 +137,7 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
 }
 
 // The stream is stamped first: a reader of the run's stamp must find that the stream has not passed it. An epoch that
-// was closed meanwhile is not used, since the thread that closed it (leave()) may have read the run's streams before
+// was closed meanwhile is not used: the thread that closed it (start_eviction()) may have read the run's streams before
 // this stream was among them. It closes first and then reads; this stamps first and then checks, so one side always
 // sees the other.
 std::uint64_t Residency::note_free(Run* run, StreamId stream) {

@@ -50,11 +50,11 @@ class FileTier final : public Tier {
   // REQUIRES: every space has an io. `checksum` is computed for writes and reads.
   explicit FileTier(std::vector<FileSpace> spaces, Bytes write_budget = kNoWriteBudget,
                     Checksum checksum = checksum_of);
-  // None, and why: trouble() says so.
+  // A tier without files; trouble() returns `why`.
   static std::unique_ptr<FileTier> none(std::string why);
-  // Of one file. `io` may be null when `capacity` is zero.
+  // A tier of one file. `io` may be null when `capacity` is zero.
   FileTier(std::unique_ptr<FileIo> io, Bytes capacity, Checksum checksum = checksum_of);
-  // REQUIRES: every frame came back and no transfer is in flight.
+  // REQUIRES: every frame was given back, and no transfer is in flight.
   ~FileTier() override;
 
   TierKind kind() const override { return TierKind::kFile; }
@@ -74,11 +74,11 @@ class FileTier final : public Tier {
 
   // Whether any file still accepts writes; once false, it stays false.
   bool takes_writes() const;
-  // Whether the reason is a used-up write budget.
+  // Whether writes ended because the write budget is used up.
   bool is_spent() const;
-  // Why there is no file, or why one is not written any more; "" where there is no such.
+  // Why there is no file, or why one is not written any more; "" if neither is the case.
   std::string trouble() const;
-  // The most that frames which hold something can come to: less than the capacity when writing ended somewhere.
+  // The maximum bytes of frames with contents: less than the capacity once a file is not written any more.
   Bytes reach() const;
   // The mechanisms that move the bytes (FileIo::name), each word once; "" without files.
   std::string io_names() const;
@@ -117,7 +117,7 @@ class FileTier final : public Tier {
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
   Bytes written_ GUARDED_BY(mutex_);  // since the start
-  bool spent_ GUARDED_BY(mutex_) = false;  // the write budget is, and that was said
+  bool spent_ GUARDED_BY(mutex_) = false;  // the write budget is used up, and this was logged
   std::string trouble_ GUARDED_BY(mutex_);
   std::uint64_t last_ticket_ GUARDED_BY(mutex_) = 0;
   // By place, for each frame to which a write was started: the checksum, once the write is complete.

@@ -99,7 +99,7 @@ class Run:
 def main(arguments):
     options = parse(arguments)
     root = options.root or find_root(SCRIPTS)
-    # Whoever ends this ends what it has started too.
+    # A signal that ends this process also ends the processes that it has started.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda which, _: sys.exit(128 + which))
     bounded.adopt_orphans()

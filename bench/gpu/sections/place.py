@@ -1,4 +1,4 @@
-"""Where the programs are, and how to run one: with a time limit, and ended with all its descendants."""
+"""Finds the programs, and runs one with a time limit, after which it and all its descendants are killed."""
 
 import dataclasses
 import json
@@ -45,7 +45,7 @@ class Place:
         self.quick = quick
         self.scripts = pathlib.Path(__file__).resolve().parent.parent
         self.python = sys.executable
-        self.own = None if scratch else tempfile.TemporaryDirectory(prefix="tessera-gpu-")  # goes with the last user of it
+        self.own = None if scratch else tempfile.TemporaryDirectory(prefix="tessera-gpu-")  # removed with the last reference
         self.scratch = pathlib.Path(scratch or self.own.name)
 
     # ---- programs ----

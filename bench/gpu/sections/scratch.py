@@ -1,4 +1,4 @@
-"""Folders for what runs leave while they go on: each is locked by its run, so that those of killed runs can be told and swept."""
+"""Folders for temporary files of runs. Each run locks its folder, so that folders of killed runs are recognised and removed."""
 
 import fcntl
 import itertools
@@ -9,13 +9,13 @@ import tempfile
 import time
 
 PREFIX = "tessera-gpu-"
-LOCKED_SINCE = 60  # seconds: a younger one may not be locked yet
+LOCKED_SINCE = 60  # seconds: a younger folder may not be locked yet
 MOST_LOOKED = 256
 
 
 class Scratch:
-    """One such folder, `path`: it goes with remove(), or with a later run after this one was killed. Programs that it starts
-    do not hold the lock."""
+    """One such folder, `path`. remove() deletes it, or a later run if this one was killed. Programs that the run starts do
+    not hold the lock."""
 
     def __init__(self):
         sweep()
@@ -31,7 +31,7 @@ class Scratch:
 
 
 def lock_of(folder):
-    """A descriptor that holds it; None where another process does, or the folder is another user's."""
+    """A descriptor that holds the lock; None if another process holds it, or if the folder is another user's."""
     try:
         held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
