@@ -54,7 +54,7 @@ struct Page {
   std::uint64_t copied = 0;    // the run's last use when the copy below was (or is being) made
   std::uint64_t asked = 0;     // the same when the check of that copy was queued
   CopyLocation leaves_to = CopyLocation::kHost;  // during a check: target if the page has changed
-  std::uint64_t users = 0;     // is_going(): slots of the streams to wait for
+  std::uint64_t users = 0;     // is_evicting(): slots of the streams to wait for
   bool parts = false;          // kResident: it is evicted by way of kParting next
   bool asks = false;           // kParting: it is checked for changes once unmapped
   bool recalled = false;       // kEvicting, kChecking: it was apart and mapped again; the result is not used
@@ -62,7 +62,7 @@ struct Page {
   IoTicket io;                 // kSpilling, kLoading: the transfer
   Nanoseconds started;         // when the transfer in flight was queued
   std::optional<Fingerprint> fingerprint;  // of the copy below, if one was taken
-  FingerprintDesk::Place fingerprint_at = FingerprintDesk::kNowhere;  // is_going(): the pending one
+  FingerprintDesk::Place fingerprint_at = FingerprintDesk::kNowhere;  // is_evicting(): the pending one
   FingerprintHabit habit;
   bool wants_fingerprint = false;  // for the copy that is made next
   bool candidate = false;      // the host frame is kept below a page that may have changed
