@@ -1,7 +1,7 @@
 // The simulated machine's addresses: reserved ranges, and which frame is mapped where, for which devices.
 //
 // Where contents are real, accessing an address without a frame, or without access, is a real fault (SimAddresses). The
-// bookkeeping is exact in any case and refuses what a GPU would leave undefined. It knows nothing of queued work:
+// bookkeeping is exact in any case and refuses what a GPU would leave undefined. It does not track queued work:
 // SimDriver checks the engines before it unmaps.
 //
 // A mapping takes effect with its first access: until then the addresses stay empty, as they are without access on a

@@ -1,4 +1,4 @@
-// A machine in virtual time with memories that hold stamps, running the real allocator, with all its fault injectors.
+// A machine in virtual time with memories that hold stamps and with all fault injectors, running the real allocator.
 //
 // Thread safety: one thread.
 //
@@ -18,7 +18,7 @@
 
 namespace tessera {
 
-// Host memory that uses no memory, and can be refused.
+// Host memory that takes no real memory, and can be refused.
 class RefusedHostPages final : public HostPages {
  public:
   void refuse(bool refused) { refused_ = refused; }

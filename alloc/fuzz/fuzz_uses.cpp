@@ -83,7 +83,7 @@ void FuzzPlayer::use_unseen(const FuzzOp& op) {
   machine_.allocator().end_use(announced);
 }
 
-// Work queued behind it ends no earlier; the program may have waited for what came before.
+// Work queued behind it ends no earlier; the program may have waited for the work before it.
 void FuzzPlayer::hold_up(const FuzzOp& op) {
   constexpr Nanoseconds kLong{1'000'000'000'000};
   const std::uint32_t stream = number_of(op);

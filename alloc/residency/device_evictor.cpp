@@ -223,7 +223,7 @@ Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which whic
   return total;
 }
 
-// A run whose fetch is still in flight blocks the eviction of later runs in this queue; otherwise its own copy-out
+// A run with its fetch still in flight blocks the eviction of later runs in this queue; otherwise its own copy-out
 // would be queued behind theirs. Where `awaited` has later work on the same stream, the fetch is waited for too.
 void DeviceEvictor::start_due_evictions(const Run* awaited) {
   bool kept_back = false;

@@ -81,7 +81,7 @@ struct Engine {
     const StallWait waiting(stall, StallCause::kWork);
     return streams.wait_for_all(streams.open_epoch());
   }
-  // What a policy sees of a run, without its byte counts.
+  // The policy's picture of a run, without its byte counts.
   RunPicture picture_of(const Run& run, std::uint64_t now) const {
     const bool dead = run.is_dead();  // first: the last free of a dead run has been noted by then
     const std::uint64_t used = run.last_work();

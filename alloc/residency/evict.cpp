@@ -25,7 +25,7 @@ bool recompute_pays(const Run& run, double out_rate, double in_rate) {
 
 }  // namespace
 
-// The work that has to be over before the run leaves. It has been queued and is fenced; later uses and frees have
+// The work that has to be over before the run is evicted. It has been queued and is fenced; later uses and frees have
 // greater epochs. Where work may be unannounced, that is all work on the device, not only the announced uses of the
 // run: a kernel that is queued or running may use the run, and what it writes during a copy would be lost. For a dead
 // run, the free names the work that may use it.

@@ -33,7 +33,7 @@ class HostEvictor {
   // spilled instead. With `newcomer`, only pages that the policy ranks as better victims are spilled, none of which is
   // about to be used or in a staging frame.
   Result<Bytes> spill_coldest(Bytes bytes, const Run* newcomer = nullptr);
-  // Drops up to `bytes` of copies in that memory whose pages are on the device too: all stale ones, and as many valid
+  // Drops up to `bytes` of copies in that memory of pages that are on the device too: all stale ones, and as many valid
   // ones as needed, which cost more now than they may save. Returns the bytes freed.
   Bytes drop_idle_copies(CopyLocation in, Bytes bytes);
   // Discards up to `bytes` in that memory that belong to freed blocks.

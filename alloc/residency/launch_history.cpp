@@ -128,7 +128,7 @@ Iteration LaunchHistory::iteration(std::size_t period, std::size_t alike) const 
          .stream = place_of(steps_[index].stream, streams)});
   }
   add_small_runs(begin, iteration);
-  std::vector<std::uint32_t> same(iteration.runs.size());  // the run that stands for each
+  std::vector<std::uint32_t> same(iteration.runs.size());  // the run that represents each
   std::iota(same.begin(), same.end(), 0u);
   for (const auto& [run, use] : links) {
     same[run] = iteration.uses[use].run;
@@ -255,7 +255,7 @@ void LaunchHistory::add_small_runs(std::size_t begin, Iteration& iteration) cons
     }
     if (step >= begin) small.ends.push_back(static_cast<std::uint32_t>(small.uses.size()));
   }
-  std::vector<std::uint32_t> same(small.runs.size());  // the run that stands for each
+  std::vector<std::uint32_t> same(small.runs.size());  // the run that represents each
   std::iota(same.begin(), same.end(), 0u);
   for (const auto& [name, slab] : slabs) {
     if (!slab.first) continue;

@@ -1,6 +1,6 @@
 // The newest launches and what they used, and the iteration that the last of them form.
 //
-// A run of an iteration stands for one life of a block: a block that is reallocated may have another address each time,
+// A run of an iteration represents one life of a block: a block that is reallocated may have another address each time,
 // and one address serves several blocks. So a run of the iteration begins with a fresh use and ends where its block was
 // freed, which is noticed when the address is next used afresh.
 //
@@ -86,7 +86,7 @@ class LaunchHistory {
     std::optional<Stopwatches::Watch> watch;  // not read yet
     Nanoseconds duration{};                   // 0 = not known
   };
-  // What is kept of a use; the run itself may be gone.
+  // The record of a use; the run itself may have been removed.
   struct Mention {
     std::uint64_t run = 0;  // by name
     Bytes bytes;

@@ -167,7 +167,7 @@ Result<std::size_t> PageMover::take_frames_beside(std::span<const PageRef> pages
   while (taken < pages.size() && (status = take_frame(pages[taken], to)).is_ok()) {
     ++taken;
     if (!pages[taken - 1]->staging) continue;
-    // It goes on to the file as soon as it is copied out, so it is copied alone.
+    // It is spilled to the file as soon as it is copied out, so it is copied alone.
     if (taken > 1) return_host_frame(pages[--taken]);
     break;
   }

@@ -192,7 +192,7 @@ Result<bool> PageMover::finish_fetch(PageRef page, bool wait) {
 Result<bool> PageMover::copied_out(PageRef page, bool wait) { return event_done(page->event, wait); }
 
 // Decides about the page's frame. The gate is closed, so no use can be stamped meanwhile, and a thread that launches
-// unseen work has announced that there is such work before.
+// unannounced work has declared so before.
 PageMover::Verdict PageMover::judge(PageRef page, Proof proof) const {
   const Run& run = *page.run;
   const bool leaving = page->state == PageState::kEvicting;

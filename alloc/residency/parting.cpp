@@ -41,7 +41,7 @@ Status Transfers::recall(std::span<const PageRef> pages) { return mover_.bring_b
 Status Transfers::go_apart() {
   if (parting_.empty()) return {};
   Status result = engine_.streams.poll();
-  // A stream that came since they were to part has no fence, and whether it has passed is not known.
+  // A stream first used after these pages began to part has no fence yet, so it is unknown whether it has passed.
   note_error(result, engine_.streams.fence(parting_.front()->users, parting_.front()->as_of()));
   std::vector<PageRef> ready, asked, copied, left;
   std::erase_if(parting_, [&](const PageRef& page) {

@@ -25,7 +25,7 @@ void PlanExecutor::advance() {
   evict_to_watermarks();
 }
 
-// Memory that a plan does not move is not available to it, nor is the page on which small blocks come and go: a plan
+// Memory that a plan does not move is not available to it, nor is the page on which small blocks are allocated and freed: a plan
 // that counted on it would be short of it permanently.
 Machine PlanExecutor::machine() const {
   Bytes small;

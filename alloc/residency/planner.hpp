@@ -26,7 +26,7 @@ class Planner {
   virtual ~Planner() = default;
   // Starts the search; drops a request that was not answered yet.
   virtual void ask(const Iteration& iteration, const Machine& machine) = 0;
-  // The strategies once they are found, and again when a better one is: best first, at least one; else nothing. They
+  // The strategies, once they are found and again when a better one is found: best first, at least one. Else nothing. They
   // refer to objects that live as long as the planner's policy.
   virtual std::vector<Candidate> answer() = 0;
 };

@@ -1,6 +1,6 @@
 // Bytes that are not copied at eviction because a callback of the program can recompute them.
 //
-// A callback stands for the bytes of one run at the time it is set. It acts like a copy in a tier that costs no memory:
+// A callback represents the bytes of one run at the time it is set. It acts like a copy in a tier that costs no memory:
 // the next announced write invalidates it, as it does a copy, and so does the end of the block. It recomputes all of
 // the run at once, so the run is dropped whole or not at all.
 //

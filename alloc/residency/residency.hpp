@@ -1,7 +1,7 @@
 // The front of this layer: where the bytes of every run of one device are, and when they move.
 //
 // The engine owns the runs and makes all moves. Decisions come from the policy, frames from the tiers, ordering from
-// streams and events. One lock serialises all of it; a use whose pages are all present takes only the gate. The parts
+// streams and events. One lock serialises all of it; a use with all pages present takes only the gate. The parts
 // that do the work are behind the lock (engine.hpp); this class takes the lock, and releases it to wait for other calls
 // or to run callbacks.
 //
@@ -80,7 +80,7 @@ class Residency {
   // stream may belong to another device. Returns the gate slot. `work`: as Use::work.
   std::uint32_t begin_unnamed(StreamId stream, const void* work = nullptr);
   void end_unnamed(StreamId stream, std::uint32_t gate_slot);
-  // From now on work may use runs without naming them: a run is evicted only after all work on the device queued so
+  // From now on, work may use runs without announcing it: a run is evicted only after all work on the device queued so
   // far, and stays for a few launches after its last announced use (ResidencyOptions::grace). Cheap.
   void expect_unseen_work() {
     if (!unseen_.load(std::memory_order_relaxed)) unseen_.store(true);
@@ -113,7 +113,7 @@ class Residency {
 
   // ---- hints ----
   Status prefetch(Runs runs);  // starts fetching them, as far as no run in use has to be evicted
-  Status evict(Runs runs);     // and waits; kBusy for a pinned or held run, though others may be on their way out
+  Status evict(Runs runs);     // and waits; kBusy for a pinned or held run, though evictions of others may be in flight
   // Evicts all runs with the tag (without one: all runs), and returns their frames to the driver. Pinned runs, and runs
   // used meanwhile, stay. Errors: kOutOfMemory when the tiers below have no room, kIo, kDriver; runs evicted by then
   // are fetched again on use.

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// A page in transfer counts as at its destination: it arrives there whatever strategy is followed.
+// A page in transfer counts as at its destination: it arrives there under every strategy.
 Places places_of(const Run& run, const Page& page) {
   const Places copies =
       static_cast<Places>((page.peer ? kAtPeer : 0) | (page.host ? kAtHost : 0) | (page.file ? kAtFile : 0));

@@ -144,7 +144,7 @@ void Residency::drop_peer_copies(Run& run) {
   }
 }
 
-// Waits for the copies. A run that was used while it left is evicted a second time, and then stays.
+// Waits for the copies. A run used during its eviction is evicted a second time; if used again, it stays.
 Status Residency::finish_evicting(std::optional<TagId> tag) {
   MutexLock lock(mutex_);
   for (Run* run : tagged(tag, Side::kThere)) {

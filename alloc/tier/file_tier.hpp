@@ -6,7 +6,7 @@
 //
 // A frame goes to the file with the fewest bytes in flight, in turn among equals, so that several disks work in
 // parallel. A file that fails a write gets no more writes, and is logged once; the others continue. When the bytes
-// written reach the write budget, all writes end: disks wear out.
+// written reach the write budget, all writes end, since writes wear out a disk.
 //
 // Thread safety: as in tier.hpp. Each ticket is polled or waited for by one thread.
 //
