@@ -10,7 +10,7 @@ namespace tessera {
 
 void Gate::enter_when_open(std::uint32_t slot) {
   do {
-    start_eviction(slot);
+    leave(slot);
     closed_.wait(true);
     come(slot);
   } while (closed_.load());

@@ -36,7 +36,7 @@ class Gate {
     return index;
   }
   // By the thread that entered.
-  void start_eviction(std::uint32_t slot) {
+  void leave(std::uint32_t slot) {
     auto& inside = slots_[slot].inside;
     if (slot < kOwnThreadNumbers) {
       inside.store(inside.load(std::memory_order_relaxed) - 1, std::memory_order_release);

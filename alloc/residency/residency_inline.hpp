@@ -38,7 +38,7 @@ bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
   const std::uint32_t gate_slot = gate_.enter();
   const std::optional<std::span<Run* const>> runs = find();
   if (!runs || !all_present(*runs)) {
-    gate_.start_eviction(gate_slot);
+    gate_.leave(gate_slot);
     return false;
   }
   counts_.add(gate_slot, runs->size());  // the slot is the thread's number
@@ -86,7 +86,7 @@ inline void Residency::note_use(std::span<Run* const> runs, StreamId stream, std
 inline void Residency::end_use(std::span<Run* const> runs, StreamId stream, const Use& use) {
   const bool plain = use.kind == Use::Kind::kGate && use.watch == Use::kNoWatch && stream != kPerThreadStream;
   if (!plain) return end_other_use(runs, stream, use);
-  gate_.start_eviction(use.gate_slot);
+  gate_.leave(use.gate_slot);
   if (tracker_.log().calls()) keep_to_plan();
 }
 

@@ -48,7 +48,7 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
   std::uint32_t gate_slot = gate_.enter();
   bool held = false;
   if (!all_present(runs)) {
-    gate_.start_eviction(gate_slot);
+    gate_.leave(gate_slot);
     TESSERA_TRY(fetch_and_hold(runs, stream, on_held));
     held = true;
     gate_slot = gate_.enter();
@@ -56,7 +56,7 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
   use = {.kind = kind, .work = use.work, .gate_slot = gate_slot};
   note_use(runs, stream, slot_for_use(stream), access, use);
   if (kind == Use::Kind::kHold && !held) held_uses_.hold(runs);
-  if (kind == Use::Kind::kHold) gate_.start_eviction(gate_slot);
+  if (kind == Use::Kind::kHold) gate_.leave(gate_slot);
   if (kind == Use::Kind::kGate && held) held_uses_.let_go(runs);  // inside the gate they are just as safe
   return {};
 }
@@ -87,7 +87,7 @@ void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const
   if (held) {
     held_uses_.let_go(runs);
   } else {
-    gate_.start_eviction(use.gate_slot);
+    gate_.leave(use.gate_slot);
   }
   if (tracker_.log().calls()) keep_to_plan();
 }
@@ -137,7 +137,7 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
 }
 
 // The stream is stamped first: a reader of the run's stamp must find that the stream has not passed it. An epoch that
-// was closed meanwhile is not used: the thread that closed it (start_eviction()) may have read the run's streams before
+// was closed meanwhile is not used: the thread that closed it (in start_eviction()) may have read the run's streams before
 // this stream was among them. It closes first and then reads; this stamps first and then checks, so one side always
 // sees the other.
 std::uint64_t Residency::note_free(Run* run, StreamId stream) {

@@ -12,15 +12,15 @@ namespace {
 TEST(Gate, SeveralMayBeInsideAtOnce) {
   Gate gate;
   const std::uint32_t mine = gate.enter();
-  std::thread([&gate] { gate.start_eviction(gate.enter()); }).join();
-  gate.start_eviction(mine);
+  std::thread([&gate] { gate.leave(gate.enter()); }).join();
+  gate.leave(mine);
 }
 
 TEST(Gate, ItOpensAgain) {
   Gate gate;
   for (int i = 0; i < 3; ++i) {
     { const Gate::Closed closed(gate); }
-    gate.start_eviction(gate.enter());
+    gate.leave(gate.enter());
   }
 }
 
@@ -34,7 +34,7 @@ TEST(Gate, WhoeverClosesItWaitsForThoseInside) {
     seen.store(left.load());
   });
   left.store(true);
-  gate.start_eviction(slot);
+  gate.leave(slot);
   closer.join();
   EXPECT_TRUE(seen.load());
 }
@@ -52,7 +52,7 @@ TEST(Gate, NobodyIsInsideWhileItIsClosed) {
         inside.fetch_add(1, std::memory_order_relaxed);
         EXPECT_LE(guarded, static_cast<std::uint64_t>(kClosings));
         inside.fetch_sub(1, std::memory_order_relaxed);
-        gate.start_eviction(slot);
+        gate.leave(slot);
       }
     });
   }
@@ -67,7 +67,7 @@ TEST(Gate, NobodyIsInsideWhileItIsClosed) {
 TEST(Gate, MoreThreadsThanSlotsShareThem) {
   Gate gate;
   std::vector<std::thread> threads;
-  for (int i = 0; i < 100; ++i) threads.emplace_back([&gate] { gate.start_eviction(gate.enter()); });
+  for (int i = 0; i < 100; ++i) threads.emplace_back([&gate] { gate.leave(gate.enter()); });
   { const Gate::Closed closed(gate); }
   for (std::thread& thread : threads) thread.join();
 }
@@ -82,9 +82,9 @@ TEST(Gate, WhereOneDoesNotComeOutInTimeItStaysOpen) {
     const Gate::Closed closed(gate);
     EXPECT_FALSE(closed.is_closed());
     EXPECT_EQ(closed.status().code(), Code::kNotReady);
-    gate.start_eviction(gate.enter());  // and lets others in
+    gate.leave(gate.enter());  // and lets others in
   }
-  gate.start_eviction(slot);
+  gate.leave(slot);
   EXPECT_TRUE(gate.saw_all_out());
   const Gate::Closed closed(gate);
   EXPECT_TRUE(closed.is_closed());
