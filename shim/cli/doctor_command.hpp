@@ -19,12 +19,12 @@ struct Finding {
   std::string fix;  // "" if nothing has to be done
 };
 
-// Each judges facts only, so that machines which we do not have can be tested too.
+// Each depends on its arguments only, so that machines which we do not have can be tested too.
 std::vector<Finding> judge_driver(const DriverFacts& facts, bool software);
 Finding judge_locked_memory(std::optional<std::uint64_t> limit, const DriverFacts& driver);
 Finding judge_huge_pages(const std::string& mode);
 Finding judge_memory(const LimitFacts& facts);
-// One for each limit that is known to stand in the way, and the processors.
+// One for each limit that is known to cause problems, and one for the processors.
 std::vector<Finding> judge_limits(const LimitFacts& facts);
 Finding judge_io_uring(const UringFacts& facts);
 Finding judge_folder(const FolderFacts& facts);

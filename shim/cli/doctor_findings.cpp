@@ -140,7 +140,7 @@ Finding judge_huge_pages(const std::string& mode) {
 
 Finding judge_memory(const LimitFacts& facts) {
   constexpr std::uint64_t kLittle = 1ULL << 30;
-  // What others take between the two looks is no limit.
+  // A small difference is not a limit: other processes allocate between the two queries.
   const bool bounded = facts.memory + facts.free_memory / 16 < facts.free_memory;
   const std::string value =
       fmt::format("{} available, --host-memory auto is {}{}", rounded_bytes(facts.memory), rounded_bytes(facts.memory / 4),

@@ -28,14 +28,14 @@ std::string make_private(const fs::path& folder) {
 
 constexpr const char* kBegin = "at-";
 
-// Whether the process that made it had time to name it.
+// Whether the process that created it has had enough time to rename it.
 bool is_old(const fs::path& link) {
   constexpr std::time_t kNamedSince = 60;  // seconds
   struct stat facts {};
   return ::lstat(link.c_str(), &facts) == 0 && ::time(nullptr) - facts.st_mtime > kNamedSince;
 }
 
-// Only links, and only in a folder that is ours; what else is there is left alone.
+// Removes links only, and only in a folder that is ours; other files stay.
 void sweep(const fs::path& links) {
   constexpr int kMostLooked = 256;
   struct stat facts {};

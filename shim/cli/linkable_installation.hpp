@@ -17,6 +17,6 @@ struct LinkableInstallation {
   std::string problem;        // "" or why there is no such path
 };
 
-// The link stays for later runs: one for each installation, in `links`, which is made for this user alone. Links of
-// installations that are gone are swept, as are those that a killed process had not yet named.
+// The link stays for later runs: one for each installation, in `links`, a private folder of this user. Links to deleted
+// installations are removed, as are temporary links of killed processes.
 LinkableInstallation linkable_installation(const Installation& installation, const std::filesystem::path& links);

@@ -12,7 +12,7 @@
 
 namespace {
 
-// Whether it gets rights that this user has not: the linker takes no names from the environment then.
+// Whether the program gains privileges that this user does not have: then the dynamic linker ignores LD_PRELOAD.
 bool gains_rights(const char* program) {
   struct stat facts {};
   struct statvfs system {};

@@ -1,12 +1,12 @@
-// Programs into which the system preloads nothing, so that they would run without Tessera and without a word.
+// Programs into which the system preloads nothing, so that they would silently run without Tessera.
 //
-// Thread safety: a function of files and of this process's user.
+// Thread safety: any thread; the result depends on files and on this process's user.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
-// Why nothing of ours comes into the program, or "". `needed`: needed_libraries() of it. What starts others, as a script
-// or a launcher that is linked statically, is none: what it starts is preloaded.
+// Why the program cannot be preloaded, or "". `needed` is its needed_libraries(). A script or a statically linked launcher
+// is not an obstacle: the programs that it starts are preloaded.
 std::string preload_obstacle(const std::filesystem::path& program, const std::vector<std::string>& needed);

@@ -40,11 +40,11 @@ struct RunHistory {
     double from = 0;  // seconds
     std::string name;
   };
-  std::vector<Policy> policies;          // in order; none in files of a version without them
+  std::vector<Policy> policies;          // in order; none in files of versions without it
   nlohmann::ordered_json stats;          // from tessera_stats_json
 
   std::size_t slots() const { return links.empty() ? 0 : links[0].values.size(); }
-  // 0 if the statistics come from a version without it.
+  // 0 if the statistics lack it, as those of an earlier version may.
   std::uint64_t figure(const char* group, const char* name) const;
 };
 

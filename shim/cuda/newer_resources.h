@@ -1,4 +1,4 @@
-/* What a CUdevResource holds since CUDA 13.1, for builds with an older cuda.h: its size and its place are the same.
+/* The contents of a CUdevResource since CUDA 13.1, for builds with an older cuda.h: size and offset are unchanged.
  *
  * Thread safety: declarations only.
  */
@@ -9,7 +9,7 @@
 #include <cuda.h>
 #include <stddef.h>
 
-/* Kinds of CUdevResource, and what it holds of them, 13.1. */
+/* Kinds of CUdevResource and their contents, 13.1. */
 enum { TESSERA_RESOURCE_QUEUE_SETTINGS = 1000, TESSERA_RESOURCE_QUEUES = 10000, TESSERA_RESOURCE_BACKFILL = 1 };
 typedef struct TesseraDevResource_st {
   int type;

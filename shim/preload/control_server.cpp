@@ -60,14 +60,14 @@ bool make_address(const std::string& path, sockaddr_un& name) {
 
 constexpr const char* kUnlistened = ".new";
 
-// Not listened at yet, unless its program was killed before it could.
+// True for a new socket that may not be listening yet; later its program must have been killed before it could listen.
 bool is_starting(const char* path) {
   constexpr std::time_t kStartedSince = 60;  // seconds
   struct stat facts {};
   return ::lstat(path, &facts) != 0 || ::time(nullptr) - facts.st_mtime <= kStartedSince;
 }
 
-// Sockets of programs that were killed: nothing listens there. One gets its name only once it is listened at.
+// Removes sockets of killed programs: nothing listens on them. A socket gets its final name only once it is listening.
 void sweep(const char* folder) {
   constexpr int kMostLooked = 256;
   DIR* const entries = ::opendir(folder);

@@ -46,9 +46,9 @@ struct NodeCopy {
 
 struct Words {
   std::vector<std::uint64_t> certain, likely, maybe;
-  std::vector<std::uint64_t> given;  // of the certain ones of a graph: what its kernels are given
-  std::vector<NodeCopy> copies;  // of a graph: each launch may store other addresses by them
-  bool any_block = false;  // the work does not tell: it may use any block
+  std::vector<std::uint64_t> given;  // for a graph: the certain words that are kernel parameters
+  std::vector<NodeCopy> copies;  // for a graph: each launch may copy different addresses
+  bool any_block = false;  // the words are unknown: the work may use any block
 
   Words() = default;
   explicit Words(const WordSpans& words)

@@ -32,8 +32,8 @@ class Written {
   std::map<CUdeviceptr, CUdeviceptr> stretches_;
 };
 
-// What was copied there, if that is nothing but addresses. Where blocks lie low, two numbers may look like one that is not
-// where a block begins.
+// The words copied there, if all of them are addresses; else none. If blocks are at low addresses, only start addresses of
+// blocks count, because a pair of numbers may look like any other.
 std::vector<std::uint64_t> table_at(const NodeCopy& copy) {
   std::vector<std::uint64_t> words;
   if (copy.bytes % sizeof(CUdeviceptr) != 0 || copy.to % sizeof(CUdeviceptr) != 0 || !pointer_tables().any()) return words;

@@ -6,8 +6,8 @@
 // in between, so they count for this launch. Nodes of a conditional body may not run, so what they write counts in
 // addition to the previous contents.
 //
-// Of other tables a kernel may use a part, or none. A copy of nothing but addresses, to the very place that a kernel of
-// the graph is given, is for that kernel: without all of these blocks the launch is out of memory, and does not fault.
+// A kernel may use a part of a table, or none of it. But if a copy consists of addresses only, and its destination is a
+// kernel parameter of the graph, the kernel needs all of these blocks: if they do not fit, the launch is out of memory.
 //
 // Thread safety: any thread; a GraphCopies belongs to one.
 #pragma once
@@ -32,11 +32,11 @@ class GraphCopies {
 
   // On failure, a block whose address the copies store outside the heap cannot stay in device memory.
   CUresult status() const { return status_; }
-  // Whether kernels may use more than the nodes name and tables say by now.
+  // Whether kernels may use blocks that neither the nodes nor the current tables name.
   bool add_any() const { return !between_.empty() || makes_tables(); }
-  // ... which some of them surely do.
+  // Whether some kernels certainly use such blocks.
   bool makes_tables() const { return !tables_.empty(); }
-  // The words of some of its nodes, with what else their kernels use.
+  // `words` of some nodes, plus the blocks that their kernels use through copied tables.
   Words complete(const Words& words) const;
   void launched();
 
@@ -48,7 +48,7 @@ class GraphCopies {
 
   std::deque<CopiedWords> outside_;
   Words between_;
-  std::vector<Table> tables_;  // of nothing but addresses
+  std::vector<Table> tables_;  // consisting of addresses only
   CUresult status_ = CUDA_SUCCESS;
 };
 

@@ -50,9 +50,9 @@ class GraphExecs {
     std::shared_ptr<const Words> too_large;  // the nodes that do not fit, if size prevents splitting: GraphCut
   };
   Launchable parts(CUgraphExec exec);
-  // The same for one launch that makes these copies, of which it is not remembered. Not cheap.
+  // The same for one launch with these copies; the result is not cached. Not cheap.
   Launchable parts_for(CUgraphExec exec, const GraphCopies& copies);
-  // The device's memory has changed hands: whether graphs have to be cut is asked anew.
+  // The heap's share of device memory has changed: decides again, at the next launch, which graphs must be split.
   void judge_anew();
 
  private:
@@ -61,8 +61,8 @@ class GraphExecs {
     std::shared_ptr<const Words> words;  // of all nodes, each once
     std::vector<CUdeviceptr> held;
     CUgraph source = nullptr;
-    bool keeps_source = false;  // the program has destroyed it
-    bool copies_tables = false;  // that its kernels are given, so a launch may need more than the nodes name
+    bool keeps_source = false;  // the program has destroyed the source graph
+    bool copies_tables = false;  // to kernel parameters, so a launch may need more than the nodes name
     OrderedNodes order;
     bool judged = false;  // it has been decided whether the graph must be split
     Launchable cut;
@@ -72,7 +72,7 @@ class GraphExecs {
   template <class Write>
   void rewrite(CUgraphExec exec, CUgraphNode node, Write write);
   static Launchable launchable(GraphCut made);
-  // Whether it has to be cut, and how; the answer is remembered.
+  // Whether and how it has to be split; the result is cached.
   const std::vector<GraphPart>* judge(Entry& entry);
   // The entry is about to lose its source, or to be removed.
   void let_go_of_source(Entry& entry);

@@ -66,19 +66,19 @@ CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long fl
   return result;
 }
 
-// It is out of memory for these alone, and the line about that says how much they need.
+// Fails with out of memory for these words alone, so that the reported line has the size that they need.
 CUresult try_alone(const Words& words, CUstream stream) {
   const ManagedUse least(words, stream, "cuGraphLaunch", Launched::kGraph);
   return least.status();
 }
 
-// What its tables name differs from launch to launch.
+// The blocks named by copied tables may differ between launches.
 GraphExecs::Launchable cut_for(CUgraphExec exec, const Words& words, const GraphCopies* copies) {
   if (copies == nullptr || fits(copies->complete(words))) return graph_execs().parts(exec);
   return graph_execs().parts_for(exec, *copies);
 }
 
-// `copies`: null where its nodes make no tables for its kernels.
+// `copies`: null if no node copies a table for a kernel.
 template <class Launch>
 CUresult launch_words(CUgraphExec exec, CUstream stream, const Words& words, const GraphCopies* copies,
                       Launch launch_with) {

@@ -33,7 +33,7 @@ struct GraphCut {
 // As few parts as possible, each of which fits in device memory: a single part if everything fits; none if nodes that
 // must stay together do not fit, or `order` does not contain all nodes of `words`. Queries Tessera; not for hot paths.
 GraphCut cut(std::span<const OrderedNode> order, const GraphWords& words);
-// Whether what is certain of the words fits into device memory together. As cut().
+// Whether the blocks of the certain words fit in device memory together. Queries Tessera, like cut().
 bool fits(const Words& words);
 
 // Queues all parts, each by `launch(words)`. If the driver refuses to disable a node for the first part, the graph is

@@ -29,8 +29,8 @@ CUresult check(tessera_allocator* allocator, const Extent& extent, tessera_block
                                                              : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Of a green context's default stream nothing can be told, nor on the block's device of a stream of another one: all that is
-// needed is there before the call. A default stream is that of the block's own device there.
+// The stream by which Tessera can order a use. None for a green context's default stream, and for a stream of another device
+// than the block's: then the blocks are fetched before the call. A default stream is that of the block's own device.
 tessera_stream orders_by(CUstream stream, bool foreign = false) {
   const bool is_other = foreign && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
   return is_other || of_green_default(stream) ? TESSERA_NO_STREAM : stream_of(stream);

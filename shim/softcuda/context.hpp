@@ -20,11 +20,11 @@
 
 namespace tessera::softcuda {
 
-// What a green context has of its device.
+// A green context's share of its device.
 struct GreenShare {
   unsigned multiprocessors = 0;
   unsigned alignment = 0;
-  unsigned queue_limit = 0;  // 0: it shares the device's queues
+  unsigned queue_limit = 0;  // 0: the default number
   int queue_scope = 0;
 };
 
@@ -32,7 +32,7 @@ struct Context {
   DeviceId device;
   bool primary = false;
   bool green = false;
-  GreenShare share = {};  // of a green one
+  GreenShare share = {};  // of a green context
   std::uint64_t id = 0;
   std::atomic<unsigned> flags = 0;
   std::atomic<bool> alive = true;

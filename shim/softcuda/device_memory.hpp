@@ -3,8 +3,8 @@
 // A frame cannot be smaller than 2 MiB, so requests below half of that share a frame, split in units of 512 bytes. Free
 // and total memory are those of the simulated device.
 //
-// Managed memory and that of pools of host memory are host frames, one for each allocation: the device reaches them by
-// the same addresses as the host, and they do not count as memory of the device.
+// Managed memory and memory of host pools use host frames, one for each allocation: the device accesses them at the
+// same addresses as the host, and they do not count as device memory.
 //
 // Memory freed in stream order is kept in a list until its stream has reached the free, and is reclaimed by the next
 // call that needs memory; no thread has to watch it.
@@ -28,7 +28,7 @@ struct MemoryKind {
   CUmemoryPool pool = nullptr;  // allocated from this pool, in stream order
   bool in_host_frame = false;
   bool managed = false;    // in a host frame too
-  bool shareable = false;  // shares no frame with other memory
+  bool shareable = false;  // has a frame of its own
 };
 
 class DeviceMemory {
@@ -38,15 +38,15 @@ class DeviceMemory {
   // Errors: kOutOfMemory if the device is full even after waiting for stream-ordered frees; kNotSupported for a host
   // frame on a machine without them.
   Result<Address> allocate(Context& context, Bytes bytes, MemoryKind kind);
-  // Memory of another process, in this file of all its frames. It counts there.
+  // Maps memory of another process, from the file with all frames of that process. It counts as used there, not here.
   Result<Address> adopt(Context& context, int file, const SimPlace& place, Bytes bytes, CUmemoryPool pool);
-  // Takes the memory back at once. REQUIRES: no queued work touches it.
-  // Errors: kInvalidArgument unless `address` is one that allocate returned and still stands.
+  // Releases the memory at once. REQUIRES: no queued work touches it.
+  // Errors: kInvalidArgument unless `address` is the address of a live allocation.
   Status free(Address address);
   // Frees when all work queued on `stream` so far has run.
   Status free_in_order(Address address, StreamId stream);
-  // Memory without an address, which the driver uses itself: contexts, code, local memory of kernels. None for 0 bytes.
-  // Errors: as allocate.
+  // Memory without an address, for the driver's own use: contexts, code, local memory of kernels. None for 0 bytes.
+  // Errors: as for allocate.
   Result<FrameId> hold(DeviceId device, Bytes bytes);
   Status let_go(FrameId frame);
   // The memory that could be allocated now.
@@ -71,7 +71,7 @@ class DeviceMemory {
   Result<Address> take(DeviceId device, Bytes bytes, const MemoryKind& kind) REQUIRES_LOCK(mutex_);
   Result<Address> take_small(DeviceId device, std::uint64_t units) REQUIRES_LOCK(mutex_);
   Result<Address> take_frame(DeviceId device, Bytes bytes, FrameLocation location, FrameId& frame);
-  // Gives the frame back where it cannot be mapped.
+  // Releases the frame if it cannot be mapped.
   Result<Address> map_frame(DeviceId device, Bytes bytes, FrameId frame);
   Status give(const Range& range) REQUIRES_LOCK(mutex_);
   Status give_frame(Address address, Bytes bytes, FrameId frame);
@@ -83,7 +83,7 @@ class DeviceMemory {
   const Bytes granularity_;
   Mutex mutex_{LockRank::kResidency};
   std::map<Address, Chunk> chunks_ GUARDED_BY(mutex_);
-  std::map<Address, FrameId> frames_ GUARDED_BY(mutex_);  // of allocations with a frame of their own
+  std::map<Address, FrameId> frames_ GUARDED_BY(mutex_);  // of allocations with their own frame
   std::vector<Pending> pending_ GUARDED_BY(mutex_);
   Bytes live_ GUARDED_BY(mutex_);  // requested sizes, device memory only
   Bytes peak_ GUARDED_BY(mutex_);

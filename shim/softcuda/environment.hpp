@@ -23,7 +23,7 @@ enum class Parameters {
 struct Environment {
   Bytes memory = 1_GiB;             // TESSERA_SOFTWARE_MEMORY, of each device
   int devices = 1;                  // TESSERA_SOFTWARE_DEVICES
-  std::uint64_t multiprocessors = 1;  // TESSERA_SOFTWARE_MULTIPROCESSORS, which green contexts divide
+  std::uint64_t multiprocessors = 1;  // TESSERA_SOFTWARE_MULTIPROCESSORS, split by green contexts
   std::uint64_t bandwidth = 0;      // TESSERA_SOFTWARE_BANDWIDTH, bytes per second; 0: memcpy's
   std::uint64_t pinning = 10'000'000'000;  // TESSERA_SOFTWARE_PINNING, bytes of host memory per second; 0: no time
   bool virtual_memory = true;       // TESSERA_SOFTWARE_VMM=0: a machine without it

@@ -1,7 +1,7 @@
-// Green contexts: they use the primary context's memory, and their streams have a part of the device.
+// Green contexts: they use the primary context's memory, and their streams use a part of the device.
 //
-// What each has of the device is told and no more (green_shares.hpp). What is kept is what programs and whoever
-// watches them trip over: their streams take no events of the primary context.
+// The share of the device is only reported (green_shares.hpp). Enforced is the rule that affects programs and tools that
+// observe them: streams of a green context accept no events of the primary context.
 #include "call.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C

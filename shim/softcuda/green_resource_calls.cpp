@@ -1,4 +1,4 @@
-// cuDev*Resource*, cu*GetDevResource: what a device or a context has, and its division for green contexts.
+// cuDev*Resource*, cu*GetDevResource: the resources of a device or a context, and how they are split for green contexts.
 #include <algorithm>
 #include <bit>
 
@@ -11,8 +11,8 @@ using namespace tessera::softcuda;  // NOLINT
 namespace {
 
 constexpr unsigned kMostCoscheduled = 32;
-constexpr unsigned kQueueLimit = 8;  // of work at a time, as the driver has it unless it is told otherwise
-constexpr unsigned kFine = 2;        // a group's unit where nothing has to be scheduled together
+constexpr unsigned kQueueLimit = 8;  // concurrent work queues: the driver's default
+constexpr unsigned kFine = 2;        // the unit of a group without co-scheduling
 
 CUresult tell(CUdevResource* resource, CUdevResourceType type, DeviceId device, const GreenShare& share) {
   if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -40,7 +40,7 @@ CUresult tell_of(Machine& machine, Context* context, CUdevResource* resource, CU
   return tell(resource, type, context->device, context->green ? context->share : whole(machine));
 }
 
-// The multiprocessors that `input` has. 0 for what is no such resource.
+// The number of multiprocessors in `input`; 0 for another kind of resource.
 unsigned to_divide(const CUdevResource* input, DeviceId& device) {
   if (input == nullptr) return 0;
   const auto resource = std::bit_cast<TesseraDevResource>(*input);
@@ -53,7 +53,7 @@ void give_rest(CUdevResource* remainder, DeviceId device, unsigned count, unsign
       count != 0 ? std::bit_cast<CUdevResource>(multiprocessors_of(device, count, alignment)) : CUdevResource{};
 }
 
-// How many a group gets of those that are left; 0 where its rules cannot be kept.
+// The number of multiprocessors that a group gets from the remaining ones; 0 if its requirements cannot be met.
 unsigned group_of(const CU_DEV_SM_RESOURCE_GROUP_PARAMS& asked, unsigned unit, unsigned left) {
   const bool backfill = (asked.flags & TESSERA_RESOURCE_BACKFILL) != 0;
   if (asked.smCount == 0) return backfill ? left / kFine * kFine : left / unit * unit;
@@ -87,7 +87,7 @@ CUresult cuStreamGetDevResource(CUstream stream, CUdevResource* resource, CUdevR
   });
 }
 
-// Groups of one size.
+// Groups of equal size.
 CUresult cuDevSmResourceSplitByCount(CUdevResource* result, unsigned* groups, const CUdevResource* input,
                                      CUdevResource* remaining, unsigned flags, unsigned least) {
   return with_machine([&](Machine&) -> CUresult {
@@ -112,7 +112,7 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource* result, unsigned* groups, co
   });
 }
 
-// Groups by what is asked of each, in turn; what each gets is told there.
+// Groups by individual requests, in order; the size of each is returned in `params`.
 CUresult cuDevSmResourceSplit(CUdevResource* result, unsigned groups, const CUdevResource* input,
                               CUdevResource* remainder, unsigned flags, CU_DEV_SM_RESOURCE_GROUP_PARAMS* params) {
   return with_machine([&](Machine&) -> CUresult {

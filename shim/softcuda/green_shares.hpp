@@ -1,6 +1,6 @@
-// What green contexts have of a device: what can be divided, by which rules, and descriptions of parts.
+// A green context's share of a device: which resources can be split, by which rules, and resource descriptors.
 //
-// Nothing is kept apart on this device: shares are told and added up.
+// The software device enforces no shares: they are only recorded and reported.
 //
 // Thread safety: GreenShares from any thread; the rest are values.
 #pragma once
@@ -17,18 +17,18 @@
 
 namespace tessera::softcuda {
 
-// The smallest group of a device of this many multiprocessors, and what counts of groups are multiples of, as of
-// compute capability 9.0: 8 of each, where there are as many.
+// The smallest group of multiprocessors, of which group sizes are also multiples, on a device with this many of them:
+// 8, as on compute capability 9.0, or fewer if the device has fewer.
 unsigned group_unit(std::uint64_t multiprocessors);
 
-// Resources as the driver hands them out.
+// Resources in the form that the driver returns.
 TesseraDevResource multiprocessors_of(DeviceId device, unsigned count, unsigned alignment);
 TesseraDevResource queue_settings_of(DeviceId device, unsigned limit, int scope);
 TesseraDevResource queues_of(DeviceId device);
-// False for what no call of this driver made.
+// False for a resource that was not returned by this driver.
 bool is_of(const TesseraDevResource& resource, DeviceId& device);
 
-// A description is valid as long as the process is.
+// A descriptor is valid until the process ends.
 class GreenShares {
  public:
   struct Described {

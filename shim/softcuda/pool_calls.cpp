@@ -39,7 +39,7 @@ CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream, CUmemoryP
     const CUmemoryPool pool = asked != nullptr ? asked : machine.pools.current(place_of(ordered.device));
     const auto place = machine.pools.place_of(pool);
     const PoolSharing sharing = machine.pools.sharing(pool);
-    if (!place || sharing.file >= 0) return CUDA_ERROR_INVALID_VALUE;  // there its own process alone allocates
+    if (!place || sharing.file >= 0) return CUDA_ERROR_INVALID_VALUE;  // only the pool's own process may allocate from it
     const DeviceId device = place->of_device() ? device_of(place->location) : ordered.device;
     Context& context = device != ordered.device ? *machine.contexts.primary(device) : ordered;
     const auto captured = capture_allocation(machine, context, address, bytes, id.value());
@@ -177,7 +177,7 @@ CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUme
   });
 }
 
-// Of pools that other processes may open, see shared_pool_calls.cpp.
+// For exportable pools see shared_pool_calls.cpp.
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const bool shared = props->handleTypes != CU_MEM_HANDLE_TYPE_NONE;
@@ -240,8 +240,7 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
   });
 }
 
-// The switches are on as CUDA's are until the program says otherwise; amounts are 0, because the pool holds nothing of
-// its own.
+// Switches are on by default, as in CUDA; amounts are 0, because the pool retains no memory.
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
   return on_pool(pool, [&](Machine& machine, const PoolPlace&) {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;

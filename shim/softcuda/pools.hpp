@@ -48,19 +48,19 @@ inline PoolPlace place_of(DeviceId device) {
   return {CU_MEM_ALLOCATION_TYPE_PINNED, {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(device.value())}};
 }
 
-// Of which pool an exported handle or allocation is: no two have the same, in no two processes.
+// Identifies the pool of an exported handle or allocation, uniquely across processes.
 struct PoolOrigin {
-  std::uint64_t file = 0;    // the number of the file of all memory there
-  std::uint64_t number = 0;  // of the pool, in the process that made it
+  std::uint64_t file = 0;    // the inode of the file with all memory of the location
+  std::uint64_t number = 0;  // of the pool, in the process that created it
 
   bool operator==(const PoolOrigin&) const = default;
 };
 
 // How a pool is shared between processes.
 struct PoolSharing {
-  bool exported = false;   // made for it
-  int file = -1;           // of another process, in which its memory lies
-  PoolOrigin origin = {};  // of one of another process
+  bool exported = false;   // created as exportable
+  int file = -1;           // of an imported pool: the other process's file with its memory
+  PoolOrigin origin = {};  // of an imported pool
 };
 
 class Pools {
@@ -68,10 +68,10 @@ class Pools {
   explicit Pools(int devices);
 
   CUmemoryPool create(const PoolPlace& place, const PoolSharing& sharing = {});
-  // False for one that was not created. Where it was current the default one is again.
+  // False for a pool that create() did not make. If it was current, the default pool becomes current.
   bool destroy(CUmemoryPool pool);
   PoolSharing sharing(CUmemoryPool pool);
-  // Nothing for what is no pool.
+  // Nothing for an unknown handle.
   std::optional<PoolPlace> place_of(CUmemoryPool pool);
   // The default pool is created at its first use.
   CUmemoryPool default_of(const PoolPlace& place);
@@ -89,7 +89,7 @@ class Pools {
   std::uint64_t next_ GUARDED_BY(mutex_) = 0x506f6f6d0000;
   std::map<CUmemoryPool, PoolPlace> pools_ GUARDED_BY(mutex_);
   std::map<PoolPlace, CUmemoryPool> default_ GUARDED_BY(mutex_);
-  std::map<PoolPlace, CUmemoryPool> current_ GUARDED_BY(mutex_);  // those that are not the default
+  std::map<PoolPlace, CUmemoryPool> current_ GUARDED_BY(mutex_);  // entries other than the default pool
   std::map<CUmemoryPool, PoolSharing> shared_ GUARDED_BY(mutex_);
   std::map<std::pair<CUmemoryPool, int>, std::uint64_t> attributes_ GUARDED_BY(mutex_);
   std::map<std::pair<CUmemoryPool, DeviceId>, CUmemAccess_flags> access_ GUARDED_BY(mutex_);

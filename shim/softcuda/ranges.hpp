@@ -30,18 +30,18 @@ struct Range {
   RangeKind kind = RangeKind::kDevice;
   Context* context = nullptr;
   std::uint64_t id = 0;                // never used twice
-  unsigned flags = 0;                  // of the call that made it
-  CUmemoryPool pool = nullptr;         // from which cuMemAllocAsync took it, if it did
+  unsigned flags = 0;                  // of the call that created it
+  CUmemoryPool pool = nullptr;         // set for cuMemAllocAsync memory
   bool in_host_frame = false;          // kDevice: host memory that the device maps
   bool managed = false;                // kDevice: device and host may use it at any time; in a host frame too
   bool synchronous = false;            // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, as the program set it
   bool shareable = false;              // kDevice: other processes may import it
-  std::optional<Bytes> imported = {};  // kDevice: of another process, with this place in its file
+  std::optional<Bytes> imported = {};  // kDevice: another process's memory, at this offset in its file
 
   bool contains(Address address, Bytes count) const {
     return address >= base && count <= bytes && address - base <= bytes - count;
   }
-  // Whether a legacy handle for other processes can be had.
+  // Whether cuIpcGetMemHandle works for it.
   bool legacy_shareable() const { return kind == RangeKind::kDevice && pool == nullptr && !in_host_frame && !imported; }
   // Host memory, whose bytes the CPU may touch at any time.
   bool in_host() const { return kind != RangeKind::kDevice && kind != RangeKind::kReservation; }
@@ -57,7 +57,7 @@ class Ranges {
   bool set_synchronous(Address address, bool synchronous);
   // Removes the range of this kind that begins at `base`, if there is one.
   std::optional<Range> remove(Address base, RangeKind kind);
-  // What was imported to `pool` from this place, if it is still there.
+  // The range imported into `pool` from this offset, if it still exists.
   std::optional<Range> find_imported(CUmemoryPool pool, Bytes place);
   // All ranges of one context.
   std::vector<Range> of(const Context* context);

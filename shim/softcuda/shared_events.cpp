@@ -25,17 +25,17 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What cuIpcGetEventHandle gives: whose file it is, and which.
+// The contents of a cuIpcGetEventHandle handle: the process that has the file open, and the file.
 struct EventLocation {
   std::uint64_t mark;
   std::int32_t process;
   std::int32_t file;
-  std::uint64_t number;  // of the file: another one may have its place by now
+  std::uint64_t number;  // the inode: the descriptor may refer to another file by now
 };
 static_assert(sizeof(EventLocation) <= sizeof(CUipcEventHandle));
 constexpr std::uint64_t kEventMark = 0x457665787031;
 
-// What a kernel of ours has to do. It ends with the kernel.
+// The job of one of our kernels. Deleted when the kernel ends.
 struct Task {
   std::shared_ptr<SharedEvent> event;
   bool waits;
@@ -54,7 +54,7 @@ std::uint64_t page_number(int file) {
 
 bool lives(std::int32_t process) { return ::kill(process, 0) == 0 || errno == EPERM; }
 
-// Takes the file over.
+// Takes ownership of the file.
 Result<std::shared_ptr<SharedEvent>> mapped(int file, bool made_here) {
   void* const page = ::mmap(nullptr, sizeof(SharedEvent::Page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (page != MAP_FAILED) {
@@ -155,7 +155,7 @@ Status SharedEvent::queue(SimDriver& driver, StreamId stream, bool waits, std::u
   launch.kernel = &kKernel;
   launch.parameters = std::as_bytes(std::span(&given, 1));
   Status queued = driver.launch(launch, stream);
-  if (queued.is_ok()) task.release();  // NOLINT: the kernel has it
+  if (queued.is_ok()) task.release();  // NOLINT: the kernel owns it
   return queued;
 }
 

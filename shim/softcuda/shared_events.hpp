@@ -1,8 +1,8 @@
 // Events that several processes record and wait for.
 //
-// They meet in a page of memory: how often the event was recorded, and how far that has come. The work that tells so,
-// or waits for it, is a kernel in its stream, because kernels of different streams run side by side: nothing else of
-// the device waits. The page is a file without a name, which another process opens through the one that made it.
+// The processes share a page of memory with the number of records and the number of the last completed one. A kernel on
+// the stream updates the page or waits for it, because kernels of different streams run concurrently: no other work of
+// the device waits. The page is an unnamed file, which another process opens through the process that created it.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -22,9 +22,9 @@ class SharedEvent : public std::enable_shared_from_this<SharedEvent> {
  public:
   struct Page {
     std::atomic<std::uint64_t> recorded;
-    std::atomic<std::uint64_t> passed;   // the last record whose work is over
-    std::atomic<std::uint32_t> bell;     // rung with each of them
-    std::atomic<std::int32_t> recorder;  // the process of the last record
+    std::atomic<std::uint64_t> passed;   // the last record with completed work
+    std::atomic<std::uint32_t> bell;     // changed at each completion, to wake waiters
+    std::atomic<std::int32_t> recorder;  // the process that recorded last
   };
 
   SharedEvent(int file, Page* page, bool made_here) : file_(file), page_(page), made_here_(made_here) {}
@@ -33,17 +33,17 @@ class SharedEvent : public std::enable_shared_from_this<SharedEvent> {
   SharedEvent& operator=(const SharedEvent&) = delete;
 
   static Result<std::shared_ptr<SharedEvent>> make();
-  // Errors: native code 205 when the process that made it, or the event, is gone.
+  // Errors: native code 205 if the process that created the event has ended, or has destroyed it.
   static Result<std::shared_ptr<SharedEvent>> open(const CUipcEventHandle& handle);
-  // Errors: native code 400 for one that another process made.
+  // Errors: native code 400 for an event created by another process.
   Result<CUipcEventHandle> handle() const;
 
   Status record(SimDriver& driver, StreamId stream);
-  // Later work of the stream waits for the last record so far, in whichever process.
+  // Later work on the stream waits for the most recent record, of any process.
   Status wait(SimDriver& driver, StreamId stream);
-  // Whether the work of the last record is over. A process that has ended has no work.
+  // Whether the work before the last record is complete. A process that has ended has no work.
   bool passed() const { return passed(page_->recorded); }
-  // Until the next record's work is over, or this long.
+  // Blocks until the work of another record is complete, at most this long.
   void sleep(std::chrono::milliseconds most) const;
 
  private:

@@ -1,7 +1,7 @@
-// Pools that other processes open, and pools of other processes.
+// Pools exported to other processes, and pools imported from them.
 //
-// The handle of a pool is a file of all memory of its place; the file's position tells which pool it is, so that
-// nothing but the file has to be sent. What is exported of an allocation says where in that file it lies.
+// The handle of a pool is a file with all memory of the pool's location; the file position encodes the pool, so that
+// only the file has to be sent. The export data of an allocation contain its offset in that file.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,31 +19,31 @@ namespace {
 
 constexpr CUmemAllocationHandleType kPoolFile = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
-// Of the position: the pool's number, and below that its device, or that it is in the host. Positions of single frames
-// have a size in their lowest bits.
+// The file position: the pool's number, and in the bits below it the device, or a value for the host. Positions for
+// single frames have a size in their lowest bits.
 constexpr std::uint64_t kPoolNumber = 2 << 20;
 constexpr std::uint64_t kPoolDevice = 1 << 15;
 constexpr std::uint64_t kPoolOfHost = kPoolNumber / kPoolDevice - 1;
 
-// What cuMemPoolExportPointer gives.
+// The data that cuMemPoolExportPointer returns.
 struct ExportedPointer {
   std::uint64_t mark;
   PoolOrigin origin;
   std::uint64_t offset;  // in the file
   std::uint64_t mapped;  // bytes that the driver maps for it
-  std::uint64_t bytes;   // as asked for
+  std::uint64_t bytes;   // requested size
   std::uint64_t unused[2];
 };
 static_assert(sizeof(ExportedPointer) == sizeof(CUmemPoolPtrExportData));
 constexpr std::uint64_t kPointerMark = 0x50747245787031;
 
-// 0 for what is no file.
+// 0 for an invalid descriptor.
 std::uint64_t inode_of(int file) {
   struct stat found {};
   return ::fstat(file, &found) == 0 ? found.st_ino : 0;
 }
 
-// Handles of pools are numbers that are never used twice.
+// Pool handles are numbers that are never reused.
 std::uint64_t number_of(CUmemoryPool pool) { return reinterpret_cast<std::uintptr_t>(pool) & 0xffffffff; }
 
 FrameLocation location_of(const PoolPlace& place) {
@@ -59,7 +59,7 @@ PoolPlace place_at(std::uint64_t where) {
   return {CU_MEM_ALLOCATION_TYPE_PINNED, {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}};
 }
 
-// `body(machine, place)` of a pool that was made to be exported.
+// Calls body(machine, place) for a pool that was created as exportable.
 CUresult on_exported(CUmemoryPool pool, auto&& body) {
   return with_machine([&](Machine& machine) -> CUresult {
     const auto place = machine.pools.place_of(pool);
@@ -83,7 +83,7 @@ CUresult cuMemPoolExportToShareableHandle(void* handle, CUmemoryPool pool, CUmem
   });
 }
 
-// The file itself is passed where a pointer to a handle would be, and stays the caller's.
+// The file descriptor itself is passed in place of a pointer to a handle; the caller keeps ownership.
 CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle, CUmemAllocationHandleType type,
                                             unsigned long long flags) {
   if (pool == nullptr || type != kPoolFile || flags != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -123,8 +123,8 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr addres
   });
 }
 
-// No context need be current. Device memory that is imported already has the same address, and is gone with the first
-// free, as real drivers had it in 2025; memory in the host is refused then.
+// Needs no current context. Importing device memory again returns the same address, and the first free releases it, as
+// in real drivers of 2025; importing host memory again is an error.
 CUresult cuMemPoolImportPointer(CUdeviceptr* address, CUmemoryPool pool, CUmemPoolPtrExportData* data) {
   if (address == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_machine([&](Machine& machine) -> CUresult {

@@ -1,7 +1,7 @@
-// cuIpc*: legacy handles by which another process finds memory, and events (shared_events.hpp).
+// cuIpc*: legacy handles by which another process opens memory, and events (shared_events.hpp).
 //
-// Those of memory are given for the base of what cuMemAlloc made, and for nothing else: the driver refuses virtual
-// memory management and pools. To open one is not supported, since every process has a machine of its own.
+// Memory handles exist only for the base address of a cuMemAlloc allocation: the driver refuses virtual memory
+// management and pools. Opening one is not supported, since every process has its own machine.
 #include <cstring>
 
 #include "call.hpp"
@@ -19,7 +19,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   });
 }
 
-// Only such an event can be shared that was made for it, in this process.
+// Only an event created as interprocess, in this process, can be shared.
 CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;

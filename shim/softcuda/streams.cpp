@@ -79,7 +79,7 @@ Result<EventInfo> Streams::find_event(CUevent handle) {
   return found->second;
 }
 
-// The driver's own event is recorded in either case: it tells what has failed.
+// The driver's own event is recorded in either case: it reports errors of earlier work.
 Status Streams::record(CUevent event, StreamId stream) {
   TESSERA_TRY_ASSIGN(const EventInfo info, find_event(event));
   if (info.shared) TESSERA_TRY(info.shared->record(driver_, stream));

@@ -28,7 +28,7 @@ struct StreamInfo {
 struct EventInfo {
   Context* context = nullptr;
   unsigned flags = 0;
-  std::shared_ptr<SharedEvent> shared = {};  // of several processes
+  std::shared_ptr<SharedEvent> shared = {};  // for interprocess events
 };
 
 inline CUstream handle_of(StreamId id) { return reinterpret_cast<CUstream>(id.value()); }
@@ -46,14 +46,14 @@ class Streams {
   // Null for default streams and unknown handles.
   std::optional<StreamInfo> find(CUstream handle);
 
-  // With CU_EVENT_INTERPROCESS one for several processes.
+  // CU_EVENT_INTERPROCESS makes it usable by several processes.
   Result<EventId> create_event(Context& context, unsigned flags);
   Result<EventId> add_event(Context& context, const EventInfo& info);
   Status destroy_event(CUevent handle);
   // Errors: native code 400.
   Result<EventInfo> find_event(CUevent handle);
 
-  // As the driver's, also for events of several processes. Errors: native code 400 for no such event.
+  // As the driver's, also for interprocess events. Errors: native code 400 for an unknown event.
   Status record(CUevent event, StreamId stream);
   Status wait(StreamId stream, CUevent event);
   Status query(CUevent event);
