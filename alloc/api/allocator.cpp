@@ -18,7 +18,7 @@ namespace {
 
 // The disk is full before anything has been written to it.
 Status too_little_for(const Options& options) {
-  return Status(Code::kIo, fmt::format("{} are free in {}, and a page takes {}", rounded_size(space_left(options)),
+  return Status(Code::kIo, fmt::format("only {} free in {}, and a page takes {}", rounded_size(space_left(options)),
                                        fmt::join(spill_directories(options), ", "), rounded_size(kBasePage)));
 }
 
@@ -33,7 +33,7 @@ Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
     if (tier.is_ok() && (tier.value()->usage().capacity || budgets.value().empty())) return tier;
     missing = tier.is_ok() ? too_little_for(options) : tier.status();
   }
-  log_line(LogLevel::kWarning, "no file tier: {}", missing.to_string());
+  log_line(LogLevel::kWarning, "spill file disabled: {}", missing.to_string());
   return FileTier::none(std::string(missing.message()));
 }
 

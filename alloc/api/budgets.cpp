@@ -122,7 +122,8 @@ Result<std::vector<FileBudget>> file_budgets(const Options& options) {
   if (budgets.empty()) return last;
   if (!last.is_ok()) log_text(LogLevel::kWarning, last.message());
   const Bytes asked = options.file_memory.value_or(std::min(space / 2, kLargestAutoFile));
-  if (asked > space) {
+  // Without room for a page there is no file, and the line that reports this names the directory.
+  if (asked > space && space >= kBasePage) {
     log_line(LogLevel::kWarning, "file-memory {} exceeds the free space in {}: using {}",
              rounded_size(asked), fmt::join(spill_directories(options), ", "), rounded_size(space));
   }

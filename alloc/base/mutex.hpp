@@ -40,7 +40,6 @@ enum class LockRank : int {
   kResidency = 40,
   kGate = 45,
   kStreams = 50,
-  kDeviceWait = 55,
   kHostGrower = 57,
   kHostGrowth = 58,
   kTier = 60,

@@ -19,7 +19,7 @@ namespace tessera {
 namespace {
 
 Status unknown_frame(std::string_view action, FrameId frame) {
-  return {Code::kDriver, fmt::format("{} of frame {:#x}, which is not there", action, frame.value()),
+  return {Code::kDriver, fmt::format("{} of frame {:#x}, which does not exist", action, frame.value()),
           native::kInvalidHandle};
 }
 

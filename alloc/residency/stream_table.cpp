@@ -61,7 +61,7 @@ StreamTable::~StreamTable() {
   MutexLock lock(mutex_);
   for (Slot& slot : slots_) {
     for (User& user : slot.users) {
-      drop_pending(user, user.pending.size());
+      for (const Fence& fence : user.pending) spare_events_.push_back(fence.event);
     }
   }
   for (EventId event : spare_events_) {
@@ -147,26 +147,14 @@ Result<EventId> StreamTable::take_event() {
   return event;
 }
 
-// The stream is gone unannounced, or accepts no events. Everything queued on it is over once the device is idle.
-Status StreamTable::declare_dead(User& user, std::uint32_t turn) {
-  const std::uint64_t number = device_wait_.ask();
-  const Status waited = device_wait_.query(number);
-  if (waited.code() != Code::kNotReady) {
-    TESSERA_TRY(waited);
-    forget(user);
-    return {};
-  }
-  forget_key(user.stream, user.thread);
-  user.retired = true;
-  user.pending.push_back({kForever, {}, turn, number});
+// The stream was destroyed without our knowledge. Whatever was queued on it is over once the device is idle.
+Status StreamTable::declare_dead(User& user) {
+  TESSERA_TRY(driver_.synchronize(device_));
+  forget(user);
   return {};
 }
 
-Status StreamTable::query(const Fence& fence) {
-  return fence.device_wait != 0 ? device_wait_.query(fence.device_wait) : driver_.query(fence.event);
-}
-
-// REQUIRES: the user's work is over.
+// REQUIRES: its work is over.
 void StreamTable::forget(User& user) {
   forget_key(user.stream, user.thread);
   user.retired = true;
@@ -203,9 +191,7 @@ void StreamTable::look_for_ended_threads() {
 
 void StreamTable::drop_pending(User& user, std::size_t count) {
   const auto end = user.pending.begin() + static_cast<std::ptrdiff_t>(count);
-  for (auto fence = user.pending.begin(); fence != end; ++fence) {
-    if (fence->device_wait == 0) spare_events_.push_back(fence->event);
-  }
+  for (auto fence = user.pending.begin(); fence != end; ++fence) spare_events_.push_back(fence->event);
   user.pending.erase(user.pending.begin(), end);
 }
 
@@ -214,8 +200,8 @@ void StreamTable::drop_pending(User& user, std::size_t count) {
 Status StreamTable::record(Slot& slot, User& user, std::uint64_t label) {
   close(label);
   if (user.stream == kNoStream) {
-    if (user.pending.size() == kMaxPending) user.pending.pop_back();
-    user.pending.push_back({label, {}, slot.turn.load(), device_wait_.ask()});
+    TESSERA_TRY(driver_.synchronize(device_));
+    user.completed = std::max(user.completed, label);
     return poll_slot(slot);
   }
   return record(user, label, slot.turn.load());
@@ -226,7 +212,7 @@ Status StreamTable::record(User& user, std::uint64_t label, std::uint32_t turn) 
   TESSERA_TRY_ASSIGN(event, take_event());
   if (Status status = driver_.record_event(event, user.stream); !status.is_ok()) {
     spare_events_.push_back(event);
-    return status.code() == Code::kNotFound ? declare_dead(user, turn) : status;
+    return status.code() == Code::kNotFound ? declare_dead(user) : status;
   }
   if (user.pending.size() == kMaxPending) {  // drop the second newest: its progress is seen later
     spare_events_.push_back(user.pending.back().event);
@@ -271,9 +257,7 @@ Status StreamTable::poll_slot(Slot& slot) {
     std::size_t done = 0;
     Status status;
     while (done < user.pending.size()) {
-      status = query(user.pending[done]);
-      const bool failed = !status.is_ok() && status.code() != Code::kNotReady;
-      if (failed && user.pending[done].device_wait != 0) user.pending[done].device_wait = device_wait_.ask();
+      status = driver_.query(user.pending[done].event);
       if (!status.is_ok()) break;
       user.turn = user.pending[done].turn;
       user.completed = std::max(user.completed, user.pending[done++].epoch);
@@ -327,14 +311,8 @@ Status StreamTable::make_wait(StreamId waiter, std::uint64_t mask, std::uint64_t
       if (user.completed >= label) continue;
       const auto fence = first_covering(user, label);
       if (fence == user.pending.end() && can_be_asked(user)) return Status(Code::kBusy, "a stream takes no fence now");
-      if (fence != user.pending.end() && fence->device_wait == 0) {
-        TESSERA_TRY(driver_.wait_event(waiter, fence->event));
-        continue;
-      }
-      const std::uint64_t number = fence != user.pending.end() ? fence->device_wait : device_wait_.ask();
-      const Status waited = device_wait_.await(number, patience_);
-      if (waited.code() == Code::kNotReady) return Status(Code::kBusy, std::string(waited.message()));
-      TESSERA_TRY(waited);
+      TESSERA_TRY(fence != user.pending.end() ? driver_.wait_event(waiter, fence->event)
+                                              : driver_.synchronize(device_));
     }
   }
   return {};

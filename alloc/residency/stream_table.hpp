@@ -1,23 +1,26 @@
 // Tracks streams and their fences, to determine when all uses up to an epoch are over.
 //
-// A launch stamps its blocks with an epoch and a stream slot. Before a block is moved, each stream that used it
-// must have passed the block's last epoch. The answer comes from fences: events recorded on the stream, each labelled with the
-// newest epoch it covers. They are recorded on a query, and on the free of a large block while memory is short.
+// A launch stamps its blocks with an epoch and a stream slot. Before a block is moved, the engine asks here whether
+// each stream that used it has passed the block's last epoch. The answer comes from fences: events recorded on the
+// stream, each labelled with the newest epoch it covers. A fence is recorded when the question is asked, or when a
+// large block is freed while memory is short, so a program that never runs short records none.
 //
-// The epoch clock is here as well: a use gets an epoch of its own, a free shares the next one with its neighbours, and a
-// fence closes all epochs that it covers, so a later stamp is greater than the fence's label. Frees thus cost no tick.
+// The epoch clock is part of this class because uses and fences interact: a use gets an epoch of its own; a free gets
+// the next one, which it shares with other frees; and a fence closes all epochs that it covers, so a stamp drawn later
+// is greater than the fence's label. Frees therefore cost no tick.
 //
 // A kernel may use a block unannounced, if an earlier kernel wrote the block's address into device memory (grouped
 // GEMMs and batched linear algebra do). Such a use follows within a few launches on the same stream. The table
 // therefore also reports whether a stream has queued a few launches since an epoch; until then a block should stay.
 //
-// Work on a stream that cannot be fenced here counts as work of kNoStream, which is fenced by a wait for the device.
-// A kernel may wait for the program, or for a kernel that the program launches later, as collectives do. A fence behind it
-// passes no sooner, so each wait here is bounded. Work that the program itself has waited for counts as over,
-// whatever is queued behind it (docs/decisions/0028-waiting-kernels.md).
+// Work on a stream that cannot be fenced here counts as work of kNoStream, for which a fence waits for the device.
 //
-// Up to 64 slots, so that a block can name its users in one word. More streams share slots: answers are then late, never
-// wrong. The slot of an ended thread's default stream is reused once its work is over.
+// A kernel may wait for the program, or for a kernel that the program launches later, as a collective does. A fence
+// behind it passes only afterwards, so every wait here is bounded, and work that the program itself has waited for
+// counts as over, whatever is queued behind it (docs/decisions/0028-waiting-kernels.md).
+//
+// There are 64 slots, so that a block can name its users in one word. Further streams share slots: answers come later
+// then, but are never wrong. The slot of a per-thread stream is reused once its thread and its work have ended.
 //
 // Thread safety: every call may be made from any thread; note_use inside the gate, or for work that is queued already.
 #pragma once
@@ -31,7 +34,6 @@
 #include "base/atomic_max.hpp"
 #include "base/mutex.hpp"
 #include "driver/driver.hpp"
-#include "residency/device_wait.hpp"
 
 namespace tessera {
 
@@ -59,7 +61,7 @@ class StreamTable {
 
   // `queue_depth`: as in DeviceProperties.
   StreamTable(Driver& driver, DeviceId device, Nanoseconds patience = kUsualPatience, std::size_t queue_depth = 0)
-      : driver_(driver), device_(device), patience_(patience), queue_depth_(queue_depth), device_wait_(driver, device, queue_depth != 0) {}
+      : driver_(driver), device_(device), patience_(patience), queue_depth_(queue_depth) {}
   ~StreamTable();
 
   // For work that is about to be queued: a unique epoch.
@@ -86,12 +88,13 @@ class StreamTable {
   }
   // Whether the stream was used here; a stream of another device was not.
   bool knows(StreamId stream);
-  // A use with this epoch is about to be queued there, or work of it is queued. Cheap.
+  // A use with this epoch is about to be queued on the slot's stream, or is already queued there. Cheap.
   void note_use(std::uint32_t slot, std::uint64_t epoch) {
     raise_to(slots_[slot].last, epoch);
     note_recent(slots_[slot], epoch);
   }
-  // The same by a plain store: of two concurrent ones the smaller may remain. REQUIRES: inside the gate; no fence_own().
+  // The same with a plain store: of two concurrent calls the smaller epoch may remain. REQUIRES: the caller is inside
+  // the gate, and no per-thread stream is fenced by its own thread (fence_own).
   void note_use_inside(std::uint32_t slot, std::uint64_t epoch) {
     std::atomic<std::uint64_t>& last = slots_[slot].last;
     if (last.load(std::memory_order_relaxed) < epoch) last.store(epoch, std::memory_order_release);
@@ -101,7 +104,7 @@ class StreamTable {
   // kGraceOfAll times as many. Approximate where threads share a stream: of two concurrent uses one may not be counted.
   // Cheap. REQUIRES: grace <= kMostGrace.
   bool is_past_grace(std::uint64_t mask, std::uint64_t epoch, std::uint32_t grace) const;
-  // A per-thread default stream can be fenced by its own thread only.
+  // A per-thread default stream can be fenced only by its own thread: call after queueing there.
   Status fence_own(std::uint32_t slot);
 
   // Records a fence on every stream in `mask` without one that covers its uses up to `epoch`, except on a stream that
@@ -148,7 +151,6 @@ class StreamTable {
     std::uint64_t epoch;
     EventId event;
     std::uint32_t turn;  // of its slot, when it was recorded
-    std::uint64_t device_wait = 0;  // instead of the event: the number of a wait for the device
   };
   struct User {
     StreamId stream;
@@ -191,12 +193,11 @@ class StreamTable {
   Status record(Slot& slot, User& user, std::uint64_t label) REQUIRES_LOCK(mutex_);
   Status record(User& user, std::uint64_t label, std::uint32_t turn) REQUIRES_LOCK(mutex_);
   Result<bool> takes_fence(Slot& slot, User& user) REQUIRES_LOCK(mutex_);
-  Status declare_dead(User& user, std::uint32_t turn) REQUIRES_LOCK(mutex_);
-  Status query(const Fence& fence);
+  Status declare_dead(User& user) REQUIRES_LOCK(mutex_);
   void forget(User& user) REQUIRES_LOCK(mutex_);
   void forget_key(StreamId stream, std::uint64_t thread) REQUIRES_LOCK(mutex_);
   static std::uint64_t this_thread_key();
-  // Whether it may lack a fence because its stream accepts none, and any thread can wait for the stream itself.
+  // Whether a missing fence may mean a full stream, and any thread can wait for the stream itself.
   bool can_be_asked(const User& user) const {
     return queue_depth_ != 0 && user.thread == 0 && !user.retired && user.stream != kNoStream;
   }
@@ -206,13 +207,13 @@ class StreamTable {
   // Recycles the events of the user's first `count` fences.
   void drop_pending(User& user, std::size_t count) REQUIRES_LOCK(mutex_);
   Status poll_slot(Slot& slot) REQUIRES_LOCK(mutex_);
-  Status wait_for_device(std::uint64_t mask, std::uint64_t epoch, Bound bound);
-  // The work that a wait still waits for.
+  Status wait_for_device(std::uint64_t mask, std::uint64_t epoch);
+  // What a wait still has to wait for.
   struct Unpassed {
     std::uint64_t slots = 0;
     StreamId stream{};               // of the first that can be queried
-    std::optional<Fence> fence{};  // its fence, if there is one
-    std::uint64_t label = 0;         // of that fence
+    std::optional<EventId> fence{};  // the same, where there is one
+    std::uint64_t label = 0;         // the same
     bool can_be_looked_at = false;
   };
   Unpassed unpassed(std::uint64_t mask, std::uint64_t epoch);
@@ -238,7 +239,6 @@ class StreamTable {
   const DeviceId device_;
   const Nanoseconds patience_;
   const std::size_t queue_depth_;
-  DeviceWait device_wait_;
   Mutex mutex_{LockRank::kStreams};
   std::array<Key, kKeys> keys_;
   std::array<Slot, kSlots> slots_;

@@ -47,8 +47,8 @@ StreamTable::Unpassed StreamTable::unpassed(std::uint64_t mask, std::uint64_t ep
       const auto fence = first_covering(user, label);
       result.stream = user.stream;
       result.label = label;
-      if (fence != user.pending.end()) result.fence = *fence;
-      if (!result.fence && !user.pending.empty()) result.fence = user.pending.back();
+      if (fence != user.pending.end()) result.fence = fence->event;
+      if (!result.fence && !user.pending.empty()) result.fence = user.pending.back().event;
       result.can_be_looked_at = result.fence.has_value() || can_be_asked(user);
     }
   }
@@ -78,9 +78,7 @@ Nanoseconds StreamTable::look_for(std::uint64_t slots) const {
 
 // Without a fence the stream itself is waited for.
 Status StreamTable::look_at(const Unpassed& rest, Nanoseconds limit) {
-  if (!rest.fence) return driver_.synchronize(rest.stream, limit);
-  if (rest.fence->device_wait != 0) return device_wait_.await(rest.fence->device_wait, limit);
-  return driver_.synchronize(rest.fence->event, limit);
+  return rest.fence ? driver_.synchronize(*rest.fence, limit) : driver_.synchronize(rest.stream, limit);
 }
 
 std::uint64_t StreamTable::passes(std::uint64_t slots) const {
@@ -119,8 +117,8 @@ Status StreamTable::wait(std::uint64_t mask, std::uint64_t epoch, Bound bound) {
   while (!passed(mask, epoch)) {
     const Unpassed rest = unpassed(mask, epoch);
     if (rest.slots == 0) continue;
-    // Without a fence to wait for (a thread ended before it fenced its own stream) wait for all.
-    if (!rest.can_be_looked_at) return wait_for_device(mask, epoch, bound);
+    // Without a fence to wait for (a thread ended before it fenced its own stream), waits for the device.
+    if (!rest.can_be_looked_at) return wait_for_device(mask, epoch);
     if (!is_patient(rest.slots, bound)) {
       return does_not_end(rest.stream, Nanoseconds(slots_[SlotsIn{rest.slots}.begin().operator*()].quiet.load()));
     }
@@ -128,7 +126,7 @@ Status StreamTable::wait(std::uint64_t mask, std::uint64_t epoch, Bound bound) {
     const Nanoseconds look = look_for(rest.slots);
     const Status status = look_at(rest, look);
     if (!status.is_ok() && status.code() != Code::kNotReady) {
-      if (!rest.fence) return wait_for_device(mask, epoch, bound);  // the stream may be gone
+      if (!rest.fence) return wait_for_device(mask, epoch);  // the stream may be gone
       return status;
     }
     if (status.is_ok() && !rest.fence) note_over(rest.stream, rest.label);
@@ -181,15 +179,10 @@ std::vector<std::uint64_t> StreamTable::left_by_threads() {
   return threads;
 }
 
-// Single streams cannot be observed here: a device that is still busy after that long is assumed never to be idle.
-Status StreamTable::wait_for_device(std::uint64_t mask, std::uint64_t epoch, Bound bound) {
+Status StreamTable::wait_for_device(std::uint64_t mask, std::uint64_t epoch) {
   close(epoch);
   const std::vector<std::uint64_t> left = left_by_threads();
-  const std::uint64_t number = device_wait_.ask(), slots = unpassed(mask, epoch).slots, before = passes(slots);
-  const Nanoseconds limit = bound == Bound::kWhole ? patience_ * kWholePatience : patience_;
-  const Status waited = device_wait_.await(number, limit);
-  if (waited.code() == Code::kNotReady) note_waited(slots, before, limit);
-  TESSERA_TRY(waited);
+  TESSERA_TRY(driver_.synchronize(device_));
   MutexLock lock(mutex_);
   for (Slot& slot : slots_) {
     for (User& user : slot.users) {

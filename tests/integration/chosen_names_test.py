@@ -18,7 +18,7 @@ class ChosenNames(unittest.TestCase):
         done = subprocess.run([sys.executable, BENCH / script, BUILD, option, names, *words],
                               capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertRegex(done.stderr, r"no such \w+: (mispelt)?; there are \w+")
+        self.assertRegex(done.stderr, r"unknown \w+: (mispelt)?; available: \w+")
 
     def test_models_of_the_tables_beside_the_policy_bench(self):
         for script in ("breaks.py", "noise.py"):

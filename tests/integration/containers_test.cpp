@@ -142,7 +142,7 @@ TEST_F(Containers, AFullDiskIsNamedByItselfAndNotByOptionsThatWereGiven) {
   if (run("unshare --mount mount -t tmpfs none " + folder_).exit_code != 0) GTEST_SKIP() << "nothing may be mounted here";
   const Outcome at_the_start = train(on_a_small_disk(folder_, 4, "head -c 3M /dev/zero > " + folder_ + "/full"));
   EXPECT_EQ(at_the_start.exit_code, 1);
-  EXPECT_NE(at_the_start.message.find(" 1.00 MiB are free in " + folder_), std::string::npos) << at_the_start.message;
+  EXPECT_NE(at_the_start.message.find("only 1.00 MiB free in " + folder_), std::string::npos) << at_the_start.message;
   EXPECT_NE(at_the_start.message.find("use another --file-dir"), std::string::npos) << at_the_start.message;
 
   // Both directories have the same 5 MiB, as if another job took half of them later.

@@ -85,7 +85,7 @@ TEST(PreloadAddresses, AGraphThatCopiesATableIsOutOfMemoryWhereItsBlocksDoNotFit
     EXPECT_EQ(run_graph_table(way, "18MiB").output, "ok\n") << way;
     const Outcome ran = run_graph_table(way, "16MiB");
     EXPECT_EQ(ran.output, "out of memory, then ok\n") << way << ": " << ran.message;
-    EXPECT_THAT(ran.message, testing::HasSubstr("uses 18 MiB at once, device memory has 16 MiB")) << way;
+    EXPECT_THAT(ran.message, testing::HasSubstr("uses 18 MiB at once, but device memory has 16 MiB")) << way;
   }
 }
 

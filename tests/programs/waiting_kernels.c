@@ -1,13 +1,12 @@
 /* Kernels that wait for the host's next action, while the host makes calls for which blocks have to be evicted.
  *
- * Usage: waiting_kernels KERNELS stream|query|event|event_query|context|copy|held|meet|deep|inside|leaving|green|unknown
+ * Usage: waiting_kernels KERNELS stream|query|event|event_query|context|copy|held|meet|deep|inside|leaving|unknown
  * stream ... copy: blocks are filled, the program waits for that in the way that is named, a kernel then waits on the
  * same stream, and the program allocates. held: likewise with a kernel on a stream that the default stream waits for.
  * meet: as a collective in one process: one kernel waits for another one, which is launched after every kind of call
  *   that can need room.
  * deep: the stream of the kernel that waits takes no more work. inside: likewise, and another thread is inside a launch on
  *   it; the allocation may be out of memory. leaving: likewise, and the blocks are leaving by then.
- * green: the kernel waits on a green context's stream, then on its default stream: no event tells of these.
  * unknown: all blocks are filled behind the kernel that waits: the allocation is out of memory, and the program goes
  * on. A program that hangs is ended, with a line that says where. Prints "ok" or what was wrong.
  */
@@ -254,42 +253,6 @@ static int allocate_before_launch(void) {
   return all_hold() ? 0 : 1;
 }
 
-/* The blocks were used on a stream of the primary context, for which the program has waited. */
-static int allocate_beside_green(void) {
-  CUdevResource whole;
-  CUdevResourceDesc description;
-  CUgreenCtx handle;
-  CUcontext primary, green;
-  CUstream work, of_green, on[2];
-  CUdeviceptr more;
-  CHECK(cuCtxGetCurrent(&primary));
-  CHECK(cuDeviceGetDevResource(0, &whole, CU_DEV_RESOURCE_TYPE_SM));
-  CHECK(cuDevResourceGenerateDesc(&description, &whole, 1));
-  CHECK(cuGreenCtxCreate(&handle, description, 0, CU_GREEN_CTX_DEFAULT_STREAM));
-  CHECK(cuCtxFromGreenCtx(&green, handle));
-  CHECK(cuGreenCtxStreamCreate(&of_green, handle, CU_STREAM_NON_BLOCKING, 0));
-  CHECK(cuStreamCreate(&work, CU_STREAM_NON_BLOCKING));
-  on[0] = of_green;
-  on[1] = NULL;
-  for (int i = 0; i < 2; ++i) {
-    flags[0] = 0;
-    fill_all(work);
-    CHECK(cuStreamSynchronize(work));
-    CHECK(cuCtxSetCurrent(green));
-    await_flag(0, on[i]);
-    CHECK(cuCtxSetCurrent(primary));
-    at = i == 0 ? "an allocation beside a green context's stream" : "an allocation beside its default stream";
-    CHECK(cuMemAllocAsync(&more, 2 * BYTES, work));
-    flags[0] = 1;
-    CHECK(cuCtxSetCurrent(green));
-    CHECK(cuStreamSynchronize(on[i]));
-    CHECK(cuCtxSetCurrent(primary));
-    CHECK(cuCtxSynchronize());
-    CHECK(cuMemFree(more));
-  }
-  return all_hold() ? 0 : 1;
-}
-
 static int allocate_behind_unknown_work(void) {
   CUstream waiting;
   CUdeviceptr more;
@@ -326,8 +289,6 @@ int main(int count, char** arguments) {
     wrong = allocate_beside_launch();
   } else if (strcmp(arguments[2], "leaving") == 0) {
     wrong = allocate_before_launch();
-  } else if (strcmp(arguments[2], "green") == 0) {
-    wrong = allocate_beside_green();
   } else if (strcmp(arguments[2], "unknown") == 0) {
     wrong = allocate_behind_unknown_work();
   } else {

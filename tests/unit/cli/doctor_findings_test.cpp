@@ -74,7 +74,7 @@ TEST(DoctorFindings, WhatAGroupLeavesIsNotTakenForTheMachines) {
 
 TEST(DoctorFindings, LimitsThatDoNotHurtAreNotShown) {
   EXPECT_EQ(judge_limits({.processors = 16, .open_files = 1024, .tasks = 4096}).size(), 1u);
-  EXPECT_EQ(judge_limits({.processors = 1.5})[0].value, "1.5 available");
+  EXPECT_EQ(judge_limits({.processors = 1.5})[0].value, "1.5 may be used");
   EXPECT_EQ(judge_limits({.processors = 1.5})[0].state, State::kGood);
 }
 

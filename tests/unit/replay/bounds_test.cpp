@@ -64,8 +64,8 @@ TEST(Bounds, WhatCanBeRecomputedAtSomeTimeNeedNotMove) {
     return trace_of(lines.replace(lines.find('%'), 1, line));
   };
   EXPECT_EQ(forced_moves(with(""), 0, Bytes(10)).in, Bytes(10));
-  EXPECT_EQ(forced_moves(with("{\"t\":\"regen\",\"id\":1,\"recompute_ns\":0}\n"), 0, Bytes(10)).in, Bytes(10));
-  EXPECT_EQ(forced_moves(with("{\"t\":\"regen\",\"id\":1,\"recompute_ns\":5}\n"), 0, Bytes(10)).in, Bytes());
+  EXPECT_EQ(forced_moves(with("{\"t\":\"recompute\",\"id\":1,\"recompute_ns\":0}\n"), 0, Bytes(10)).in, Bytes(10));
+  EXPECT_EQ(forced_moves(with("{\"t\":\"recompute\",\"id\":1,\"recompute_ns\":5}\n"), 0, Bytes(10)).in, Bytes());
 }
 
 TEST(Bounds, ContentsThatAreOverwrittenOrFreedNeedNotComeBack) {
