@@ -39,7 +39,8 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
                                                        : fetcher_.fetch(runs, stream);
       engine_.stall = nullptr;
       const bool others = status.code() == Code::kBusy && engine_.turn.may_wait();
-      if (!others && stall.has_waited()) note_stall(stall, latest);
+      const bool stuck = status.code() == Code::kNotReady;
+      if (!others && !stuck && stall.has_waited()) note_stall(stall, latest);
       executor_.evict_to_watermarks();
       if (status.is_ok()) {
         held_uses_.add();
@@ -48,14 +49,17 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
       }
       for (Run* run : runs) run->holds.fetch_sub(1);
       undo_mounts(runs);
-      const bool stuck = status.code() == Code::kNotReady;
       if (!others && !stuck) return status;
       in_the_way = status;
     }
-    stall.step_aside();
+    stall.step_aside(in_the_way.code() == Code::kNotReady ? StallCause::kWork : StallCause::kOtherCalls);
     if (in_the_way.code() == Code::kNotReady) {
-      TESSERA_TRY(await_news(in_the_way, tries));
-      continue;
+      const Status news = await_news(in_the_way, tries);
+      if (news.is_ok()) continue;
+      MutexLock lock(mutex_);
+      stall.go_on();
+      note_stall(stall, latest_of(runs));
+      return news;
     }
     const ProfilerRange waits(log_.profiler(), name_of(StallCause::kOtherCalls));
     if (held_uses_.await_end(seen, options_.patience * StreamTable::kWholePatience)) continue;

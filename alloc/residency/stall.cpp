@@ -19,14 +19,17 @@ StallCause cause_of(PageState state) {
 
 void Stall::go_on() {
   if (begun_) {
-    add(StallCause::kOtherCalls, now() - aside_);
+    add(aside_cause_, now() - aside_);
   } else {
     begin_ = now();
   }
   begun_ = true;
 }
 
-void Stall::step_aside() { aside_ = now(); }
+void Stall::step_aside(StallCause cause) {
+  aside_ = now();
+  aside_cause_ = cause;
+}
 
 void Stall::add(StallCause cause, Nanoseconds time) {
   const auto index = static_cast<std::size_t>(cause);

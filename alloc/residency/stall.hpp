@@ -24,9 +24,9 @@ class Stall {
 
   Nanoseconds now() const { return log_.now(); }
   Profiler* profiler() const { return log_.profiler(); }
-  // The call has the lock: it begins, or continues after having released it for others.
+  // The call has the lock: it begins, or continues after having released it for others, and waited for `cause` meanwhile.
   void go_on();
-  void step_aside();
+  void step_aside(StallCause cause = StallCause::kOtherCalls);
   // Adds a wait of this length.
   void add(StallCause cause, Nanoseconds time);
 
@@ -41,6 +41,7 @@ class Stall {
   const EventLog& log_;
   bool begun_ = false;
   Nanoseconds begin_, aside_;
+  StallCause aside_cause_ = StallCause::kOtherCalls;
   std::uint32_t waited_ = 0;  // a bit for each cause that occurred
   std::array<Nanoseconds, kStallCauses> times_;
 };

@@ -125,13 +125,25 @@ TEST_F(VirtualAllocatorTest, TheFileTierTakesWhatTheHostCannot) {
 
 TEST_F(VirtualAllocatorTest, AStallIsSplitIntoTheWorkAndTheCopyThatItWaitedFor) {
   const Address first = allocate(32_GiB), second = allocate(32_GiB);
-  work(first, 32_GiB, Nanoseconds(2'000'000'000));
-  work(second, 32_GiB, Nanoseconds(1'000'000'000));
+  work(first, 32_GiB, Nanoseconds(1'000'000'000));
+  work(second, 32_GiB, Nanoseconds(500'000'000));
   EXPECT_EQ(stats().stalls, 0U);
   allocate(32_GiB);
-  EXPECT_EQ(stalled_for("work"), 3'000'000'000U);
+  EXPECT_EQ(stalled_for("work"), 1'500'000'000U);
   EXPECT_NEAR(static_cast<double>(stalled_for("copy_out")), 1e9, 1e6);
   EXPECT_EQ(stats().stalls, 1U);
+  EXPECT_EQ(stats().stall_ns, stalled_for("work") + stalled_for("copy_out"));
+}
+
+// The engine's lock is given up meanwhile, and the fetch begins anew.
+TEST_F(VirtualAllocatorTest, AStallLongerThanThePatienceIsOne) {
+  const Address first = allocate(32_GiB), second = allocate(32_GiB);
+  work(first, 32_GiB, Nanoseconds(5'000'000'000));
+  work(second, 32_GiB, Nanoseconds(5'000'000'000));
+  const Nanoseconds before = clock_.now();
+  allocate(32_GiB);
+  EXPECT_EQ(stats().stalls, 1U);
+  EXPECT_EQ(Nanoseconds(stats().stall_ns), clock_.now() - before);
   EXPECT_EQ(stats().stall_ns, stalled_for("work") + stalled_for("copy_out"));
 }
 
