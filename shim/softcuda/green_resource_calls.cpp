@@ -14,10 +14,13 @@ constexpr unsigned kMostCoscheduled = 32;
 constexpr unsigned kQueueLimit = 8;  // concurrent work queues: the driver's default
 constexpr unsigned kFine = 2;        // the unit of a group without co-scheduling
 
-CUresult tell(CUdevResource* resource, CUdevResourceType type, DeviceId device, const GreenShare& share) {
+// Newer programs pass kinds that this header's enumeration lacks, so a kind is read as a number.
+unsigned number_of(const CUdevResourceType& type) { return std::bit_cast<unsigned>(type); }
+
+CUresult tell(CUdevResource* resource, unsigned type, DeviceId device, const GreenShare& share) {
   if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
   TesseraDevResource told{};
-  switch (static_cast<int>(type)) {
+  switch (type) {
     case CU_DEV_RESOURCE_TYPE_SM: told = multiprocessors_of(device, share.multiprocessors, share.alignment); break;
     case TESSERA_RESOURCE_QUEUE_SETTINGS:
       told = queue_settings_of(device, share.queue_limit != 0 ? share.queue_limit : kQueueLimit, share.queue_scope);
@@ -34,7 +37,7 @@ GreenShare whole(Machine& machine) {
   return {.multiprocessors = static_cast<unsigned>(count), .alignment = group_unit(count)};
 }
 
-CUresult tell_of(Machine& machine, Context* context, CUdevResource* resource, CUdevResourceType type) {
+CUresult tell_of(Machine& machine, Context* context, CUdevResource* resource, unsigned type) {
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (!context->alive) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   return tell(resource, type, context->device, context->green ? context->share : whole(machine));
@@ -66,24 +69,27 @@ unsigned group_of(const CU_DEV_SM_RESOURCE_GROUP_PARAMS& asked, unsigned unit, u
 CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource* resource, CUdevResourceType type) {
   return with_machine([&](Machine& machine) {
     if (device < 0 || device >= machine.environment.devices) return CUDA_ERROR_INVALID_DEVICE;
-    return tell(resource, type, DeviceId(static_cast<std::uint64_t>(device)), whole(machine));
+    return tell(resource, number_of(type), DeviceId(static_cast<std::uint64_t>(device)), whole(machine));
   });
 }
 
 CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource* resource, CUdevResourceType type) {
   return with_machine(
-      [&](Machine& machine) { return tell_of(machine, machine.contexts.find(handle), resource, type); });
+      [&](Machine& machine) { return tell_of(machine, machine.contexts.find(handle), resource, number_of(type)); });
 }
 
 CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, CUdevResource* resource, CUdevResourceType type) {
-  return cuCtxGetDevResource(reinterpret_cast<CUcontext>(handle), resource, type);
+  return with_machine([&](Machine& machine) {
+    Context* const context = machine.contexts.find(reinterpret_cast<CUcontext>(handle));
+    return tell_of(machine, context, resource, number_of(type));
+  });
 }
 
 CUresult cuStreamGetDevResource(CUstream stream, CUdevResource* resource, CUdevResourceType type) {
   return in_context([&](Machine& machine, Context& current) -> CUresult {
     SOFTCUDA_TRY(machine.streams.resolve(stream).status());
     const auto known = machine.streams.find(stream);
-    return tell_of(machine, known ? known->context : &current, resource, type);
+    return tell_of(machine, known ? known->context : &current, resource, number_of(type));
   });
 }
 
