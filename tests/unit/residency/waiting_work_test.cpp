@@ -181,6 +181,13 @@ class QueuedCopies : public ::testing::Test {
     machine_.residency().advance();
   }
 
+  // On a slow machine even work that waits for nothing takes longer than the patience.
+  void await_device() { ASSERT_OK(machine_.sim().synchronize(DeviceId(0))); }
+  void end_the_work() {
+    kernel_.let_go();
+    await_device();
+  }
+
   const std::unique_ptr<Policy> rest_ = make_policy("lru").take();
   ResidencyMachine machine_{{.device = 16_MiB, .policy = "lru", .options = {.patience = kShortPatience}}};
   HeldKernel kernel_;
@@ -190,6 +197,7 @@ TEST_F(QueuedCopies, NoCallWaitsForOneBehindWorkThatDoesNotEnd) {
   const StreamId waiting = machine_.stream();
   const auto runs = machine_.add_many(4, {0, 2});
   for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
+  await_device();
   ASSERT_OK(machine_.settle());
   send_behind_its_work(runs[0], waiting, false);
   ASSERT_TRUE(runs[0]->has(PageState::kEvicting));
@@ -198,7 +206,7 @@ TEST_F(QueuedCopies, NoCallWaitsForOneBehindWorkThatDoesNotEnd) {
   EXPECT_EQ(refused.code(), Code::kOutOfMemory) << refused.to_string();
   EXPECT_EQ(machine_.residency().remove(runs[0]).code(), Code::kBusy);
   EXPECT_EQ(machine_.valid(), "ok");
-  kernel_.let_go();
+  end_the_work();
   ASSERT_OK(machine_.settle());
   EXPECT_OK(machine_.write(more, 1));
   EXPECT_OK(machine_.check(runs[0], 2, waiting));
@@ -208,14 +216,16 @@ TEST_F(QueuedCopies, WhatNeedsNoCopyMakesRoomBesideOne) {
   const StreamId waiting = machine_.stream();
   const auto runs = machine_.add_many(4, {0, 2});
   for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
+  await_device();
   ASSERT_OK(machine_.evict(runs[1]));
   ASSERT_OK(machine_.check(runs[1], 1));
+  await_device();
   ASSERT_OK(machine_.settle());
   send_behind_its_work(runs[0], waiting, false);
   ASSERT_TRUE(runs[0]->has(PageState::kEvicting));
   EXPECT_OK(machine_.write(machine_.add({0, 2}), 1));
   EXPECT_EQ(runs[1]->missing.load(), 2U);
-  kernel_.let_go();
+  end_the_work();
   ASSERT_OK(machine_.settle());
 }
 
@@ -223,13 +233,14 @@ TEST_F(QueuedCopies, WhereDeviceMemoryIsNotMappedTwiceNoneIsQueuedBehindWorkThat
   const StreamId waiting = machine_.stream();
   const auto runs = machine_.add_many(4, {0, 2});
   for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
+  await_device();
   ASSERT_OK(machine_.settle());
   machine_.fault().fail({DriverCall::kReserve, 1, Status(Code::kDriver, "injected", 999), true});
   send_behind_its_work(runs[0], waiting, true);
   EXPECT_TRUE(runs[0]->has(PageState::kResident));
   AnyRun* const more = machine_.add({0, 2});
   EXPECT_OK(machine_.write(more, 1));  // another one leaves
-  kernel_.let_go();
+  end_the_work();
   ASSERT_OK(machine_.settle());
   machine_.fault().clear();
   EXPECT_OK(machine_.check(runs[0], 2, waiting));
