@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the figures of docs/policy-benchmark.md about `auto`, from the bench results in bench/results.
+"""Prints the figures of docs/policy-benchmark.md about `auto`, from the results in bench/results.
 
   python3 bench/policy_bench_figures.py [RESULTS]
 

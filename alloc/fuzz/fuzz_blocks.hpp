@@ -33,6 +33,6 @@ struct FuzzBlock {
 
 // Includes the blocks of a repeated pattern on each device.
 using FuzzBlocks =
-    std::array<FuzzBlock, FuzzProgram::kSlots + FuzzProgram::kMostDevices * FuzzProgram::kRefrainBlocks>;
+    std::array<FuzzBlock, FuzzProgram::kSlots + FuzzProgram::kMostDevices * FuzzProgram::kPatternBlocks>;
 
 }  // namespace tessera

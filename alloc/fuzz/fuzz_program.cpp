@@ -163,7 +163,7 @@ void draw_model(Dice& dice, std::vector<FuzzOp>& ops) {
 }
 
 // Replaces one operation by iterations with a few sizes that are not whole pages.
-void draw_refrain(Dice& dice, std::vector<FuzzOp>& ops) {
+void draw_pattern(Dice& dice, std::vector<FuzzOp>& ops) {
   FuzzOp& op = ops[dice.below(static_cast<std::uint32_t>(ops.size()))];
   op.kind = Kind::kRepeatPattern;
   op.rounds = 4 + dice.below(2);
@@ -239,7 +239,7 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
   if (models.below(kOneModelIn) == 0) draw_model(models, program.ops);
   program.setup.low_addresses = seed % 4 == 3;
   if (loans.below(kOneLoanIn) == 0) draw_loan(loans, program);
-  if (refrains.below(kOneRefrainIn) == 0 && operations > 0) draw_refrain(refrains, program.ops);
+  if (refrains.below(kOneRefrainIn) == 0 && operations > 0) draw_pattern(refrains, program.ops);
   if (unseen.below(kOneUnseenIn) == 0) draw_unseen(unseen, program);
   if (shared.below(kOneSharedIn) == 0) draw_shared(shared, program);
   if (crowds.below(kOneCrowdIn) == 0) draw_crowd(crowds, program);

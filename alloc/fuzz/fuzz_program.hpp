@@ -92,7 +92,7 @@ struct FuzzSetup {
 struct FuzzProgram {
   static constexpr int kMostDevices = 3;
   static constexpr std::uint32_t kSlots = 20;
-  static constexpr std::uint32_t kRefrainBlocks = 13;  // per device, in slots behind kSlots, freed at its end
+  static constexpr std::uint32_t kPatternBlocks = 13;  // per device, in slots behind kSlots, freed at its end
   static constexpr std::uint32_t kTags = 3;
   static constexpr std::uint32_t kThreads = 3;
 

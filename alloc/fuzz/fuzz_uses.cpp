@@ -181,7 +181,7 @@ void FuzzPlayer::set_policy(const FuzzOp& op) {
 void FuzzPlayer::repeat_pattern(const FuzzOp& op) {
   const auto devices = static_cast<std::uint32_t>(setup_.devices);
   const auto slot = [&](std::uint32_t n) { return FuzzProgram::kSlots + op.slots[0] % devices + n * devices; };
-  constexpr std::uint32_t kLayers = FuzzProgram::kRefrainBlocks - 1;
+  constexpr std::uint32_t kLayers = FuzzProgram::kPatternBlocks - 1;
   const Bytes unit = 1152_KiB * (1 + setup_.device / 32_MiB);  // in total more than the device holds
   FuzzOp step = op;
   step.written = 1;

@@ -69,7 +69,8 @@ Result<bool> DeviceEvictor::await_work(const Run& run, Work& work) {
 }
 
 CopyLocation DeviceEvictor::first_choice(std::optional<OffloadTarget> to) const {
-  return to.value_or(OffloadTarget::kPeer) == OffloadTarget::kPeer && engine_.lanes.to_peer() ? CopyLocation::kPeer : CopyLocation::kHost;
+  return to.value_or(OffloadTarget::kPeer) == OffloadTarget::kPeer && engine_.lanes.to_peer() ? CopyLocation::kPeer
+                                                                                              : CopyLocation::kHost;
 }
 
 bool DeviceEvictor::may_go_on(std::optional<OffloadTarget> to) const {
@@ -116,8 +117,8 @@ Result<Bytes> DeviceEvictor::free_behind(Run& run, const Work& work, Act act) {
   return engine_.tiers.device.usage().room() - before;
 }
 
-Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience patience, Which which, std::optional<OffloadTarget> to,
-                          std::uint64_t decided) {
+Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience patience, Which which,
+                                            std::optional<OffloadTarget> to, std::uint64_t decided) {
   run.prefetch_requested = false;
   std::optional<Work> work;
   TESSERA_TRY_ASSIGN(work, close_work(run, decided));
@@ -195,7 +196,8 @@ Result<Bytes> DeviceEvictor::evict_by_copy(EvictionSet set, const Work& work, Pa
 
 // Returns of how many of the first pages the eviction has begun. Pages without a host frame have lost only stale copies.
 // Errors: kBusy by plan, while host room is being made or passed through.
-Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, CopyLocation to) {
+Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience,
+                                            CopyLocation to) {
   if (to == CopyLocation::kPeer) {
     Result<std::size_t> begun = copy_to_peer(batch, used);
     if (begun.is_ok()) return begun;

@@ -6,7 +6,8 @@
 
 namespace tessera {
 
-LearnedIteration::LearnedIteration(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs, std::size_t place)
+LearnedIteration::LearnedIteration(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs,
+                                   std::size_t place)
     : iteration_(std::move(iteration)),
       place_(std::move(signatures), place),
       runs_(std::move(runs)),

@@ -7,9 +7,9 @@
 #include "base/log.hpp"
 #include "base/thread.hpp"
 #include "simulate/candidate_race.hpp"
+#include "simulate/plan_search.hpp"
 #include "simulate/seen_plans.hpp"
 #include "simulate/worker_pool.hpp"
-#include "simulate/plan_search.hpp"
 
 namespace tessera {
 
@@ -78,25 +78,25 @@ void PlanSimulator::publish(std::vector<Candidate> candidates) {
 
 std::vector<Candidate> PlanSimulator::best_of(const Question& question) {
   const bool can_play = question.machine.in_rate > 0 && question.machine.out_rate > 0;
-  std::vector<Candidate> candidates = race(question, can_play ? workers_ : 0);
+  std::vector<Candidate> candidates = simulate_candidates(question, can_play ? workers_ : 0);
   if (!candidates.front().time || stop_.load() || !policy_.may_be_refined()) return candidates;
   publish(candidates);
   return search(question, std::move(candidates));
 }
 
 // Without workers the first candidate is the answer, without a predicted time.
-std::vector<Candidate> PlanSimulator::race(const Question& question, std::size_t workers) {
+std::vector<Candidate> PlanSimulator::simulate_candidates(const Question& question, std::size_t workers) {
   const Iteration& iteration = question.iteration;
-  CandidateRace contest(iteration, question.machine, policy_, stop_, [this](const Candidate& best) { publish({best}); });
+  CandidateRace race(iteration, question.machine, policy_, stop_, [this](const Candidate& best) { publish({best}); });
   std::optional<Strategy> first;
   {
     SeenPlans seen;
     std::size_t places = 0;
     WorkerPool pool(workers);
     const auto play = [&](std::size_t place, Strategy strategy) {
-      pool.hand([this, &contest, place, strategy = std::move(strategy)]() mutable {
+      pool.hand([this, &race, place, strategy = std::move(strategy)]() mutable {
         const Pace::Turn turn(pace_);
-        contest.play(place, std::move(strategy));
+        race.play(place, std::move(strategy));
       });
     };
     const auto take = [&](Strategy strategy) {
@@ -109,8 +109,8 @@ std::vector<Candidate> PlanSimulator::race(const Question& question, std::size_t
       // before the first, because the program is usually running the first already and only another candidate
       // can improve on it.
       if (another) play(++places, std::move(strategy));
-      if (places == 1 && another && contest.goes_on()) play(0, *first);
-      return contest.goes_on();
+      if (places == 1 && another && race.goes_on()) play(0, *first);
+      return race.goes_on();
     };
     // Generating strategies counts as work, as simulating them does.
     std::optional<Pace::Turn> making(std::in_place, pace_);
@@ -121,7 +121,7 @@ std::vector<Candidate> PlanSimulator::race(const Question& question, std::size_t
       return goes_on;
     });
   }
-  std::vector<Candidate> candidates = contest.best();
+  std::vector<Candidate> candidates = race.best();
   if (candidates.empty()) return {{std::move(*first), {}}};
   return candidates;
 }

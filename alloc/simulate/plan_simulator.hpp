@@ -57,7 +57,7 @@ class PlanSimulator final : public Planner {
   void run();
   std::optional<Question> await_question();
   std::vector<Candidate> best_of(const Question& question);
-  std::vector<Candidate> race(const Question& question, std::size_t workers);
+  std::vector<Candidate> simulate_candidates(const Question& question, std::size_t workers);
   std::vector<Candidate> search(const Question& question, std::vector<Candidate> candidates);
   void publish(std::vector<Candidate> candidates);
 

@@ -7,21 +7,21 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "demo_command.hpp"
 #include "control_client.hpp"
+#include "demo_command.hpp"
 #include "doctor_command.hpp"
+#include "fuzz_command.hpp"
 #include "installation.hpp"
-#include "policy_bench_command.hpp"
 #include "linkable_installation.hpp"
 #include "move_command.hpp"
 #include "plan_command.hpp"
+#include "policy_bench_command.hpp"
 #include "replay_command.hpp"
 #include "report_command.hpp"
 #include "run_command.hpp"
 #include "stats_command.hpp"
 #include "tessera/tessera.h"
 #include "top_command.hpp"
-#include "fuzz_command.hpp"
 #include "wrong_use.hpp"
 
 namespace {

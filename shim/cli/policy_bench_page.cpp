@@ -20,7 +20,7 @@ class Page {
       : policy_bench_(bench), cells_(cells_of(bench)), ranking_(ranking_of(bench)) {}
 
   std::string write() {
-    add("{}<h1>The bench</h1>\n", page_head("the bench"));
+    add("{}<h1>The policy benchmark</h1>\n", page_head("the policy benchmark"));
     introduction();
     ranking();
     for (std::size_t trace = 0; trace < policy_bench_.traces.size(); ++trace) section(trace);

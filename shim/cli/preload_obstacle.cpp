@@ -29,11 +29,15 @@ bool gains_rights(const char* program) {
 std::string preload_obstacle(const std::filesystem::path& program, const std::vector<std::string>& needed) {
   if (program.empty()) return "";
   if (gains_rights(program.c_str())) {
-    return fmt::format("{} gets rights of its own (set-user-ID, set-group-ID or file capabilities), so the system preloads nothing "
-                       "into it: it runs without Tessera; put `tessera run` behind it, as in sudo tessera run -- program",
-                       program.string());
+    return fmt::format(
+        "{} gets rights of its own (set-user-ID, set-group-ID or file capabilities), so the system preloads nothing "
+        "into it: it runs without Tessera; put `tessera run` behind it, as in sudo tessera run -- program",
+        program.string());
   }
-  const bool musl = std::ranges::any_of(needed, [](const std::string& name) { return name == "libc.so" || name.starts_with("libc.musl"); });
+  const bool musl = std::ranges::any_of(
+      needed, [](const std::string& name) { return name == "libc.so" || name.starts_with("libc.musl"); });
   if (!musl) return "";
-  return fmt::format("{} is linked to musl's C library; Tessera's and CUDA's libraries need glibc and cannot be loaded into it", program.string());
+  return fmt::format(
+      "{} is linked to musl's C library; Tessera's and CUDA's libraries need glibc and cannot be loaded into it",
+      program.string());
 }

@@ -10,7 +10,7 @@
 namespace tessera::preload {
 namespace {
 
-enum class Candidate {
+enum class Answer {
   kNothing,  // the query failed
   kNone,     // there is no first parameter
   kAll,
@@ -18,17 +18,17 @@ enum class Candidate {
 
 // The driver returns CUDA_ERROR_INVALID_VALUE for the first index beyond the last parameter.
 template <class Handle, class Function>
-Candidate ask_parameters(Function TrueDriver::*info, Handle handle, KernelLayout& layout) {
+Answer ask_parameters(Function TrueDriver::*info, Handle handle, KernelLayout& layout) {
   layout.places.clear();
   for (std::uint32_t index = 0;; ++index) {
     std::size_t offset = 0;
     std::size_t bytes = 0;
     const CUresult result =
         call_true(info, handle, static_cast<std::size_t>(index), &offset, &bytes);
-    if (result == CUDA_ERROR_INVALID_VALUE) return index == 0 ? Candidate::kNone : Candidate::kAll;
+    if (result == CUDA_ERROR_INVALID_VALUE) return index == 0 ? Answer::kNone : Answer::kAll;
     if (result != CUDA_SUCCESS) {
       layout.places.clear();
-      return Candidate::kNothing;
+      return Answer::kNothing;
     }
     if (bytes >= sizeof(CUdeviceptr)) {
       layout.places.push_back({index, static_cast<std::uint32_t>(bytes)});
@@ -40,11 +40,11 @@ Candidate ask_parameters(Function TrueDriver::*info, Handle handle, KernelLayout
 // only if this kind of handle also has a name.
 template <class Handle, class Info, class Name>
 bool ask_as(Info TrueDriver::*info, Name TrueDriver::*name, Handle handle, KernelLayout& layout) {
-  const Candidate told = ask_parameters(info, handle, layout);
+  const Answer answer = ask_parameters(info, handle, layout);
   const char* its_name = nullptr;
   const bool named = call_true(name, &its_name, handle) == CUDA_SUCCESS;
   if (named) layout.name = its_name;
-  return told == Candidate::kAll || (told == Candidate::kNone && named);
+  return answer == Answer::kAll || (answer == Answer::kNone && named);
 }
 
 bool ask_as_function(CUfunction function, KernelLayout& layout) {

@@ -10,7 +10,7 @@
 namespace tessera::programs {
 namespace {
 
-struct SeenPlans {
+struct Reported {
   std::vector<std::string> domains;
   std::map<std::string, int> names;              // range name -> count
   std::map<std::string, std::string> under_way;  // moves by id: names
@@ -25,24 +25,24 @@ std::string name_in(const std::string& line) {
   return line.substr(begin, line.rfind(' ') - begin);
 }
 
-SeenPlans read(const std::string& path) {
-  SeenPlans heard;
+Reported read(const std::string& path) {
+  Reported reported;
   std::istringstream lines(contents(path));
   for (std::string line, call, who; std::getline(lines, line);) {
     std::istringstream(line) >> call >> who;
-    if (call == "domain") heard.domains.push_back(who);
-    if (call == "pop" && --heard.depth[who] < 0) ++heard.wrong;
-    if (call == "end" && heard.under_way.erase(who) == 0) ++heard.wrong;
+    if (call == "domain") reported.domains.push_back(who);
+    if (call == "pop" && --reported.depth[who] < 0) ++reported.wrong;
+    if (call == "end" && reported.under_way.erase(who) == 0) ++reported.wrong;
     if (call != "push" && call != "start") continue;
     const std::string name = name_in(line);
     const std::uint64_t number = std::stoull(line.substr(line.rfind(' ')));
-    ++heard.names[name];
-    if (call == "push") ++heard.depth[who];
-    if (call == "start") heard.under_way[who] = name;
-    if (name == "in") heard.bytes_in += number;
-    if (name == "out") heard.bytes_out += number;
+    ++reported.names[name];
+    if (call == "push") ++reported.depth[who];
+    if (call == "start") reported.under_way[who] = name;
+    if (name == "in") reported.bytes_in += number;
+    if (name == "out") reported.bytes_out += number;
   }
-  return heard;
+  return reported;
 }
 
 const std::string kTool = TESSERA_TEST_BUILD_DIR "/tests/nvtx_tool.so";
@@ -56,14 +56,14 @@ TEST(Profiler, HearsOfStallsAndMovesThroughNvtx) {
                                      {"NVTX_TOOL_OUTPUT", told}});
   ASSERT_EQ(ran.exit_code, 0) << ran.message;
   EXPECT_EQ(ran.message, "");
-  const SeenPlans heard = read(told);
-  EXPECT_EQ(heard.domains, std::vector<std::string>{"tessera"});
-  EXPECT_EQ(heard.wrong, 0);
-  for (const auto& [thread, depth] : heard.depth) EXPECT_EQ(depth, 0) << thread;
-  EXPECT_GT(heard.names.at("bring in"), 0);
-  EXPECT_GT(heard.names.count("copy_out") + heard.names.count("work") + heard.names.count("copy_in"), 0u);
-  EXPECT_GT(heard.bytes_out, 12u << 20) << "each block left at least once";
-  EXPECT_GT(heard.bytes_in, 12u << 20);
+  const Reported reported = read(told);
+  EXPECT_EQ(reported.domains, std::vector<std::string>{"tessera"});
+  EXPECT_EQ(reported.wrong, 0);
+  for (const auto& [thread, depth] : reported.depth) EXPECT_EQ(depth, 0) << thread;
+  EXPECT_GT(reported.names.at("bring in"), 0);
+  EXPECT_GT(reported.names.count("copy_out") + reported.names.count("work") + reported.names.count("copy_in"), 0u);
+  EXPECT_GT(reported.bytes_out, 12u << 20) << "each block left at least once";
+  EXPECT_GT(reported.bytes_in, 12u << 20);
 }
 
 TEST(Profiler, AToolThatIsNotThereChangesNothing) {

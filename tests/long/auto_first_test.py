@@ -1,6 +1,6 @@
 """`auto` is no slower than the best published strategy: on small models of three kinds, with and without a device that lends.
 
-The bench (docs/policy-benchmark.md) asks the same of twelve; this is what a change can be held against in a minute.
+The policy benchmark (docs/policy-benchmark.md) asks the same of twelve; this is what a change can be held against in a minute.
 
 Usage: auto_first_test.py BUILD_FOLDER
 """

@@ -1,4 +1,4 @@
-"""What the bench's two scripts of programs whose iterations differ write, and that `auto` holds in them.
+"""What the policy benchmark's two scripts of programs whose iterations differ write, and that `auto` holds in them.
 
 Usage: breaks_and_noise_test.py BUILD_FOLDER
 """

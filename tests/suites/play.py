@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import pathlib
 import subprocess
 import tempfile
@@ -23,7 +22,7 @@ class Outcome:
 
 
 @dataclasses.dataclass
-class Simulated:
+class Played:
     outcomes: dict = dataclasses.field(default_factory=dict)  # by the test's name
     rounds: int = 0  # in which all blocks slept and woke
     problem: str = ""  # why tests of the file may be missing
@@ -50,15 +49,14 @@ def _one_process(build, suite, way, command, variables, scratch):
 
 def play(build, suite, way, python, root, tests, scratch):
     """The outcomes of `tests`: files below `root`, or tests in them."""
-    played = Simulated()
+    played = Played()
     scratch.mkdir(parents=True, exist_ok=True)
     left_out = list(suite.leave_out) + (list(suite.leave_out_short) if way.asleep else [])
     log, skip = scratch / "outcomes.jsonl", scratch / "skip.json"
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "outcome_plugin",
                "--continue-on-collection-errors", "--rootdir", root,
                *suite.arguments, *(root / test for test in tests)]
-    path = os.pathsep.join(filter(None, (str(FOLDER), suite.environment.get("PYTHONPATH"))))
-    variables = {"PYTHONPATH": path, "SUITE_OUTCOMES": str(log), "SUITE_SKIP": str(skip),
+    variables = {"PYTHONPATH": str(FOLDER), "SUITE_OUTCOMES": str(log), "SUITE_SKIP": str(skip),
                  "SUITE_SECONDS": str(suite.seconds)}
     for _ in range(MOST_CRASHES):
         log.unlink(missing_ok=True)
