@@ -1,6 +1,7 @@
 #include "control_server.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -47,16 +48,36 @@ bool is_private_folder(const char* folder) {
   return ours && (facts.st_mode & 077) == 0;
 }
 
-bool make_address(const std::string& path, sockaddr_un& name) {
-  name = {};
-  name.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(name.sun_path)) {
-    errno = ENAMETOOLONG;
-    return false;
+// The folder of the sockets. Its path may be longer than a socket address can be; then a socket is addressed through
+// the open folder, which needs /proc.
+class SocketFolder {
+ public:
+  explicit SocketFolder(const char* path)
+      : path_(path), open_(off_standard_streams(::open(path, O_PATH | O_DIRECTORY | O_CLOEXEC))) {}
+  SocketFolder(const SocketFolder&) = delete;
+  SocketFolder& operator=(const SocketFolder&) = delete;
+  ~SocketFolder() {
+    if (open_ >= 0) ::close(open_);
   }
-  std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
-  return true;
-}
+
+  // False, with errno, if there is no address for it.
+  bool address_of(const std::string& file, sockaddr_un& name) const {
+    name = {};
+    name.sun_family = AF_UNIX;
+    std::string path = path_ + "/" + file;
+    if (path.size() >= sizeof(name.sun_path)) path = "/proc/self/fd/" + std::to_string(open_) + "/" + file;
+    if (open_ < 0 || path.size() >= sizeof(name.sun_path)) {
+      errno = ENAMETOOLONG;
+      return false;
+    }
+    std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
+    return true;
+  }
+
+ private:
+  const std::string path_;
+  const int open_;
+};
 
 constexpr const char* kUnlistened = ".new";
 
@@ -68,7 +89,7 @@ bool is_starting(const char* path) {
 }
 
 // Removes sockets of killed programs: nothing listens on them. A socket gets its final name only once it is listening.
-void sweep(const char* folder) {
+void sweep(const char* folder, const SocketFolder& sockets) {
   constexpr int kMostLooked = 256;
   DIR* const entries = ::opendir(folder);
   if (entries == nullptr) return;
@@ -79,7 +100,7 @@ void sweep(const char* folder) {
     sockaddr_un name;
     const bool unlistened = file.ends_with(kUnlistened);
     if (unlistened) file.remove_suffix(std::string_view(kUnlistened).size());
-    if (!file.ends_with(TESSERA_CONTROL_END) || !make_address(std::string(folder) + "/" + entry->d_name, name)) continue;
+    if (!file.ends_with(TESSERA_CONTROL_END) || !sockets.address_of(entry->d_name, name)) continue;
     ++looked;
     if (unlistened && is_starting(name.sun_path)) continue;
     const int peer = off_standard_streams(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -92,19 +113,19 @@ void sweep(const char* folder) {
 }
 
 // Returns -1 with errno on failure.
-int listen_at(const std::string& path) {
-  const std::string unlistened = path + kUnlistened;
-  sockaddr_un name;
-  if (!make_address(unlistened, name)) return -1;
+int listen_at(const SocketFolder& sockets, const std::string& file) {
+  sockaddr_un name, final_name;
+  if (!sockets.address_of(file + kUnlistened, name) || !sockets.address_of(file, final_name)) return -1;
+  const char* const unlistened = name.sun_path;
   const int listener = off_standard_streams(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener < 0) return -1;
-  ::unlink(unlistened.c_str());
+  ::unlink(unlistened);
   const bool bound = ::bind(listener, reinterpret_cast<sockaddr*>(&name), sizeof(name)) == 0 &&
-                     ::chmod(unlistened.c_str(), 0600) == 0 && ::listen(listener, 4) == 0 &&
-                     ::rename(unlistened.c_str(), path.c_str()) == 0;
+                     ::chmod(unlistened, 0600) == 0 && ::listen(listener, 4) == 0 &&
+                     ::rename(unlistened, final_name.sun_path) == 0;
   if (bound) return listener;
   const int why = errno;
-  ::unlink(unlistened.c_str());
+  ::unlink(unlistened);
   ::close(listener);
   errno = why;
   return -1;
@@ -201,8 +222,9 @@ void start_control(const char* folder) {
   tessera_control_name(&own, name);
   made->path = std::string(folder) + "/" + name;
   if (is_private_folder(folder)) {
-    sweep(folder);
-    made->listener = listen_at(made->path);
+    const SocketFolder sockets(folder);
+    sweep(folder, sockets);
+    made->listener = listen_at(sockets, name);
   }
   if (made->listener >= 0) made->stop = off_standard_streams(::eventfd(0, EFD_CLOEXEC));
   if (made->stop < 0 || !start_thread(*made)) {

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <array>
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
@@ -162,7 +163,7 @@ tessera_allocator* started() {
   (void)call_true(&TrueDriver::cuCtxGetCurrent, &context);
   home.store(context);
   tessera_allocator* allocator = nullptr;
-  char folder[108] = "";
+  char folder[PATH_MAX] = "";
   bool outputs = false;
   if (create(&allocator, folder, outputs) != TESSERA_OK) {
     off.store(true);

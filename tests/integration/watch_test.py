@@ -286,6 +286,16 @@ class TheSocket(Watched):
             self.assertEqual(self.tessera("sleep", program.pid).returncode, 0)
             self.finish(program)
 
+    def test_the_path_of_the_folder_may_be_longer_than_a_socket_address(self):
+        folder = self.folder / ("long" * 25) / ("longer" * 20)
+        folder.parent.mkdir()
+        for _ in range(2):
+            killed = self.start("--control-dir", str(folder))
+            self.assertEqual(self.tessera("sleep", killed.pid).returncode, 0)
+            killed.kill()
+            killed.wait()
+        self.assertEqual(len(list(folder.glob("*.sock"))), 1, "the second program swept the socket of the first")
+
     def test_it_is_private_and_goes_with_the_program(self):
         program = self.start()
         path = self.socket_of(program)
