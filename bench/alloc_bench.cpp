@@ -21,7 +21,7 @@
 #include "metadata.hpp"
 #include "must.hpp"
 #include "program.hpp"
-#include "replay/trace_reader.hpp"
+#include "lab/replay/trace_reader.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -19,7 +19,7 @@
 #include "iterations.hpp"
 #include "policy/auto_policy.hpp"
 #include "program.hpp"
-#include "simulate/plan_simulator.hpp"
+#include "sim/plan_simulator.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -18,12 +18,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/virtual_clock.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/sim_driver.hpp"
 #include "must.hpp"
 #include "page/page_manager.hpp"
 #include "program.hpp"
 #include "tier/host_pages.hpp"
-#include "tier/virtual_file_io.hpp"
+#include "sim/virtual_file_io.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "base/clock.hpp"
 #include "comparison.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/sim_driver.hpp"
 #include "must.hpp"
 #include "page/page_manager.hpp"
 #include "program.hpp"

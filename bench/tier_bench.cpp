@@ -22,7 +22,7 @@
 #include "base/check.hpp"
 #include "base/clock.hpp"
 #include "comparison.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/sim_driver.hpp"
 #include "environment.hpp"
 #include "fio.hpp"
 #include "must.hpp"

@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tessera EXPORT tesseraTargets LIBRARY DESTINATION lib)
-install(TARGETS tessera_replay LIBRARY DESTINATION lib)
+install(TARGETS tessera_lab LIBRARY DESTINATION lib)
 install(DIRECTORY include/tessera DESTINATION include)
 install(FILES LICENSE DESTINATION share/doc/tessera)
 if(TARGET tessera_cli)

@@ -11,7 +11,7 @@
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
 #include "page/page_manager.hpp"
-#include "simulate/plan_simulator.hpp"
+#include "sim/plan_simulator.hpp"
 #include "residency/residency.hpp"
 #include "tier/tier_stack.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "api/stats_report.hpp"
 #include "observe/history.hpp"
-#include "residency/run_cost.hpp"
+#include "residency/pages/run_cost.hpp"
 
 namespace tessera {
 

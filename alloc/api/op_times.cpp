@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "residency/stream_table.hpp"
+#include "residency/streams/stream_table.hpp"
 
 namespace tessera {
 

@@ -3,7 +3,7 @@
 //
 // Not all are timed, as two events cost about as much as everything else a launch pays. Operations of one kind (the
 // same name, on as many blocks of as many bytes) take the same time: the first few are timed, and a fraction of the
-// others. The reader of the trace gives all of a kind the median (replay/kind_times.hpp).
+// others. The reader of the trace gives all of a kind the median (lab/replay/kind_times.hpp).
 //
 // Thread safety: every call may be made from any thread. Where two threads launch on one stream at once, one
 // measurement may include both operations.
@@ -19,7 +19,7 @@
 
 #include "base/mutex.hpp"
 #include "observe/trace_writer.hpp"
-#include "residency/stopwatches.hpp"
+#include "residency/streams/stopwatches.hpp"
 
 namespace tessera {
 

@@ -12,7 +12,7 @@
 #include "api/budgets.hpp"
 #include "base/size_text.hpp"
 #include "policy/policy.hpp"
-#include "residency/stream_table.hpp"
+#include "residency/streams/stream_table.hpp"
 
 namespace tessera {
 namespace {

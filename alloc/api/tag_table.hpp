@@ -11,7 +11,7 @@
 #include "base/mutex.hpp"
 #include "base/status.hpp"
 #include "base/units.hpp"
-#include "learn/run_class.hpp"
+#include "planning/run_class.hpp"
 
 namespace tessera {
 
@@ -26,7 +26,7 @@ class TagTable {
   // Nothing when the name is unknown.
   std::optional<TagId> find(std::string_view name) const;
   std::string name_of(TagId tag) const;
-  // The class of its name (learn/run_class.hpp). The engine calls this under its own lock.
+  // The class of its name (planning/run_class.hpp). The engine calls this under its own lock.
   RunClass class_of(TagId tag) const { return class_of_word(name_of(tag)); }
   std::size_t size() const;
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "block/bundle.hpp"
-#include "plan/planner.hpp"
+#include "planning/shared_runs.hpp"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 // Assigns the blocks of a repeated iteration to shared runs by a plan.
 //
 // Once a program has gone through a sequence of allocations (a row) and begins it again
-// (learn/allocation_row.hpp), a plan decides which of its blocks share runs (plan/shared_runs.hpp). Each
+// (planning/allocation_row.hpp), a plan decides which of its blocks share runs (planning/shared_runs.hpp). Each
 // allocation that follows the row is given its place. The first one that deviates ends this until the position
 // in a row is known again. So placement is never a guess, and each pass through the row has the same runs,
 // which an eviction plan needs.
@@ -25,9 +25,9 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "learn/allocation_row.hpp"
-#include "learn/moved_block.hpp"
-#include "learn/period_place.hpp"
+#include "planning/allocation_row.hpp"
+#include "planning/moved_block.hpp"
+#include "planning/period_place.hpp"
 #include "residency/residency.hpp"
 
 namespace tessera {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "learn/excess_cover.hpp"
-#include "learn/farthest_intervals.hpp"
-#include "learn/nearest_places.hpp"
-#include "learn/aggressive_plan.hpp"
+#include "planning/excess_cover.hpp"
+#include "planning/farthest_intervals.hpp"
+#include "planning/nearest_places.hpp"
+#include "planning/aggressive_plan.hpp"
 #include "policy/planned_policy.hpp"
 
 namespace tessera {

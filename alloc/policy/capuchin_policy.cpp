@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "learn/forecast.hpp"
-#include "learn/occupancy.hpp"
+#include "planning/forecast.hpp"
+#include "planning/occupancy.hpp"
 #include "policy/plan_ground.hpp"
 
 namespace tessera {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "learn/occupancy.hpp"
+#include "planning/occupancy.hpp"
 #include "policy/plan_ground.hpp"
 #include "policy/ranking.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "learn/linear_program.hpp"
+#include "planning/linear_program.hpp"
 #include "policy/plan_ground.hpp"
 
 namespace tessera {

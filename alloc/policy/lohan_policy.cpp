@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "learn/forecast.hpp"
+#include "planning/forecast.hpp"
 #include "policy/plan_ground.hpp"
 
 namespace tessera {

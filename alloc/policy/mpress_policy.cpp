@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "learn/occupancy.hpp"
+#include "planning/occupancy.hpp"
 #include "policy/plan_ground.hpp"
 
 namespace tessera {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "learn/forecast.hpp"
+#include "planning/forecast.hpp"
 
 namespace tessera {
 

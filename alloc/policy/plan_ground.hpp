@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include "learn/gap_time.hpp"
-#include "learn/structure.hpp"
+#include "planning/gap_time.hpp"
+#include "planning/structure.hpp"
 
 namespace tessera {
 

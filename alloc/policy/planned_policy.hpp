@@ -1,7 +1,7 @@
 // A strategy that consists of a plan; evictions that the plan leaves open go by farthest next use.
 //
 // The papers differ in their on-demand behaviour, or simply fail there. All share one behaviour here, the one
-// that learn/forecast.hpp assumes, so that comparisons are between plans and not between fallbacks.
+// that planning/forecast.hpp assumes, so that comparisons are between plans and not between fallbacks.
 //
 // Thread safety: stateless.
 #pragma once

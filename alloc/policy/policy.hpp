@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "learn/offload_interval.hpp"
+#include "planning/offload_interval.hpp"
 #include "policy/snapshot.hpp"
 
 namespace tessera {

@@ -4,7 +4,7 @@
 // between the backward passes of others, so there is no single step at which the backward pass begins
 // (PlanGround::saved_activations() assumes one). But passes share no activations: steps that use the same one,
 // between its allocation and its free, belong to one pass. A step is a backward step if it uses a gradient.
-// Without tags, classes come from the single forward/backward boundary that learn/structure.hpp finds, so
+// Without tags, classes come from the single forward/backward boundary that planning/structure.hpp finds, so
 // passes after it are not detected.
 //
 // Thread safety: pure function.

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "learn/forecast.hpp"
+#include "planning/forecast.hpp"
 #include "policy/capuchin_policy.hpp"
 #include "policy/plan_ground.hpp"
 

@@ -4,7 +4,7 @@
 #include <random>
 #include <utility>
 
-#include "learn/forecast.hpp"
+#include "planning/forecast.hpp"
 #include "policy/capuchin_policy.hpp"
 #include "policy/object_walk.hpp"
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "base/backoff.hpp"
-#include "residency/run.hpp"
+#include "residency/pages/run.hpp"
 #include "residency/use.hpp"
 
 namespace tessera {

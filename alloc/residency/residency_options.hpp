@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "base/units.hpp"
-#include "learn/run_class.hpp"
-#include "residency/planner.hpp"
+#include "planning/run_class.hpp"
+#include "residency/iteration/planner.hpp"
 
 namespace tessera {
 

@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "residency/iteration_tracker.hpp"
+#include "residency/iteration/iteration_tracker.hpp"
 
 namespace tessera {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/units.hpp"
 #include "observe/stall_cause.hpp"
-#include "residency/run_cost.hpp"
+#include "residency/pages/run_cost.hpp"
 
 namespace tessera {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "contender.hpp"
-#include "replay/trace.hpp"
+#include "lab/replay/trace.hpp"
 
 namespace tessera::bench {
 

@@ -8,7 +8,7 @@
 
 #include "must.hpp"
 #include "policy/policy.hpp"
-#include "tier/virtual_file_io.hpp"
+#include "sim/virtual_file_io.hpp"
 
 namespace tessera::bench {
 namespace {

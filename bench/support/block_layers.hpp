@@ -10,8 +10,8 @@
 
 #include "base/virtual_clock.hpp"
 #include "block/block_cache.hpp"
-#include "driver/sim_driver.hpp"
-#include "driver/trace_driver.hpp"
+#include "sim/sim_driver.hpp"
+#include "sim/trace_driver.hpp"
 #include "tier/host_pages.hpp"
 
 namespace tessera::bench {

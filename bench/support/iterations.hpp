@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "learn/iteration.hpp"
+#include "planning/iteration.hpp"
 
 namespace tessera::bench {
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "block/block_cache.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/sim_driver.hpp"
 #include "must.hpp"
 
 namespace tessera::bench {

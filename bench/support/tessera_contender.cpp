@@ -5,7 +5,7 @@
 
 #include "api/allocator.hpp"
 #include "contender.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/sim_driver.hpp"
 #include "must.hpp"
 
 namespace tessera::bench {

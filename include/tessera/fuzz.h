@@ -1,5 +1,5 @@
 /* Fault-injection fuzzing by seed: runs a random program through the allocator on a virtual machine on which
- * drivers, disks and memory fail. `tessera fuzz` in libtessera_replay. It needs no GPU, and the same seed
+ * drivers, disks and memory fail. `tessera fuzz` in libtessera_lab. It needs no GPU, and the same seed
  * gives the same result.
  *
  * The conventions of tessera.h hold; tessera_fuzz_last_error() describes failures. A defect of the allocator

@@ -1,6 +1,7 @@
 /* Offline plans: memory plans for blocks with known lifetimes, and splits of a graph over devices.
  *
- * Needs no device and no allocator: records in, figures and offsets out. The conventions of tessera.h hold.
+ * In libtessera_lab. Needs no device and no allocator: records in, figures and offsets out. The conventions of
+ * tessera.h hold.
  * `tessera plan` is the reference user.
  *
  * Thread safety: all functions may be called from any thread; none retains its arguments. */

@@ -1,5 +1,5 @@
 /* Replays a program's trace through the allocator on a virtual machine: `tessera replay` as a separate library,
- * libtessera_replay. It needs no GPU, allocates no memory for the bytes it moves, and is deterministic: the
+ * libtessera_lab. It needs no GPU, allocates no memory for the bytes it moves, and is deterministic: the
  * same trace with the same options gives the same result.
  *
  * The conventions of tessera.h hold; tessera_replay_last_error() describes failures.

@@ -18,8 +18,8 @@
 #include "base/extent_map.hpp"
 #include "base/mutex.hpp"
 #include "base/status.hpp"
-#include "driver/sim_driver.hpp"
-#include "driver/sim_frames.hpp"
+#include "sim/sim_driver.hpp"
+#include "sim/sim_frames.hpp"
 #include "ranges.hpp"
 
 namespace tessera::softcuda {

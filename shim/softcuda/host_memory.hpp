@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/status.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/sim_driver.hpp"
 #include "ranges.hpp"
 
 namespace tessera::softcuda {

@@ -13,7 +13,7 @@
 #include "capture.hpp"
 #include "context.hpp"
 #include "device_memory.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/sim_driver.hpp"
 #include "environment.hpp"
 #include "graph_memory.hpp"
 #include "green_shares.hpp"

@@ -22,7 +22,7 @@
 #include "base/status.hpp"
 #include "context.hpp"
 #include "device_memory.hpp"
-#include "driver/sim_kernel.h"
+#include "sim/sim_kernel.h"
 #include "elf_image.hpp"
 #include "ranges.hpp"
 

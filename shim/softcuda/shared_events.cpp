@@ -18,7 +18,7 @@
 
 #include "base/descriptor.hpp"
 #include "driver/native_codes.hpp"
-#include "driver/sim_kernel.h"
+#include "sim/sim_kernel.h"
 
 namespace tessera::softcuda {
 namespace {

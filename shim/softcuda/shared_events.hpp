@@ -14,7 +14,7 @@
 
 #include "base/status.hpp"
 #include "cuda_api.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/sim_driver.hpp"
 
 namespace tessera::softcuda {
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../alloc/driver/sim_kernel.h"
+#include "../../alloc/sim/sim_kernel.h"
 
 #define __shared__ thread_local
 #define __align__(bytes) __attribute__((aligned(bytes)))
@@ -103,28 +103,30 @@ int run_block(const sim_block* block, [[maybe_unused]] const void* parameters, P
   blockDim = {block->block[0], block->block[1], block->block[2]};
   blockIdx = {block->index[0], block->index[1], block->index[2]};
   dynamic_shared = block->shared;
-  const bool ran = for_each_thread(
-      *block, [&] { kernel(load<Parameters>(parameters, table.entries[place].offset)...); });
+  const bool ran =
+      for_each_thread(*block, [&] { kernel(load<Parameters>(parameters, table.entries[place].offset)...); });
   return ran ? 0 : 1;
 }
 
 template <auto kernel, class... Parameters>
 constexpr sim_kernel describe(const char* name, void (*)(Parameters...)) {
   using Known = Layout<Parameters...>;
-  return {SIM_KERNEL_ABI_VERSION, name,
+  return {SIM_KERNEL_ABI_VERSION,
+          name,
           [](const sim_block* block, const void* parameters) {
-            return run_block<kernel, Parameters...>(block, parameters,
-                                                    typename PlacesBelow<Known::kCount>::All());
+            return run_block<kernel, Parameters...>(block, parameters, typename PlacesBelow<Known::kCount>::All());
           },
-          static_cast<uint32_t>(Known::kCount), Known::kTable.entries, Known::kTable.bytes};
+          static_cast<uint32_t>(Known::kCount),
+          Known::kTable.entries,
+          Known::kTable.bytes};
 }
 
 }  // namespace softcuda
 
 // Makes `kernel` known to the device as `name`.
-#define TESSERA_KERNEL_AS(name, kernel)                                                            \
-  extern "C" {                                                                                     \
-  __attribute__((visibility("default"))) extern const sim_kernel tessera_kernel_##name;            \
-  }                                                                                                \
+#define TESSERA_KERNEL_AS(name, kernel)                                                 \
+  extern "C" {                                                                          \
+  __attribute__((visibility("default"))) extern const sim_kernel tessera_kernel_##name; \
+  }                                                                                     \
   constexpr sim_kernel tessera_kernel_##name = softcuda::describe<&kernel>(#name, &kernel);
 #define TESSERA_KERNEL(name) TESSERA_KERNEL_AS(name, name)

@@ -14,7 +14,7 @@
 #include "base/mutex.hpp"
 #include "base/status.hpp"
 #include "context.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/sim_driver.hpp"
 #include "shared_events.hpp"
 
 namespace tessera::softcuda {

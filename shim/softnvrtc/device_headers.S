@@ -20,5 +20,5 @@ FILE_BYTES(file_cuda_fp16, "shim/softnvrtc/device/cuda_fp16.h")
 FILE_BYTES(file_cuda_bf16, "shim/softnvrtc/device/cuda_bf16.h")
 FILE_BYTES(file_softcuda_device, "shim/softcuda/softcuda_device.hpp")
 FILE_BYTES(file_softcuda_fibers, "shim/softcuda/softcuda_fibers.hpp")
-FILE_BYTES(file_sim_kernel, "alloc/driver/sim_kernel.h")
+FILE_BYTES(file_sim_kernel, "alloc/sim/sim_kernel.h")
   .section .note.GNU-stack, "", %progbits

@@ -47,7 +47,7 @@ std::span<const DeviceHeader> device_headers() {
       header("shim/softnvrtc/device/cuda_bf16.h", file_cuda_bf16, file_cuda_bf16_end),
       header("shim/softcuda/softcuda_device.hpp", file_softcuda_device, file_softcuda_device_end),
       header("shim/softcuda/softcuda_fibers.hpp", file_softcuda_fibers, file_softcuda_fibers_end),
-      header("alloc/driver/sim_kernel.h", file_sim_kernel, file_sim_kernel_end)};
+      header("alloc/sim/sim_kernel.h", file_sim_kernel, file_sim_kernel_end)};
   return all;
 }
 

@@ -11,7 +11,7 @@ if(EXISTS "${TESSERA_CUDA_INCLUDE}/nvrtc.h")
     LIBRARY_OUTPUT_DIRECTORY "${TESSERA_LIB_DIR}/softcuda")
 
   tessera_sources(device_headers shim/softnvrtc/device/*.h shim/softnvrtc/device/*.hpp
-    shim/softcuda/softcuda_device.hpp shim/softcuda/softcuda_fibers.hpp alloc/driver/sim_kernel.h)
+    shim/softcuda/softcuda_device.hpp shim/softcuda/softcuda_fibers.hpp alloc/sim/sim_kernel.h)
   set_source_files_properties("${CMAKE_SOURCE_DIR}/shim/softnvrtc/device_headers.S" PROPERTIES
     OBJECT_DEPENDS "${device_headers}")
 endif()

@@ -1,5 +1,5 @@
 // A fault driver without faults behaves like any other driver.
-#include "driver/fault_driver.hpp"
+#include "sim/fault_driver.hpp"
 #include "driver_contract.hpp"
 #include "sim_machine.hpp"
 

@@ -5,8 +5,8 @@
 #include "no_threads.hpp"
 #include "tier/thread_io.hpp"
 #include "tier/uring_io.hpp"
-#include "tier/virtual_file_io.hpp"
-#include "fuzz/stamp_file_io.hpp"
+#include "sim/virtual_file_io.hpp"
+#include "lab/fuzz/stamp_file_io.hpp"
 
 namespace tessera::contract {
 namespace {

@@ -13,9 +13,9 @@
 #include <tuple>
 
 #include "iterations.hpp"
-#include "learn/forecast.hpp"
-#include "learn/gap_time.hpp"
-#include "learn/structure.hpp"
+#include "planning/forecast.hpp"
+#include "planning/gap_time.hpp"
+#include "planning/structure.hpp"
 #include "policy/policy.hpp"
 #include "strategies.hpp"
 

@@ -1,5 +1,5 @@
 // A trace driver does not change the behaviour of the driver that it records.
-#include "driver/trace_driver.hpp"
+#include "sim/trace_driver.hpp"
 #include "driver_contract.hpp"
 #include "sim_machine.hpp"
 

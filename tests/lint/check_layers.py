@@ -4,7 +4,7 @@ import re
 
 import source_tree
 
-ORDER = ["fuzz", "replay", "api", "simulate", "block", "page", "residency", "tier", "driver", "observe", "base"]
+ORDER = ["lab", "api", "sim", "block", "page", "residency", "tier", "driver", "observe", "base"]
 FRONTS = {
     "block": "block/block_cache.hpp",
     "page": "page/page_manager.hpp",
@@ -12,19 +12,46 @@ FRONTS = {
     "tier": "tier/tier_stack.hpp",
     "driver": "driver/driver.hpp",
     "policy": "policy/policy.hpp",
-    "plan": "plan/planner.hpp",
 }
 # Free to include: their headers are values and tools, not layers with a front.
 OPEN = {"base", "observe"}
-# The side rooms are pure: what they may see besides themselves and base.
-SIDE = {"learn": set(), "policy": {"learn"}, "plan": {"policy"}}
+# Pure: what they may see besides themselves and base.
+SIDE = {"planning": set(), "policy": {"planning"}}
 # Allocations repeat as launches do, and share runs by plan.
-BLOCK_LEARNS = {"learn/allocation_row.hpp", "learn/moved_block.hpp", "learn/period_place.hpp", "plan/planner.hpp"}
+BLOCK_PLANS = {f"planning/{name}.hpp" for name in ("allocation_row", "moved_block", "period_place", "shared_runs")}
+# These put a machine together: they see all headers of the layers below.
+ASSEMBLERS = {"lab": 0, "api": 1, "sim": 2}
+# The rooms of the laboratory, and those of each that another may include: fuzz includes no replay.
+LAB_ROOMS = {"arena", "fuzz", "replay"}
+# Inside residency/, top to bottom; the files of the folder itself are the front and share one rank.
+RESIDENCY_ROOMS = ["", "iteration", "eviction", "pages", "streams"]
+# Headers of the front that are values, which the rooms below include too.
+RESIDENCY_VALUES = {"residency/engine.hpp", "residency/residency_options.hpp", "residency/residency_stats.hpp",
+                    "residency/held_uses.hpp", "residency/use.hpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
 
-# These put a machine together: they see all headers of the rooms below, and fuzz no replay.
-ASSEMBLERS = {"fuzz": 1, "replay": 1, "api": 2, "simulate": 3}
+def room_of(path):
+    """The folder below the layer, or nothing."""
+    parts = path.split("/")
+    return parts[1] if len(parts) == 3 else ""
+
+
+def room_allows(layer, source, header):
+    own, other = room_of(source), room_of(header)
+    if own == other:
+        return True
+    if layer == "lab":
+        return False
+    if layer == "residency":
+        return RESIDENCY_ROOMS.index(other) > RESIDENCY_ROOMS.index(own) or header in RESIDENCY_VALUES
+    return True
+
+
+def has_room(parts):
+    """parts: of the path, from alloc/ on."""
+    rooms = {"lab": LAB_ROOMS, "residency": set(RESIDENCY_ROOMS) - {""}}.get(parts[1], set())
+    return (len(parts) == 4 and parts[2] in rooms) or (len(parts) == 3 and parts[1] != "lab")
 
 
 def layer_allows(layer, target, header):
@@ -41,15 +68,15 @@ def layer_allows(layer, target, header):
     if target in OPEN:
         return True
     if target in SIDE:
-        return layer == "residency" or (layer == "block" and header in BLOCK_LEARNS)
+        return layer == "residency" or (layer == "block" and header in BLOCK_PLANS)
     if layer not in ORDER or target not in ORDER:
         return False
-    return ORDER.index(target) > ORDER.index(layer) and header == FRONTS[target]
+    return ORDER.index(target) > ORDER.index(layer) and header == FRONTS.get(target)
 
 
 def shim_allows(room, target, header):
-    """A shim uses the public headers alone; softcuda is a device, so it stands on the driver."""
-    return room == "softcuda" and target in ("driver", "base")
+    """A shim uses the public headers alone; softcuda is a device, so it is built on the simulated one."""
+    return room == "softcuda" and target in ("sim", "driver", "base")
 
 
 def layers(root):
@@ -62,7 +89,7 @@ def check(root):
     for path in source_tree.files(root, ".hpp", ".cpp", ".h", under=("alloc", "shim")):
         parts = path.relative_to(root).parts
         where = source_tree.name(root, path)
-        if parts[0] == "alloc" and (len(parts) < 3 or parts[1] not in set(ORDER) | set(SIDE)):
+        if parts[0] == "alloc" and (len(parts) < 3 or parts[1] not in set(ORDER) | set(SIDE) or not has_room(parts)):
             findings.append(f"{where}: not in a layer of the include table")
             continue
         for number, line in enumerate(source_tree.lines(path), 1):
@@ -77,6 +104,8 @@ def check(root):
                 continue
             elif parts[0] == "alloc" and not layer_allows(parts[1], target, header):
                 findings.append(f"{where}:{number}: {parts[1]}/ may not include {header}")
+            elif parts[0] == "alloc" and target == parts[1] and not room_allows(target, where[6:], header):
+                findings.append(f"{where}:{number}: {'/'.join(parts[1:-1])}/ may not include {header}")
             elif parts[0] == "shim" and not shim_allows(parts[1], target, header):
                 findings.append(f"{where}:{number}: shim/{parts[1]}/ may not include {header}")
     return findings
@@ -88,14 +117,23 @@ BAD = [
     {"alloc/policy/a.cpp": '#include "driver/driver.hpp"\n', "alloc/driver/driver.hpp": ""},
     {"alloc/block/a.cpp": '#include "policy/policy.hpp"\n', "alloc/policy/policy.hpp": ""},
     {"shim/preload/a.cpp": '#include "base/status.hpp"\n', "alloc/base/status.hpp": ""},
-    {"alloc/simulate/a.cpp": '#include "api/options.hpp"\n', "alloc/api/options.hpp": ""},
+    {"alloc/sim/a.cpp": '#include "api/options.hpp"\n', "alloc/api/options.hpp": ""},
+    {"alloc/api/a.cpp": '#include "lab/replay/trace.hpp"\n', "alloc/lab/replay/trace.hpp": ""},
+    {"alloc/lab/fuzz/a.cpp": '#include "lab/replay/trace.hpp"\n', "alloc/lab/replay/trace.hpp": ""},
+    {"alloc/residency/pages/a.cpp": '#include "residency/eviction/transfers.hpp"\n',
+     "alloc/residency/eviction/transfers.hpp": ""},
+    {"alloc/residency/streams/a.cpp": '#include "residency/residency.hpp"\n', "alloc/residency/residency.hpp": ""},
     {"alloc/stray/a.cpp": ""},
+    {"alloc/lab/a.cpp": ""},
+    {"alloc/tier/room/a.cpp": ""},
 ]
 GOOD = [
     {"alloc/page/a.cpp": '#include "tier/tier_stack.hpp"\n', "alloc/tier/tier_stack.hpp": ""},
-    {"alloc/residency/a.cpp": '#include "plan/planner.hpp"\n', "alloc/plan/planner.hpp": ""},
-    {"alloc/simulate/a.cpp": '#include "driver/sim_driver.hpp"\n', "alloc/driver/sim_driver.hpp": ""},
-    {"shim/softcuda/a.cpp": '#include "driver/sim_driver.hpp"\n', "alloc/driver/sim_driver.hpp": ""},
+    {"alloc/lab/replay/a.cpp": '#include "api/options.hpp"\n', "alloc/api/options.hpp": ""},
+    {"alloc/residency/eviction/a.cpp": '#include "residency/pages/page_mover.hpp"\n#include "residency/engine.hpp"\n',
+     "alloc/residency/pages/page_mover.hpp": "", "alloc/residency/engine.hpp": ""},
+    {"alloc/sim/a.cpp": '#include "sim/sim_driver.hpp"\n', "alloc/sim/sim_driver.hpp": ""},
+    {"shim/softcuda/a.cpp": '#include "sim/sim_driver.hpp"\n', "alloc/sim/sim_driver.hpp": ""},
 ]
 
 if __name__ == "__main__":

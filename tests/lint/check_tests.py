@@ -1,4 +1,7 @@
-"""Tests mirror the source: alloc/<layer>/<file>.cpp has tests/unit/<layer>/<file>_test.cpp."""
+"""Tests mirror the source: alloc/<layer>/<file>.cpp has tests/unit/<layer>/<file>_test.cpp.
+
+The rooms of residency/ share one test program; each room of lab/ has its own.
+"""
 
 import source_tree
 
@@ -16,7 +19,8 @@ def check(root):
     findings = []
     for path in source_tree.files(root, ".cpp", under=("alloc",)):
         where = source_tree.name(root, path)
-        layer, stem = path.parent.name, path.stem
+        folders, stem = path.relative_to(root).parts[1:-1], path.stem
+        layer = folders[1] if folders[0] == "lab" and len(folders) > 1 else folders[0]
         expected = root / "tests" / "unit" / layer / f"{stem}_test.cpp"
         if where not in EXCEPTIONS and not expected.is_file():
             findings.append(f"{where}: no {source_tree.name(root, expected)}")
@@ -30,10 +34,14 @@ def check(root):
 
 BAD = [
     {"alloc/base/a.cpp": ""},
+    {"alloc/residency/pages/a.cpp": "", "tests/unit/pages/a_test.cpp": ""},
+    {"alloc/lab/fuzz/a.cpp": "", "tests/unit/lab/a_test.cpp": ""},
     {"tests/other/a_test.cpp": ""},
     {"tests/unit/a_test.cpp": ""},
 ]
-GOOD = [{"alloc/base/a.cpp": "", "tests/unit/base/a_test.cpp": "", "tests/fuzz/b_test.cpp": ""}]
+GOOD = [{"alloc/base/a.cpp": "", "tests/unit/base/a_test.cpp": "", "tests/fuzz/b_test.cpp": ""},
+        {"alloc/residency/pages/a.cpp": "", "tests/unit/residency/a_test.cpp": "",
+         "alloc/lab/fuzz/b.cpp": "", "tests/unit/fuzz/b_test.cpp": ""}]
 
 if __name__ == "__main__":
     source_tree.main(__name__)

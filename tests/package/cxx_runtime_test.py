@@ -19,11 +19,11 @@ HEADERS = pathlib.Path(__file__).resolve().parents[2] / "include" / "tessera"
 SYSTEM = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
 NEWEST_GLIBC = (2, 34)
 # What is loaded into other people's programs.
-LIBRARIES = {"libtessera.so": SYSTEM, "libtessera_replay.so": SYSTEM,
+LIBRARIES = {"libtessera.so": SYSTEM, "libtessera_lab.so": SYSTEM,
              "libtessera_preload.so": SYSTEM | {"libtessera.so.0"},
              "libtessera_torch.so": SYSTEM | {"libtessera.so.0"},
              "softcuda/libcuda.so.1": SYSTEM, "softcuda/libnvrtc.so": SYSTEM}
-PROGRAMS = {"bin/tessera": SYSTEM | {"libtessera.so.0", "libtessera_replay.so.0"}}
+PROGRAMS = {"bin/tessera": SYSTEM | {"libtessera.so.0", "libtessera_lab.so.0"}}
 PRELOADED = {"libtessera_preload.so"}  # is there before the process has any memory for threads
 NO_CPP = re.compile(r"^(_Z|__cxa_|__gxx_|_Unwind_|__gcc_|_dl_find_object)")
 

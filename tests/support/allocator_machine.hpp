@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/allocator.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/sim_driver.hpp"
 
 namespace tessera {
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "driver/driver.hpp"
-#include "driver/sim_kernel.h"
+#include "sim/sim_kernel.h"
 
 namespace tessera {
 

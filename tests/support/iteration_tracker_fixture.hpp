@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/virtual_clock.hpp"
-#include "driver/sim_driver.hpp"
-#include "residency/iteration_tracker.hpp"
+#include "sim/sim_driver.hpp"
+#include "residency/iteration/iteration_tracker.hpp"
 
 namespace tessera::test {
 

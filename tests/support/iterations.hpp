@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "learn/offload_interval.hpp"
+#include "planning/offload_interval.hpp"
 
 namespace tessera::test {
 

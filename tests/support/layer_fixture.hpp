@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "block/block_cache.hpp"
-#include "driver/fault_driver.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/fault_driver.hpp"
+#include "sim/sim_driver.hpp"
 #include "page/page_manager.hpp"
 #include "policy/policy.hpp"
 #include "residency/residency.hpp"

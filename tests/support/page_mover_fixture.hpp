@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "residency/page_mover.hpp"
+#include "residency/pages/page_mover.hpp"
 #include "residency_fixture.hpp"
 
 namespace tessera {

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "plan/time_slots.hpp"
+#include "lab/arena/time_slots.hpp"
 
 namespace tessera {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "replay/replayer.hpp"
+#include "lab/replay/replayer.hpp"
 #include "trace_text.hpp"
 
 namespace tessera::test {

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "plan/placement_graph.hpp"
+#include "lab/arena/placement_graph.hpp"
 
 namespace tessera {
 

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/virtual_clock.hpp"
-#include "driver/fault_driver.hpp"
-#include "driver/sim_driver.hpp"
-#include "driver/sim_kernel.h"
+#include "sim/fault_driver.hpp"
+#include "sim/sim_driver.hpp"
+#include "sim/sim_kernel.h"
 #include "memory_file.hpp"
 #include "residency/residency.hpp"
 

@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "base/clock.hpp"
-#include "driver/sim_driver.hpp"
-#include "driver/sim_kernel.h"
+#include "sim/sim_driver.hpp"
+#include "sim/sim_kernel.h"
 
 namespace tessera {
 

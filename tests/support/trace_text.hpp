@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "replay/trace_reader.hpp"
+#include "lab/replay/trace_reader.hpp"
 
 namespace tessera {
 

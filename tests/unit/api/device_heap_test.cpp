@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/sim_driver.hpp"
+#include "sim/sim_driver.hpp"
 
 namespace tessera {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "api/allocator.hpp"
 #include "base/virtual_clock.hpp"
-#include "driver/sim_driver.hpp"
-#include "replay/trace_reader.hpp"
+#include "sim/sim_driver.hpp"
+#include "lab/replay/trace_reader.hpp"
 #include "residency_fixture.hpp"
-#include "tier/virtual_file_io.hpp"
+#include "sim/virtual_file_io.hpp"
 
 namespace tessera {
 namespace {

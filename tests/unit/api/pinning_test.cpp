@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "allocator_machine.hpp"
-#include "driver/trace_driver.hpp"
+#include "sim/trace_driver.hpp"
 
 namespace tessera {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/fault_driver.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/fault_driver.hpp"
+#include "sim/sim_driver.hpp"
 #include "held_kernel.hpp"
 
 namespace tessera {

@@ -3,8 +3,8 @@
 
 #include "api/allocator.hpp"
 #include "base/virtual_clock.hpp"
-#include "driver/sim_driver.hpp"
-#include "tier/virtual_file_io.hpp"
+#include "sim/sim_driver.hpp"
+#include "sim/virtual_file_io.hpp"
 
 namespace tessera {
 namespace {

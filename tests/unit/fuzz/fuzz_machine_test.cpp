@@ -1,4 +1,4 @@
-#include "fuzz/fuzz_machine.hpp"
+#include "lab/fuzz/fuzz_machine.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "fuzz/fuzz_player.hpp"
+#include "lab/fuzz/fuzz_player.hpp"
 
 #include <gtest/gtest.h>
 

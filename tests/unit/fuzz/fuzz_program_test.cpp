@@ -1,4 +1,4 @@
-#include "fuzz/fuzz_program.hpp"
+#include "lab/fuzz/fuzz_program.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "fuzz/fuzz.hpp"
+#include "lab/fuzz/fuzz.hpp"
 
 #include <gtest/gtest.h>
 

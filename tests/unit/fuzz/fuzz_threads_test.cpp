@@ -1,4 +1,4 @@
-#include "fuzz/fuzz_threads.hpp"
+#include "lab/fuzz/fuzz_threads.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "fuzz/fuzz_player.hpp"
+#include "lab/fuzz/fuzz_player.hpp"
 
 namespace tessera {
 namespace {

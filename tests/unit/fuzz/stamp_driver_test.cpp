@@ -1,4 +1,4 @@
-#include "fuzz/stamp_driver.hpp"
+#include "lab/fuzz/stamp_driver.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "fuzz/stamp_file_io.hpp"
+#include "lab/fuzz/stamp_file_io.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "fuzz/stamp_memory.hpp"
+#include "lab/fuzz/stamp_memory.hpp"
 
 #include <gtest/gtest.h>
 

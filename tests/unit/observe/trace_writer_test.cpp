@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "hand_clock.hpp"
-#include "replay/trace_reader.hpp"
+#include "lab/replay/trace_reader.hpp"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "base/clock.hpp"
 #include "base/virtual_clock.hpp"
-#include "driver/fault_driver.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/fault_driver.hpp"
+#include "sim/sim_driver.hpp"
 
 namespace tessera {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "learn/forecast.hpp"
+#include "planning/forecast.hpp"
 #include "policy/recency_policy.hpp"
 #include "strategies.hpp"
 

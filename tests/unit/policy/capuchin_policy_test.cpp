@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "iterations.hpp"
-#include "learn/forecast.hpp"
-#include "learn/gap_time.hpp"
+#include "planning/forecast.hpp"
+#include "planning/gap_time.hpp"
 
 namespace tessera {
 namespace {

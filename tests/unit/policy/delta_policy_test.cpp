@@ -4,7 +4,7 @@
 
 #include "demand_paging.hpp"
 #include "iterations.hpp"
-#include "learn/forecast.hpp"
+#include "planning/forecast.hpp"
 #include "policy/belady_policy.hpp"
 #include "policy/lru_policy.hpp"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "iterations.hpp"
-#include "learn/forecast.hpp"
+#include "planning/forecast.hpp"
 
 namespace tessera {
 namespace {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "iterations.hpp"
-#include "learn/forecast.hpp"
+#include "planning/forecast.hpp"
 #include "policy/capuchin_policy.hpp"
 #include "policy/policy.hpp"
 #include "policy/plan_ground.hpp"

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "iterations.hpp"
-#include "learn/forecast.hpp"
+#include "planning/forecast.hpp"
 
 namespace tessera {
 namespace {

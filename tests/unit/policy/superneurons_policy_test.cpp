@@ -5,8 +5,8 @@
 #include <set>
 
 #include "iterations.hpp"
-#include "learn/forecast.hpp"
-#include "learn/structure.hpp"
+#include "planning/forecast.hpp"
+#include "planning/structure.hpp"
 
 namespace tessera {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "iterations.hpp"
-#include "learn/forecast.hpp"
+#include "planning/forecast.hpp"
 #include "policy/plan_ground.hpp"
 
 namespace tessera {

@@ -1,4 +1,4 @@
-#include "replay/bounds.hpp"
+#include "lab/replay/bounds.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "replay/host_waits.hpp"
+#include "lab/replay/host_waits.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "replay/input_text.hpp"
+#include "lab/replay/input_text.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

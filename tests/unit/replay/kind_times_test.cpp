@@ -1,4 +1,4 @@
-#include "replay/kind_times.hpp"
+#include "lab/replay/kind_times.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "replay/link_bytes.hpp"
+#include "lab/replay/link_bytes.hpp"
 
 #include <gtest/gtest.h>
 
-#include "replay/link_slices.hpp"
+#include "lab/replay/link_slices.hpp"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "replay/packed_text.hpp"
+#include "lab/replay/packed_text.hpp"
 
 #include <gtest/gtest.h>
 

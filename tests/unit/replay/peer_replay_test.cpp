@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "allocator_machine.hpp"
-#include "replay/replay_report.hpp"
-#include "replay/replayer.hpp"
+#include "lab/replay/replay_report.hpp"
+#include "lab/replay/replayer.hpp"
 #include "trace_text.hpp"
 
 namespace tessera {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "published_replay.hpp"
-#include "replay/bounds.hpp"
+#include "lab/replay/bounds.hpp"
 
 namespace tessera::test {
 namespace {

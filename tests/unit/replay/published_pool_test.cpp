@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "replay/trace_reader.hpp"
+#include "lab/replay/trace_reader.hpp"
 #include "two_ended_pool.hpp"
 
 namespace tessera::test {

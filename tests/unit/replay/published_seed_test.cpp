@@ -4,7 +4,7 @@
 #include <set>
 
 #include "published_replay.hpp"
-#include "replay/replay_report.hpp"
+#include "lab/replay/replay_report.hpp"
 
 namespace tessera::test {
 namespace {

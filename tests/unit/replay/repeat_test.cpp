@@ -1,8 +1,8 @@
-#include "replay/repeat.hpp"
+#include "lab/replay/repeat.hpp"
 
 #include <gtest/gtest.h>
 
-#include "replay/bounds.hpp"
+#include "lab/replay/bounds.hpp"
 #include "trace_text.hpp"
 
 namespace tessera {

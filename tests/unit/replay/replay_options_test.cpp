@@ -1,4 +1,4 @@
-#include "replay/replay_options.hpp"
+#include "lab/replay/replay_options.hpp"
 
 #include <gtest/gtest.h>
 

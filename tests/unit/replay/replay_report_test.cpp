@@ -1,4 +1,4 @@
-#include "replay/replay_report.hpp"
+#include "lab/replay/replay_report.hpp"
 
 #include <gtest/gtest.h>
 

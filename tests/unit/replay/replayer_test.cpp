@@ -1,4 +1,4 @@
-#include "replay/replayer.hpp"
+#include "lab/replay/replayer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "allocator_machine.hpp"
-#include "replay/replay_report.hpp"
+#include "lab/replay/replay_report.hpp"
 #include "trace_text.hpp"
 
 namespace tessera {

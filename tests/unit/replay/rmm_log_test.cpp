@@ -1,12 +1,12 @@
-#include "replay/rmm_log.hpp"
+#include "lab/replay/rmm_log.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <sstream>
 
-#include "replay/bounds.hpp"
-#include "replay/trace_reader.hpp"
+#include "lab/replay/bounds.hpp"
+#include "lab/replay/trace_reader.hpp"
 
 namespace tessera {
 namespace {

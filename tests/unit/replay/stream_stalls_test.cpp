@@ -1,4 +1,4 @@
-#include "replay/stream_stalls.hpp"
+#include "lab/replay/stream_stalls.hpp"
 
 #include <gtest/gtest.h>
 

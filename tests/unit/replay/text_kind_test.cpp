@@ -1,4 +1,4 @@
-#include "replay/text_kind.hpp"
+#include "lab/replay/text_kind.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "replay/time_bounds.hpp"
+#include "lab/replay/time_bounds.hpp"
 
 #include <gtest/gtest.h>
 

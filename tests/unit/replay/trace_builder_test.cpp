@@ -1,4 +1,4 @@
-#include "replay/trace_builder.hpp"
+#include "lab/replay/trace_builder.hpp"
 
 #include <gtest/gtest.h>
 

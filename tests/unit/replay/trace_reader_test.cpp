@@ -1,4 +1,4 @@
-#include "replay/trace_reader.hpp"
+#include "lab/replay/trace_reader.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "replay/trace.hpp"
+#include "lab/replay/trace.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "replay/virtual_machine.hpp"
+#include "lab/replay/virtual_machine.hpp"
 
 #include <gtest/gtest.h>
 

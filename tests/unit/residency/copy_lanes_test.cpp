@@ -1,10 +1,10 @@
-#include "residency/copy_lanes.hpp"
+#include "residency/pages/copy_lanes.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "driver/fault_driver.hpp"
+#include "sim/fault_driver.hpp"
 #include "sim_machine.hpp"
 
 namespace tessera {

@@ -1,4 +1,4 @@
-#include "residency/file_meter.hpp"
+#include "residency/pages/file_meter.hpp"
 
 #include <gtest/gtest.h>
 

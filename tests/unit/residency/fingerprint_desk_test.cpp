@@ -1,4 +1,4 @@
-#include "residency/fingerprint_desk.hpp"
+#include "residency/pages/fingerprint_desk.hpp"
 
 #include <vector>
 

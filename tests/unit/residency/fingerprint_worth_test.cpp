@@ -1,4 +1,4 @@
-#include "residency/fingerprint_worth.hpp"
+#include "residency/pages/fingerprint_worth.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "residency/gate.hpp"
+#include "residency/streams/gate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "residency/iteration_tracker.hpp"
+#include "residency/iteration/iteration_tracker.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/virtual_clock.hpp"
-#include "driver/sim_driver.hpp"
-#include "residency/launch_history.hpp"
+#include "sim/sim_driver.hpp"
+#include "residency/iteration/launch_history.hpp"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "residency/launch_history.hpp"
+#include "residency/iteration/launch_history.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/virtual_clock.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/sim_driver.hpp"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "residency/launch_log.hpp"
+#include "residency/iteration/launch_log.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "residency/launch_signature.hpp"
+#include "residency/iteration/launch_signature.hpp"
 
 #include <gtest/gtest.h>
 

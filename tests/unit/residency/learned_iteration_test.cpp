@@ -1,5 +1,5 @@
 // A plan while the program temporarily does something else.
-#include "residency/learned_iteration.hpp"
+#include "residency/iteration/learned_iteration.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "residency/page_mover.hpp"
+#include "residency/pages/page_mover.hpp"
 
 #include "page_mover_fixture.hpp"
 

@@ -1,4 +1,4 @@
-#include "residency/page_state.hpp"
+#include "residency/pages/page_state.hpp"
 
 #include <gtest/gtest.h>
 

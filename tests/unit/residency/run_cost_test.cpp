@@ -1,4 +1,4 @@
-#include "residency/run_cost.hpp"
+#include "residency/pages/run_cost.hpp"
 
 #include <algorithm>
 #include <functional>

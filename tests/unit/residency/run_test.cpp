@@ -1,4 +1,4 @@
-#include "residency/run.hpp"
+#include "residency/pages/run.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Runs found by the traits of their pages, in which order, and removal.
-#include "residency/runs_by_trait.hpp"
+#include "residency/pages/runs_by_trait.hpp"
 
 #include <gtest/gtest.h>
 

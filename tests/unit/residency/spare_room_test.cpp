@@ -1,4 +1,4 @@
-#include "residency/spare_room.hpp"
+#include "residency/eviction/spare_room.hpp"
 
 #include <gtest/gtest.h>
 

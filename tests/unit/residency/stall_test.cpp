@@ -1,4 +1,4 @@
-#include "residency/stall.hpp"
+#include "residency/streams/stall.hpp"
 
 #include <gtest/gtest.h>
 

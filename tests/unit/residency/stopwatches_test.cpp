@@ -1,10 +1,10 @@
-#include "residency/stopwatches.hpp"
+#include "residency/streams/stopwatches.hpp"
 
 #include <gtest/gtest.h>
 
 #include "base/virtual_clock.hpp"
-#include "driver/fault_driver.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/fault_driver.hpp"
+#include "sim/sim_driver.hpp"
 
 namespace tessera {
 namespace {

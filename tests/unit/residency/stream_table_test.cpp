@@ -1,4 +1,4 @@
-#include "residency/stream_table.hpp"
+#include "residency/streams/stream_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "held_kernel.hpp"
-#include "residency/stream_table.hpp"
+#include "residency/streams/stream_table.hpp"
 #include "sim_machine.hpp"
 
 namespace tessera {

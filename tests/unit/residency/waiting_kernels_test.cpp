@@ -1,4 +1,4 @@
-#include "residency/waiting_kernels.hpp"
+#include "residency/streams/waiting_kernels.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/fault_driver.hpp"
+#include "sim/fault_driver.hpp"
 #include "sim_machine.hpp"
 #include "tier/backing_tier.hpp"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "driver/fault_driver.hpp"
+#include "sim/fault_driver.hpp"
 #include "sim_machine.hpp"
 #include "tier/device_tier.hpp"
 

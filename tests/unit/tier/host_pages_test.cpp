@@ -15,7 +15,7 @@
 
 #include "base/available_memory.hpp"
 #include "base/virtual_clock.hpp"
-#include "driver/sim_driver.hpp"
+#include "sim/sim_driver.hpp"
 #include "tier/host_tier.hpp"
 
 namespace tessera {

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "driver/fault_driver.hpp"
+#include "sim/fault_driver.hpp"
 #include "sim_machine.hpp"
 
 namespace tessera {

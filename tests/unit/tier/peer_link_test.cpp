@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/virtual_clock.hpp"
-#include "driver/fault_driver.hpp"
+#include "sim/fault_driver.hpp"
 #include "driver/native_codes.hpp"
 #include "sim_machine.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/fault_driver.hpp"
+#include "sim/fault_driver.hpp"
 #include "driver/native_codes.hpp"
 #include "sim_machine.hpp"
 

@@ -1,0 +1,38 @@
+// The state of a fuzz program's blocks: address, expected contents, users.
+//
+// The program is correct: before it queues work on a stream, it makes that stream wait for the work on other streams that
+// the new work depends on. This holds the data for that.
+//
+// Thread safety: none.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+
+#include "base/units.hpp"
+#include "lab/fuzz/stamp_memory.hpp"
+#include "lab/fuzz/fuzz_program.hpp"
+
+namespace tessera {
+
+inline constexpr std::size_t kMaxFuzzStreams = 16;
+using StreamSet = std::bitset<kMaxFuzzStreams>;
+
+struct FuzzBlock {
+  Address address;
+  Bytes bytes;
+  Stamp stamp = 0;         // 0: nothing was written yet
+  std::uint32_t writer = 0;  // stream of the last write, or of the allocation
+  StreamSet users;         // streams that used it since, including the writer
+  std::uint32_t pins = 0;
+  bool exposed = false;
+
+  explicit operator bool() const { return bytes != Bytes(); }
+};
+
+// Includes the blocks of a repeated pattern on each device.
+using FuzzBlocks =
+    std::array<FuzzBlock, FuzzProgram::kSlots + FuzzProgram::kMostDevices * FuzzProgram::kPatternBlocks>;
+
+}  // namespace tessera

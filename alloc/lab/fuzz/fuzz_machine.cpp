@@ -1,0 +1,92 @@
+#include "lab/fuzz/fuzz_machine.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tessera {
+namespace {
+
+constexpr std::uint64_t kLink = 25'000'000'000;  // bytes per second, in each direction
+constexpr std::uint64_t kPeerLink = 50'000'000'000;
+constexpr std::uint64_t kDiskRead = 6'000'000'000;
+constexpr std::uint64_t kDiskWrite = 3'000'000'000;
+
+SimOptions device_options(const FuzzSetup& setup) {
+  return {.devices = setup.devices + (setup.lent ? 1 : 0),
+          .memory = std::max(setup.device, setup.lent),
+          .inbound = {kLink, {}},
+          .outbound = {kLink, {}},
+          .peer = {kPeerLink, {}},
+          .apart = setup.apart ? std::vector{std::pair{0, setup.devices}} : std::vector<std::pair<int, int>>{},
+          .contents = SimContents::kNone,
+          .first_address = setup.low_addresses ? Address(0x3'0200'0000) : Address(),
+          .name = "Tessera fuzz device"};
+}
+
+Options allocator_options(const FuzzSetup& setup) {
+  Options options;
+  options.device_memory = setup.device;
+  if (setup.lent) options.peer_memory = fmt::format("{}:{}", setup.devices, setup.lent.value());
+  options.host_memory = setup.host;
+  options.policy = setup.policy;
+  options.low_watermark = setup.low;
+  options.high_watermark = setup.high;
+  options.patience = 10'000;  // far longer than all queued work, far shorter than a long-running kernel
+  options.log_level = "quiet";
+  return options;
+}
+
+}  // namespace
+
+bool RefusedHostPages::open(void*, Bytes) {
+  if (refused_) errno = ENOMEM;
+  return !refused_;
+}
+
+FuzzMachine::FuzzMachine(const FuzzSetup& setup)
+    : sim_(device_options(setup), clock_), driver_(sim_, memory_) {}
+
+FuzzMachine::~FuzzMachine() = default;
+
+Result<std::unique_ptr<FuzzMachine>> FuzzMachine::create(const FuzzSetup& setup) {
+  std::unique_ptr<FuzzMachine> machine(new FuzzMachine(setup));
+  auto faults = std::make_unique<FaultDriver>(machine->driver_);
+  auto disk = std::make_unique<StampFileIo>(machine->clock_, machine->memory_,
+                                            LinkSpeed{kDiskRead, {}}, LinkSpeed{kDiskWrite, {}});
+  machine->faults_ = faults.get();
+  machine->disk_ = disk.get();
+  const auto digest = [memory = &machine->memory_](const void* host, Bytes bytes) {
+    return memory->digest(host_place(host), bytes);
+  };
+  Foundations foundations{machine->clock_, std::move(faults),
+                          std::make_unique<FileTier>(std::move(disk), setup.file, digest),
+                          machine->pages_, false};
+  TESSERA_TRY_ASSIGN(machine->allocator_,
+                     Allocator::create(std::move(foundations), allocator_options(setup)));
+  return machine;
+}
+
+void FuzzMachine::make_peace() {
+  faults_->clear();
+  disk_->arm(DiskFault::kNone, 1);
+  pages_.refuse(false);
+  driver_.delay_copies(0, {});
+}
+
+std::vector<std::string> FuzzMachine::end() {
+  disk_violation_ = disk_->violation();
+  allocator_.reset();
+  faults_ = nullptr;
+  disk_ = nullptr;
+  return sim_.leaks();
+}
+
+std::optional<std::string> FuzzMachine::violation() const {
+  if (driver_.violation()) return driver_.violation();
+  return disk_ != nullptr ? disk_->violation() : disk_violation_;
+}
+
+}  // namespace tessera

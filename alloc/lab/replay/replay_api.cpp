@@ -1,0 +1,62 @@
+// replay.h: validate, forward, translate the error.
+#include "tessera/replay.h"
+
+#include <string>
+
+#include "api/call.hpp"
+#include "base/log.hpp"
+#include "lab/replay/replay_report.hpp"
+#include "lab/replay/replayer.hpp"
+#include "lab/replay/trace_reader.hpp"
+
+struct tessera_replay {
+  tessera::ReplayOptions options;
+  std::string json;
+};
+
+extern "C" {
+
+tessera_result tessera_replay_create(tessera_replay** replay) {
+  return tessera::api_call([&]() -> tessera::Status {
+    if (replay == nullptr) return tessera::null_argument("replay");
+    *replay = new tessera_replay;
+    return {};
+  });
+}
+
+void tessera_replay_destroy(tessera_replay* replay) { delete replay; }
+
+tessera_result tessera_replay_set(tessera_replay* replay, const char* name, const char* value) {
+  return tessera::api_call([&]() -> tessera::Status {
+    if (replay == nullptr) return tessera::null_argument("replay");
+    if (name == nullptr) return tessera::null_argument("name");
+    if (value == nullptr) return tessera::null_argument("value");
+    return replay->options.set(name, value);
+  });
+}
+
+tessera_result tessera_replay_run(tessera_replay* replay, const char* trace_path,
+                                  const char** json) {
+  return tessera::api_call([&]() -> tessera::Status {
+    if (replay == nullptr) return tessera::null_argument("replay");
+    if (trace_path == nullptr) return tessera::null_argument("trace_path");
+    if (json == nullptr) return tessera::null_argument("json");
+    tessera::Trace trace;
+    TESSERA_TRY_ASSIGN(trace, tessera::read_trace(std::string(trace_path)));
+    for (const std::string& note : trace.notes) tessera::log_text(tessera::LogLevel::kWarning, note);
+    tessera::ReplayResult result;
+    TESSERA_TRY_ASSIGN(result, tessera::replay(trace, replay->options));
+    replay->json = tessera::replay_json(trace, result);
+    *json = replay->json.c_str();
+    return {};
+  });
+}
+
+const char* tessera_replay_policies(void) {
+  static const std::string policies = tessera::policies_json();
+  return policies.c_str();
+}
+
+const char* tessera_replay_last_error(void) { return tessera::last_error_text(); }
+
+}  // extern "C"

@@ -1,0 +1,93 @@
+#include "lab/replay/replay_options.hpp"
+
+#include <charconv>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "base/size_text.hpp"
+#include "policy/policy.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::uint32_t kMaxIterations = 100'000;
+
+using Speed = std::uint64_t ReplayOptions::*;
+
+struct Entry {
+  std::string_view name;
+  std::variant<Bytes ReplayOptions::*, Speed> field;
+};
+constexpr Entry kFields[] = {
+    {"device-memory", &ReplayOptions::device_memory}, {"host-memory", &ReplayOptions::host_memory},
+    {"file-memory", &ReplayOptions::file_memory},     {"h2d", &ReplayOptions::h2d},
+    {"d2h", &ReplayOptions::d2h},                     {"file-read", &ReplayOptions::file_read},
+    {"file-write", &ReplayOptions::file_write},       {"peer-memory", &ReplayOptions::peer_memory},
+    {"peer-rate", &ReplayOptions::peer_rate},
+};
+
+Status refused(std::string_view name, std::string_view value, std::string_view wanted) {
+  return {Code::kInvalidArgument, fmt::format("{}: '{}' is not {}", name, value, wanted)};
+}
+
+template <class T>
+bool parse(std::string_view text, T& number) {
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc{} && parsed.ptr == end;
+}
+
+Status store(std::string_view name, std::string_view value, Bytes& field) {
+  const Result<Bytes> size = parse_size(value);
+  if (!size.is_ok()) return refused(name, value, "a size; write 96MiB or 4GiB");
+  field = size.value();
+  return {};
+}
+
+Status store(std::string_view name, std::string_view value, std::uint64_t& field) {
+  double speed = 0;
+  if (!parse(value, speed) || speed < 1 || speed > 1e15) {
+    return refused(name, value, "a number of bytes per second; write 25e9");
+  }
+  field = static_cast<std::uint64_t>(speed);
+  return {};
+}
+
+}  // namespace
+
+Status ReplayOptions::set(std::string_view name, std::string_view value) {
+  for (const Entry& entry : kFields) {
+    if (entry.name != name) continue;
+    return std::visit([&](auto field) { return store(name, value, this->*field); }, entry.field);
+  }
+  if (name == "policy") {
+    TESSERA_TRY(make_policy(value).status());
+    policy = value;
+    return {};
+  }
+  if (name == "iterations") {
+    std::uint32_t count = 0;
+    if (!parse(value, count) || count == 0 || count > kMaxIterations) {
+      return refused(name, value, "a count from 1 to 100000");
+    }
+    iterations = count;
+    return {};
+  }
+  if (name == "seed") {
+    if (!parse(value, seed)) return refused(name, value, "a whole number");
+    return {};
+  }
+  if (name == "unseen-work") {
+    if (value != "on" && value != "off") return refused(name, value, "on or off");
+    unseen_work = value == "on";
+    return {};
+  }
+  if (name == "timeline") {
+    timeline = value;
+    return {};
+  }
+  return {Code::kNotFound, fmt::format("unknown option '{}'; see docs/replay.md", name)};
+}
+
+}  // namespace tessera

@@ -1,0 +1,14 @@
+#include "lab/replay/trace.hpp"
+
+#include <algorithm>
+
+namespace tessera {
+
+std::uint32_t Trace::devices() const {
+  std::uint32_t most = 0;
+  for (const TraceBlock& block : blocks) most = std::max(most, block.device);
+  for (const TraceOp& op : ops) most = std::max(most, op.device);
+  return most + 1;
+}
+
+}  // namespace tessera

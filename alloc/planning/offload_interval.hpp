@@ -1,0 +1,54 @@
+// An offload interval: the time in an iteration when a run, or part of it, is off the device. It is evicted
+// after one step and must be back for another.
+//
+// Every published offload strategy is a choice of these: which gaps to use, when the fetch begins, and where
+// the bytes are meanwhile.
+//
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "planning/iteration.hpp"
+
+namespace tessera {
+
+// The offload target. A run that finds no room on a peer goes to the host, and one that finds no room in the
+// host goes to the file.
+enum class OffloadTarget : std::uint8_t { kHost, kFile, kRecomputed, kPeer };
+
+// More than the size of any run.
+inline constexpr Bytes kWholeRun{~std::uint64_t{0}};
+
+struct OffloadInterval {
+  Gap gap;
+  // The fetch begins when this step is launched. gap.until means on demand, so late. If the gap wraps, a step
+  // after gap.after is in the same iteration, any other in the next.
+  std::uint32_t back_at = 0;
+  OffloadTarget to = OffloadTarget::kHost;
+  Bytes part = kWholeRun;  // this many bytes leave, in whole pages from the run's end; the rest stays
+};
+
+// The resources that a plan may assume. Rates are bytes per second; 0 means that there is no such link.
+struct Machine {
+  Bytes device{};  // for the iteration's runs
+  Bytes small{};   // additional device memory, used by small runs
+  Bytes host{};
+  Bytes file{};
+  double out_rate = 0;
+  double in_rate = 0;
+  double file_write_rate = 0;
+  double file_read_rate = 0;
+  Bytes peer{};          // memory borrowed from another device
+  double peer_rate = 0;  // per direction, all links to it together
+  bool unseen = false;      // work may use runs without naming them: Residency::expect_unseen_work()
+  std::uint32_t grace = 0;  // if so: the number of launches on its stream that a run stays after a use
+};
+
+inline bool has_peer(const Machine& machine) { return machine.peer && machine.peer_rate > 0; }
+inline bool has_file(const Machine& machine) { return machine.file_write_rate > 0 && machine.file_read_rate > 0; }
+
+using OffloadPlan = std::vector<OffloadInterval>;
+
+}  // namespace tessera

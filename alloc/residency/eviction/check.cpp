@@ -1,0 +1,71 @@
+// Evictions without a copy because the page has not changed: checked before the eviction, copied if it has.
+//
+// A launch counts as writing all of its blocks, so without the check weights would be copied out, and written to the
+// disk, at each eviction. Their old copies are kept below them as long as the room is not needed
+// (docs/decisions/0018-what-has-not-changed.md).
+#include <algorithm>
+#include <iterator>
+
+#include "base/log.hpp"
+#include "residency/eviction/transfers.hpp"
+
+namespace tessera {
+
+Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, CopyLocation to) {
+  for (const PageRef& page : pages) page->asked = used;
+  if (!pages.empty() && pages.front()->parts) return part_to_ask(pages, mask, to);
+  Bytes total;
+  std::size_t done = 0;
+  for (std::size_t count = 1; done < pages.size() && count > 0; done += count) {
+    const auto rest = std::span(pages).subspan(done);
+    for (const PageRef& page : rest) {
+      page->users = mask;
+      page->leaves_to = to;
+    }
+    count = mover_.check(rest);
+    for (const PageRef& page : rest.first(count)) started(page);
+    total += total_bytes(rest.first(count));
+  }
+  pages.erase(pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(done));
+  return total;
+}
+
+// Maps those of them that are apart again.
+void Transfers::keep(std::span<const PageRef> pages) {
+  std::vector<PageRef> apart;
+  std::ranges::copy_if(pages, std::back_inserter(apart), [](const PageRef& page) { return is_apart(page->state); });
+  note_given_up(recall(apart));
+}
+
+// No use was queued for them since the check, so the outbound streams already wait for all their users. A page that was
+// used stays, as a forwarded one does; so does one without a host frame. A page that is apart is mapped again for that.
+void Transfers::copy_changed(std::vector<PageRef> pages) {
+  std::erase_if(pages, [](const PageRef& page) {
+    const Run& run = *page.run;
+    if (page->state == PageState::kApart) return false;
+    return page->state != PageState::kResident || !run.is_evictable() || run.is_dead() ||
+           run.last_work() != page->asked;
+  });
+  for (std::span<const PageRef> rest = pages; !rest.empty();) {
+    const CopyLocation to = rest.front()->leaves_to;
+    const auto elsewhere = std::ranges::find_if(rest, [to](const PageRef& page) { return page->leaves_to != to; });
+    const auto batch = rest.first(mover_.batch_of({rest.begin(), elsewhere}));
+    for (const PageRef& page : batch) {
+      page->copied = page->asked;
+      page->wants_fingerprint = false;  // by its history at least one more copy goes unchecked
+    }
+    if (to == CopyLocation::kHost) spare_host_room(total_bytes(batch));
+    const Result<std::size_t> begun = copy_out(batch, to);
+    if (!begun.is_ok() && to == CopyLocation::kPeer) {
+      for (const PageRef& page : batch) page->leaves_to = CopyLocation::kHost;
+      continue;
+    }
+    if (!begun.is_ok()) {
+      log_line(LogLevel::kDebug, "a changed page was not evicted: {}", begun.status().to_string());
+      return keep(rest);
+    }
+    rest = rest.subspan(begun.value());
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,303 @@
+#include "residency/eviction/device_evictor.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tessera {
+namespace {
+
+// After this many rounds in which victims were used again, victims are blocked from use.
+constexpr int kPoliteRounds = 4;
+constexpr int kMaxRounds = 64;
+
+// Resident bytes in base pages: these are the last of a run's pages and are evicted first.
+Bytes base_pages_of(const Run& run) {
+  Bytes bytes;
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const bool counts = run.pages[i].state == PageState::kResident && run.shape.page_class(i) == PageClass::kBase;
+    if (counts) bytes += kBasePage;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+// Why there is no room: calls in progress, which will end, or a permanent reason. A call that let go during the search
+// for room also counts as one.
+Status DeviceEvictor::no_room(Bytes bytes) const {
+  const std::uint32_t own = engine_.turn.is_mine() ? engine_.turn.depth() : 0;
+  if (engine_.held_uses.count() > own || engine_.held_uses.ends() != ends_seen_) {
+    return Status(Code::kBusy, "calls in progress use device memory");
+  }
+  if (stuck_ != 0) {
+    return Status(Code::kNotReady, fmt::format("{} MiB of device memory are needed, and everything evictable is, or may be, "
+                                               "in use by work that makes no progress: a kernel may be waiting for the program",
+                                               bytes / 1_MiB));
+  }
+  const TierUsage host = engine_.tiers.host_usage();
+  const TierUsage peer = engine_.tiers.peer == nullptr ? TierUsage() : engine_.tiers.peer->usage();
+  const std::string lent = peer.capacity ? fmt::format("peer {} of {} MiB used, ", peer.used / 1_MiB, peer.capacity / 1_MiB)
+                                         : std::string();
+  return Status(Code::kOutOfMemory,
+                fmt::format("{} MiB of device memory are needed, {} MiB are free, and nothing "
+                            "else can be evicted: {}host {} of {} MiB used, file {} of {} MiB used",
+                            bytes / 1_MiB, engine_.tiers.device.usage().room() / 1_MiB, lent, host.used / 1_MiB,
+                            host.capacity / 1_MiB, engine_.tiers.file.usage().used / 1_MiB,
+                            engine_.tiers.file.usage().capacity / 1_MiB));
+}
+
+// If that is not enough, checks whether the driver has memory again that others had used.
+Bytes DeviceEvictor::room_for(Bytes bytes) {
+  const Bytes room = engine_.tiers.device.usage().room();
+  if (room >= bytes) return room;
+  engine_.tiers.device.regain(DeviceTier::Ask::kWhenDue);
+  return engine_.tiers.device.usage().room();
+}
+
+// The awaited transfers may be queued behind work that does not end. Runs that need no copy can then still make room.
+Status DeviceEvictor::await(Transfers::Await await, Bytes bytes) {
+  const Bytes before = engine_.tiers.device.usage().room();
+  const Status awaited = transfers_.finish(await, bytes);
+  if (awaited.code() != Code::kNotReady) return awaited;
+  bool full = false;
+  TESSERA_TRY(page_out(bytes, Patience::kDemand, Which::kWithoutCopy, Recency::kAny, full).status());
+  return engine_.tiers.device.usage().room() > before ? Status() : awaited;
+}
+
+Status DeviceEvictor::make_room(Bytes bytes) {
+  ends_seen_ = engine_.held_uses.ends();
+  TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
+  Bytes room = room_for(bytes);
+  for (int round = 0; room < bytes;) {
+    if (round == kMaxRounds) return no_room(bytes);
+    Bytes leaving;
+    TESSERA_TRY_ASSIGN(leaving, evicting_for(bytes));
+    room = engine_.tiers.device.usage().room();
+    if (room >= bytes) break;
+    if (room + leaving < bytes) {
+      const bool by_force = round >= kPoliteRounds && !leaving;
+      Bytes out;
+      TESSERA_TRY_ASSIGN(out, by_force ? force_out(bytes - room)
+                                       : page_out(bytes - room - leaving, Patience::kDemand));
+      if (out || leaving) {
+        ++round;
+      } else if (transfers_.any()) {  // what is being fetched can be evicted again
+        TESSERA_TRY(await(Transfers::Await::kOldest, bytes - room));
+      } else if (engine_.streams.stuck() != stuck_) {
+        ++round;  // other runs may be evicted than those waited for
+      } else if (engine_.tiers.device.usage().room() == room) {
+        return no_room(bytes);
+      }
+    }
+    if (const Bytes there = engine_.tiers.device.usage().room(); there < bytes && mover_.evicting_bytes()) {
+      TESSERA_TRY(await(Transfers::Await::kEvicting, bytes - there));
+    }
+    if (engine_.tiers.device.usage().room() > room) round = 0;  // progress
+    room = engine_.tiers.device.usage().room();
+  }
+  return {};
+}
+
+// Dead and idle runs are evicted first: they are freed at once, without a copy.
+Result<Bytes> DeviceEvictor::evicting_for(Bytes bytes) {
+  const Bytes room = room_for(bytes);
+  if (mover_.evicting_bytes() && room < bytes) TESSERA_TRY(page_out_dead(bytes - room).status());
+  return mover_.evicting_bytes();
+}
+
+Decision DeviceEvictor::choose(Bytes need, Which which, Recency recency) {
+  Snapshot snapshot = picture(need, which, recency);
+  Decision decision = engine_.tracker.decider().decide(snapshot);
+  pictures_ = std::move(snapshot.runs);
+  return decision;
+}
+
+Snapshot DeviceEvictor::picture(Bytes need, Which which, Recency recency) {
+  const Worth worth = which == Which::kWithoutCopy ? Worth::kAnyhow : Worth::kIfItPays;
+  Snapshot snapshot{.shortage = Shortage::kDevice, .need = need, .epoch = engine_.streams.epoch(),
+                    .runs = std::move(pictures_)};
+  snapshot.runs.clear();
+  stuck_ = engine_.streams.stuck();
+  for (const Run& run : engine_.with(PageTrait::kResident)) {
+    if (!run.is_evictable()) continue;
+    if (which == Which::kDead && !run.is_dead()) continue;
+    RunPicture picture = engine_.picture_of(run, snapshot.epoch);
+    if (!picture.dead && !engine_.automatic.load()) continue;
+    if (which == Which::kIdle && (!picture.idle || run.is_expected())) continue;
+    if (which == Which::kDead && !picture.idle) continue;
+    if (recency == Recency::kSettled && !engine_.is_settled(run)) continue;
+    if (stuck_ != 0 && is_held_up(run, stuck_)) continue;
+    measure(run, which, may_drop(run, worth), picture);
+    if (picture.bytes) snapshot.runs.push_back(picture);
+  }
+  return snapshot;
+}
+
+// Of thousands of runs most have no copies, and then all their pages are alike.
+void DeviceEvictor::measure(const Run& run, Which which, bool drops, RunPicture& picture) const {
+  const auto can_go = [&](bool clean) { return which != Which::kWithoutCopy || clean || picture.dead; };
+  if (which != Which::kBasePages && !run.has_copies_beside()) {
+    if (can_go(drops)) picture.bytes = run.bytes_in(PageState::kResident);
+    if (drops) picture.clean = picture.bytes;
+    return;
+  }
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const Page& page = run.pages[i];
+    if (page.state != PageState::kResident) continue;
+    if (which == Which::kBasePages && run.shape.page_class(i) != PageClass::kBase) continue;
+    const bool clean = drops || (is_clean(run, page) && !engine_.unseen.load());
+    if (!can_go(clean)) continue;
+    const Bytes bytes = page_bytes(run.shape.page_class(i));
+    picture.bytes += bytes;
+    if (clean) picture.clean += bytes;
+  }
+}
+
+Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience) {
+  TESSERA_TRY(engine_.fence_all());
+  TESSERA_TRY(engine_.streams.poll());
+  Bytes total;
+  for (const Recency recency : {Recency::kSettled, Recency::kAny}) {
+    // Without unannounced work every run is settled: one pass is enough.
+    if (recency == Recency::kAny && (patience != Patience::kDemand || !engine_.unseen.load())) break;
+    bool full = false;
+    for (const Which which : {Which::kAll, Which::kBasePages, Which::kWithoutCopy}) {
+      if (total >= bytes || (which != Which::kAll && !full)) break;
+      if (which == Which::kBasePages && patience != Patience::kDemand) continue;
+      const bool idle_alone = which == Which::kAll && patience == Patience::kAhead;
+      Bytes more;
+      TESSERA_TRY_ASSIGN(more, page_out(bytes - total, patience, idle_alone ? Which::kIdle : which, recency, full));
+      total += more;
+    }
+  }
+  return total;
+}
+
+// By stuck work that is known to use the run.
+bool DeviceEvictor::is_held_up(const Run& run, std::uint64_t stuck) const {
+  return !engine_.streams.passed(run.streams.load() & stuck, run.last_work());
+}
+
+Result<Bytes> DeviceEvictor::page_out_dead(Bytes bytes) {
+  bool full = false;
+  return page_out(bytes, Patience::kAhead, Which::kDead, Recency::kAny, full);
+}
+
+// The copies of the other runs are queued before any wait for work on dead runs.
+Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full) {
+  const Decision decision = choose(bytes, which, recency);
+  std::vector<Run*> later;
+  Bytes total, promised;
+  for (std::size_t index : decision.victims) {
+    if (total + promised >= bytes) break;
+    Run& run = *engine_.runs[index];
+    const bool dead = run.is_dead(), idle = engine_.streams.passed(run.streams.load(), run.last_work());
+    const bool strict = engine_.tracker.is_strict() && !(dead && idle);
+    if (patience == Patience::kDemand && (strict || !dead)) {
+      total += evict_planned(bytes - total - promised, strict ? 0 : run.next, recency);
+      if (total + promised >= bytes) break;
+    }
+    if (dead && !idle) {
+      later.push_back(&run);
+      promised += run.bytes_in(PageState::kResident);
+      continue;
+    }
+    const Bytes wanted = bytes - total - promised;
+    const Bytes part = which == Which::kBasePages ? std::min(wanted, base_pages_of(run)) : wanted;
+    Result<Bytes> left = start_eviction(run, part, patience, which, std::nullopt);
+    full = !left.is_ok() && left.status().code() == Code::kOutOfMemory;
+    if (full) break;
+    if (!left.is_ok()) return left.status();
+    total += left.value();
+  }
+  for (Run* const run : later) {
+    if (total >= bytes) break;
+    if (patience == Patience::kDemand) start_due_evictions(run);
+    Bytes left;
+    TESSERA_TRY_ASSIGN(left, start_eviction(*run, bytes - total, patience, which, std::nullopt));
+    total += left;
+  }
+  return total;
+}
+
+// A run with its fetch still in flight blocks the eviction of later runs in this queue; otherwise its own copy-out
+// would be queued behind theirs. Where `awaited` has later work on the same stream, the fetch is waited for too.
+void DeviceEvictor::start_due_evictions(const Run* awaited) {
+  bool kept_back = false;
+  std::erase_if(engine_.orders.evict, [&](const IterationTracker::Order& order) {
+    Run& run = *order.run;
+    if (run.last_work() != order.used) return true;
+    const bool is_before = awaited != nullptr && order.used < awaited->last_work() &&
+                           (run.streams.load() & awaited->streams.load()) != 0;
+    if (is_before && !kept_back) await_fetch(run);
+    kept_back |= run.is_fetching();
+    return !kept_back && carry_out(order);
+  });
+}
+
+// True when the order is done: its copies are in flight, or it cannot be followed.
+bool DeviceEvictor::carry_out(const IterationTracker::Order& order) {
+  Run& run = *order.run;
+  if (!run.is_evictable()) return true;
+  const Bytes stays = order.stays();
+  const Bytes there = run.bytes_in(PageState::kResident);
+  if (there <= stays) return true;
+  if (order.decided == 0) return false;
+  const Result<Bytes> left = start_eviction(run, there - stays, Patience::kPlanned, Which::kAll, order.to, order.decided);
+  if (left.status().code() == Code::kBusy) return false;  // room for it is being made
+  note_given_up(left.status());
+  return !left.is_ok() || run.bytes_in(PageState::kResident) <= stays;
+}
+
+void DeviceEvictor::await_fetch(const Run& run) {
+  while (run.is_fetching() && transfers_.any()) {
+    if (Status status = transfers_.finish(Transfers::Await::kOldest); !status.is_ok()) return note_given_up(status);
+  }
+}
+
+// Evicts up to `wanted` bytes of runs that are due by plan and have a later next use than launch `than`. They have to
+// be waited for; but any run evicted in their place would have to be fetched again, while these are evicted in any case.
+Bytes DeviceEvictor::evict_planned(Bytes wanted, std::uint64_t than, Recency recency) {
+  Bytes total;
+  std::erase_if(engine_.orders.evict, [&](const IterationTracker::Order& order) {
+    Run& run = *order.run;
+    if (total >= wanted || run.next <= than || !run.is_evictable() || run.last_work() != order.used) return false;
+    if (recency == Recency::kSettled && !engine_.is_settled(run)) return false;
+    await_fetch(run);
+    if (run.is_fetching()) return false;
+    const Bytes stays = order.stays(), there = run.bytes_in(PageState::kResident);
+    if (there <= stays) return false;
+    const Result<Bytes> left = start_eviction(run, there - stays, Patience::kDemand, Which::kAll, order.to, order.decided);
+    note_given_up(left.status());
+    if (left.is_ok()) total += left.value();
+    return left.is_ok();
+  });
+  return total;
+}
+
+// The next users of the victims wait for the lock held here, because an extra page is counted as missing until the
+// pages are gone.
+Result<Bytes> DeviceEvictor::force_out(Bytes bytes) {
+  TESSERA_TRY(engine_.fence_all());
+  TESSERA_TRY(engine_.streams.poll());
+  const Decision decision = choose(bytes, Which::kAll, Recency::kAny);
+  Bytes out;
+  for (std::size_t index : decision.victims) {
+    Run& run = *engine_.runs[index];
+    run.missing.fetch_add(1);
+    const Result<Bytes> left = start_eviction(run, bytes, Patience::kDemand);
+    Status status = left.status();
+    while (status.is_ok() && run.evicting_bytes()) {
+      status = transfers_.finish(Transfers::Await::kEvicting, run.evicting_bytes());
+    }
+    run.missing.fetch_sub(1);
+    TESSERA_TRY(status);
+    out += left.value();
+  }
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,227 @@
+#include "residency/eviction/fetcher.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+// By run address, so that the order does not depend on where the records were allocated.
+bool is_before(const Run* a, const Run* b) { return a->address < b->address; }
+
+std::vector<Run*> distinct(std::span<Run* const> runs) {
+  std::vector<Run*> result(runs.begin(), runs.end());
+  std::sort(result.begin(), result.end(), is_before);
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+// Room is taken in parts of this size: few calls, but an early first one.
+constexpr Bytes kPart = 64_MiB;
+// The driver may be out of memory although the budget is not; this many times more is evicted to help it.
+constexpr int kMountRounds = 16;
+
+Status data_loss(PageRef page) {
+  return Status(Code::kDataLoss, fmt::format("the page at {:#x} was read back corrupt from the spill file",
+                                             page.address().value()));
+}
+
+}  // namespace
+
+Status Fetcher::fetch(Runs runs, StreamId stream) {
+  if (stream != kNoStream) {  // a fence per miss, so that the stream's progress is known at that granularity
+    TESSERA_TRY(engine_.fence(std::uint64_t{1} << engine_.streams.slot_of(stream)));
+  }
+  const std::vector<Run*> wanted = distinct(runs);
+  TESSERA_TRY(bring_in(wanted));
+  return transfers_.await_arrivals(wanted, stream);
+}
+
+Status Fetcher::check_fits(Runs runs) const {
+  Bytes wanted, pinned = engine_.pinned_bytes;
+  for (const Run* run : runs) {
+    wanted += run->shape.bytes();
+    if (run->pins.load() != 0) pinned -= run->shape.bytes();
+  }
+  Bytes capacity = engine_.tiers.device.usage().capacity;
+  if (wanted + pinned <= capacity) return {};
+  engine_.tiers.device.regain(DeviceTier::Ask::kNow);
+  capacity = engine_.tiers.device.usage().capacity;
+  if (wanted + pinned <= capacity) return {};
+  return Status(Code::kOutOfMemory,
+                fmt::format("one step of work uses {} MiB at once, but device memory has {} MiB, of "
+                            "which {} MiB are pinned: raise device-memory or make the step smaller",
+                            wanted / 1_MiB, capacity / 1_MiB, pinned / 1_MiB));
+}
+
+Status Fetcher::bring_in(Runs runs) {
+  TESSERA_TRY(check_fits(runs));
+  std::vector<PageRef> pages;
+  TESSERA_TRY_ASSIGN(pages, absent_pages(runs));
+  if (pages.empty()) return {};
+  TESSERA_TRY(check_backing(pages));
+  Status room = bring_by_parts(pages);
+  if (room.is_ok()) return room;
+  if (room.code() != Code::kOutOfMemory || pages.size() == 1) return room;
+  std::erase_if(pages, [](const PageRef& page) { return is_mapped(page->state); });
+  return bring_one_by_one(pages);  // the tiers below are too full to swap everything at once
+}
+
+// Starts all evictions that are needed; fetches take room as it becomes free, so that both directions of the link are
+// busy.
+Status Fetcher::bring_by_parts(std::span<const PageRef> pages) {
+  TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
+  const Bytes wanted = total_bytes(pages);
+  Bytes leaving;
+  TESSERA_TRY_ASSIGN(leaving, device_evictor_.evicting_for(wanted));
+  if (const Bytes room = engine_.tiers.device.usage().room() + leaving; room < wanted) {
+    TESSERA_TRY(device_evictor_.page_out(wanted - room, DeviceEvictor::Patience::kDemand).status());
+  }
+  for (std::size_t first = 0; first < pages.size();) {
+    std::size_t end = first;
+    for (Bytes part; end < pages.size() && part < kPart; ++end) part += pages[end].bytes();
+    const auto part = pages.subspan(first, end - first);
+    TESSERA_TRY(device_evictor_.make_room(total_bytes(part)));
+    TESSERA_TRY(bring({part.begin(), part.end()}));
+    first = end;
+  }
+  return {};
+}
+
+Result<std::vector<PageRef>> Fetcher::absent_pages(Runs runs) {
+  std::vector<PageRef> pages, apart;
+  for (Run* run : runs) {
+    run->prefetch_requested = false;
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      const PageRef page{run, i};
+      if (page->state == PageState::kSpilling || page->state == PageState::kLoading) {
+        TESSERA_TRY(transfers_.settle(page));
+      }
+      if (page->state == PageState::kLost) return data_loss(page);
+      if (is_mapped(page->state)) continue;
+      if (is_apart(page->state)) {  // it has its frame already
+        apart.push_back(page);
+        continue;
+      }
+      if (page->state == PageState::kCold) engine_.stats.late_fetches += 1;
+      pages.push_back(page);
+    }
+  }
+  TESSERA_TRY(transfers_.recall(apart));
+  return pages;
+}
+
+// When the spill file takes no more, new pages must not use the staging reserve: pages that cannot be moved elsewhere
+// would fill it, and then nothing could be fetched.
+Status Fetcher::check_backing(std::span<const PageRef> pages) const {
+  Bytes wanted, backed;
+  for (const PageRef& page : pages) {
+    if (page->state == PageState::kEmpty) wanted += page.bytes();
+  }
+  const Bytes file = engine_.tiers.file.reach();
+  if (!wanted || file == engine_.tiers.file.usage().capacity) return {};
+  for (const auto& run : engine_.runs) {
+    if (!run->is_dead()) backed += run->shape.bytes() - run->bytes_in(PageState::kEmpty);
+  }
+  const Bytes lent = engine_.tiers.peer == nullptr ? Bytes() : engine_.tiers.peer->reach();
+  const Bytes room = engine_.tiers.device.usage().capacity + lent + engine_.tiers.host.usage().capacity + file;
+  if (backed + wanted <= room) return {};
+  return Status(Code::kOutOfMemory,
+                fmt::format("the spill file accepts no more writes: {} MiB are needed, {} of {} MiB are in use",
+                            wanted / 1_MiB, backed / 1_MiB, room / 1_MiB));
+}
+
+// REQUIRES: room for all of them. Starts reads from the file as far as there are host frames, and mounts each page as
+// soon as its bytes are in host memory.
+Status Fetcher::bring(std::vector<PageRef> pages) {
+  for (int rounds = 0; !pages.empty();) {
+    std::vector<PageRef> ready, waiting;
+    for (const PageRef& page : pages) {
+      bool there = false;
+      TESSERA_TRY_ASSIGN(there, on_host(page));
+      (there ? ready : waiting).push_back(page);
+    }
+    const Status mounted = transfers_.mount(ready);
+    if (mounted.code() == Code::kOutOfMemory && rounds++ < kMountRounds) {
+      // Making room may spill these pages, so they are looked at again.
+      std::erase_if(pages, [](const PageRef& page) { return is_mapped(page->state); });
+      TESSERA_TRY(help_driver(total_bytes(pages), mounted));
+      continue;
+    }
+    TESSERA_TRY(mounted);
+    pages = std::move(waiting);
+    if (!ready.empty() || pages.empty()) continue;
+    const auto rising = std::find_if(pages.begin(), pages.end(), [](const PageRef& page) {
+      return page->state == PageState::kLoading;
+    });
+    if (rising != pages.end()) {
+      TESSERA_TRY(transfers_.settle(*rising));
+    } else if (transfers_.any()) {
+      TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
+    } else {
+      TESSERA_TRY(host_evictor_.make_room(pages.front().bytes()));
+    }
+  }
+  return {};
+}
+
+Status Fetcher::bring_one_by_one(std::span<const PageRef> pages) {
+  for (const PageRef& page : pages) {
+    TESSERA_TRY(device_evictor_.make_room(page.bytes()));
+    TESSERA_TRY(bring({page}));
+    TESSERA_TRY(transfers_.settle(page));  // its host frame is free for the next eviction
+  }
+  return {};
+}
+
+// Whether the page can be mounted now; if not, its read from the file has been started.
+Result<bool> Fetcher::on_host(PageRef page) {
+  if (page->state == PageState::kSpilling) TESSERA_TRY(transfers_.settle(page));
+  if (page->state == PageState::kLoading) return transfers_.has_risen(page);
+  if (page->state == PageState::kLost) return data_loss(page);
+  const bool comes_by_copy = page->state == PageState::kCold;
+  if (!comes_by_copy || page->is_near()) return true;
+  const Status status = transfers_.load(page);
+  if (!status.is_ok() && status.code() != Code::kBusy) return status;
+  return false;
+}
+
+// The driver has no memory left although the budget has: evicts as many bytes, and trims spare frames. Errors:
+// `refusal` when nothing can be evicted.
+Status Fetcher::help_driver(Bytes bytes, const Status& refusal) {
+  Bytes leaving;
+  TESSERA_TRY_ASSIGN(leaving, device_evictor_.page_out(bytes, DeviceEvictor::Patience::kDemand));
+  if (!leaving && !transfers_.any()) return refusal;
+  TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
+  engine_.tiers.device.trim();
+  return {};
+}
+
+Status Fetcher::prefetch(Runs runs) {
+  TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
+  Bytes room = engine_.tiers.device.usage().room();
+  std::vector<PageRef> ready;
+  for (Run* run : runs) {
+    if (run->missing.load() == 0) continue;
+    run->prefetch_requested = true;
+    run->called = run->last_work();
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      const PageRef page{run, i};
+      if (page->state != PageState::kCold) continue;
+      if (!page->is_near()) {
+        transfers_.try_rise(page);
+      } else if (room >= page.bytes()) {
+        ready.push_back(page);
+        room -= page.bytes();
+      }
+    }
+  }
+  const Status mounted = transfers_.mount(ready);
+  if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was incomplete: {}", mounted.to_string());
+  return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,146 @@
+#include "residency/eviction/host_evictor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+// Full host memory is drained by this much at a time, so that several writes are in flight; a small budget by less.
+constexpr Bytes kSinkBatch = 16_MiB;
+constexpr std::uint64_t kBatchesInHost = 10;
+
+Bytes batch_of(const HostTier& host) { return std::min(kSinkBatch, host.usage().capacity / kBatchesInHost); }
+
+}  // namespace
+
+Status HostEvictor::make_room(Bytes bytes) {
+  if (drop_idle_copies(CopyLocation::kHost, bytes)) return {};
+  Bytes sunk;
+  if (!mover_.moving(PageState::kSpilling)) {
+    TESSERA_TRY_ASSIGN(sunk, spill_coldest(std::max(bytes, batch_of(engine_.tiers.host))));
+  }
+  if (transfers_.any()) return transfers_.finish(Transfers::Await::kOldest);
+  if (sunk) return {};
+  return Status(Code::kOutOfMemory, "host memory is full and nothing can be spilled");
+}
+
+Result<bool> HostEvictor::yield_to(const Run& newcomer, Bytes bytes) {
+  const TierStack& tiers = engine_.tiers;
+  if (tiers.is_backed() || !tiers.file.reach()) return false;
+  if (const Bytes room = tiers.host.usage().room(); room < bytes) drop_idle_copies(CopyLocation::kHost, bytes - room);
+  if (tiers.host.usage().room() >= bytes) return false;
+  Bytes yielding = transfers_.yielding();
+  const Bytes batch = batch_of(tiers.host);
+  if (yielding < std::max(bytes, batch * 2)) {
+    Bytes more;
+    TESSERA_TRY_ASSIGN(more, spill_coldest(std::max(bytes, batch), &newcomer));
+    yielding += more;
+  }
+  return yielding && tiers.host.usage().room() < bytes;
+}
+
+Bytes HostEvictor::drop_idle_copies(CopyLocation in, Bytes bytes) {
+  Bytes dropped;
+  for (const bool clean : {false, true}) {
+    for (Run& run : engine_.with(in == CopyLocation::kPeer ? PageTrait::kCopyInPeer : PageTrait::kCopyInHost)) {
+      for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+        if (clean && dropped >= bytes) return dropped;
+        const PageRef page{&run, i};
+        if (page->state != PageState::kResident || !page->is_near() || beside_of(*page) != in) continue;
+        if (PageMover::is_clean(page) != clean) continue;
+        in == CopyLocation::kPeer ? mover_.drop_peer_copy(page) : mover_.drop_host_copy(page);
+        dropped += page.bytes();
+      }
+    }
+  }
+  return dropped;
+}
+
+Result<Bytes> HostEvictor::discard_dead(CopyLocation in, Bytes bytes) {
+  Bytes discarded;
+  for (Run& run : engine_.with(in == CopyLocation::kPeer ? PageTrait::kColdInPeer : PageTrait::kColdInHost)) {
+    if (discarded >= bytes) break;
+    if (!run.is_dead()) continue;
+    for (std::uint32_t i = 0; i < run.shape.pages() && discarded < bytes; ++i) {
+      const PageRef page{&run, i};
+      if (page->state != PageState::kCold || !page->is_near() || beside_of(*page) != in) continue;
+      TESSERA_TRY(mover_.discard(page));
+      discarded += page.bytes();
+    }
+  }
+  return discarded;
+}
+
+Snapshot HostEvictor::picture(Bytes need, Which which) {
+  Snapshot snapshot{.shortage = Shortage::kHost, .need = need, .epoch = engine_.streams.epoch(),
+                    .runs = std::move(pictures_)};
+  snapshot.runs.clear();
+  for (Run& run : engine_.with(PageTrait::kColdInHost)) {
+    RunPicture picture = engine_.picture_of(run, snapshot.epoch);
+    for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+      const PageRef page{&run, i};
+      if (page->state != PageState::kCold || !page->host || !may_sink(page, which)) continue;
+      picture.bytes += page.bytes();
+      if (page->file) picture.clean += page.bytes();
+    }
+    if (picture.bytes) snapshot.runs.push_back(picture);
+  }
+  return snapshot;
+}
+
+bool HostEvictor::may_sink(const PageRef& page, Which which) {
+  return which == Which::kAll || page.page_class() == PageClass::kBase;
+}
+
+Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer) {
+  bool full = false;
+  Bytes total;
+  TESSERA_TRY_ASSIGN(total, spill_coldest(bytes, newcomer, Which::kAll, full));
+  if (total || !full) return total;
+  return spill_coldest(bytes, newcomer, Which::kBasePages, full);
+}
+
+Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer, Which which, bool& full) {
+  Snapshot snapshot = picture(bytes, which);
+  if (newcomer != nullptr) {
+    std::erase_if(snapshot.runs, [&](const RunPicture& each) {
+      const Run& run = *engine_.runs[each.run];
+      return &run == newcomer || run.holds.load() != 0 || run.is_expected();
+    });
+    snapshot.runs.push_back({.run = newcomer->index,
+                             .bytes = newcomer->shape.bytes(),
+                             .used = newcomer->last_work(),
+                             .gap = newcomer->gap.load(),
+                             .often = often_by(*newcomer, snapshot.epoch),
+                             .next = engine_.tracker.next_use(*newcomer, snapshot.epoch),
+                             .tag = newcomer->tag});
+  }
+  const Decision decision = engine_.tracker.decider().decide(snapshot);
+  pictures_ = std::move(snapshot.runs);
+  Bytes total;
+  for (std::size_t index : decision.victims) {
+    Run& run = *engine_.runs[index];
+    if (&run == newcomer) break;
+    for (std::uint32_t i = 0; i < run.shape.pages() && total < bytes; ++i) {
+      const PageRef page{&run, i};
+      if (page->state != PageState::kCold || !page->host || (newcomer != nullptr && page->staging)) continue;
+      if (!may_sink(page, which)) continue;
+      if (page->file) {
+        mover_.drop_host_copy(page);
+      } else if (run.is_dead()) {
+        TESSERA_TRY(mover_.discard(page));
+      } else if (Status status = transfers_.spill(page); status.code() == Code::kOutOfMemory ||
+                                                        status.code() == Code::kBusy) {
+        full = status.code() == Code::kOutOfMemory;
+        return total;
+      } else if (!status.is_ok()) {
+        return status;
+      }
+      total += page.bytes();
+    }
+  }
+  return total;
+}
+
+}  // namespace tessera

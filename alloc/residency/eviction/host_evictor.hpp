@@ -1,0 +1,56 @@
+// Room in host memory: which pages are spilled to the file, and which copies are dropped.
+//
+// Host copies of pages that are on the device too are dropped first; then the policy chooses the pages with the latest
+// next use.
+//
+// Thread safety: none; the engine's lock.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "policy/snapshot.hpp"
+#include "residency/engine.hpp"
+#include "residency/pages/page_mover.hpp"
+#include "residency/eviction/transfers.hpp"
+
+namespace tessera {
+
+class HostEvictor {
+ public:
+  HostEvictor(Engine& engine, PageMover& mover, Transfers& transfers)
+      : engine_(engine), mover_(mover), transfers_(transfers) {}
+
+  // Makes some progress. Errors: kOutOfMemory when nothing can be freed; those of the transfer that was waited for.
+  Status make_room(Bytes bytes);
+  // A page of `newcomer` is about to be evicted from the device. Where host memory is full, pages there with a later
+  // next use are spilled in its place, so that what is needed first is near and is fetched while the rest is loaded. If
+  // the newcomer were spilled instead, it would be needed before all pages in host memory and have to be loaded alone.
+  // True: there will be room soon.
+  Result<bool> yield_to(const Run& newcomer, Bytes bytes);
+  // Spills the pages that the policy chooses. Returns the bytes of host frames that are free now or will be when their
+  // write is done. Where the file has no frame for a chosen page, it may lack only large frames, and base pages are
+  // spilled instead. With `newcomer`, only pages that the policy ranks as better victims are spilled, none of which is
+  // about to be used or in a staging frame.
+  Result<Bytes> spill_coldest(Bytes bytes, const Run* newcomer = nullptr);
+  // Drops up to `bytes` of copies in that memory of pages that are on the device too: all stale ones, and as many valid
+  // ones as needed, which cost more now than they may save. Returns the bytes freed.
+  Bytes drop_idle_copies(CopyLocation in, Bytes bytes);
+  // Discards up to `bytes` in that memory that belong to freed blocks.
+  Result<Bytes> discard_dead(CopyLocation in, Bytes bytes);
+
+ private:
+  enum class Which : std::uint8_t { kAll, kBasePages };  // pages that may be spilled
+
+  static bool may_sink(const PageRef& page, Which which);
+  Snapshot picture(Bytes need, Which which);
+  // `full`: the file had no frame for one of them.
+  Result<Bytes> spill_coldest(Bytes bytes, const Run* newcomer, Which which, bool& full);
+
+  Engine& engine_;
+  PageMover& mover_;
+  Transfers& transfers_;
+  std::vector<RunPicture> pictures_;  // of the last choice: buffer reused by the next, which is as large
+};
+
+}  // namespace tessera

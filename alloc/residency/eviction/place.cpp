@@ -1,0 +1,52 @@
+// Moves a run's pages to their initial places, before a simulation begins.
+#include <algorithm>
+
+#include "residency/eviction/transfers.hpp"
+
+namespace tessera {
+
+// Moves down first, to a peer, the host and the file, and then up again: of the copies that a page leaves in between,
+// the requested ones are kept. A page that finds no room stays where it is.
+Status Transfers::place(Run& run, std::span<const Places> places) {
+  const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(places.size(), run.shape.pages()));
+  const auto each = [&](Places where, const auto& can_move, const auto& move) -> Status {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const PageRef page{&run, i};
+      if ((places[i] & where) == 0 || !can_move(page)) continue;
+      Status moved = move(page);
+      const auto waits = [&] { return moved.code() == Code::kBusy || moved.code() == Code::kOutOfMemory; };
+      while (waits() && any()) {
+        TESSERA_TRY(finish(Await::kOldest));
+        moved = move(page);
+      }
+      if (moved.is_ok()) started(page);
+      if (!moved.is_ok() && !waits()) return moved;
+    }
+    return finish_all();
+  };
+  const auto is_there = [](PageRef page) { return page->state == PageState::kResident; };
+  const auto copy_to = [&](CopyLocation to) {
+    return [&run, to, this](PageRef page) {
+      page->copied = run.last_work();
+      return mover_.copy_out({&page, 1}, to).status();
+    };
+  };
+  if (engine_.tiers.peer != nullptr) TESSERA_TRY(each(kAtPeer, is_there, copy_to(CopyLocation::kPeer)));
+  TESSERA_TRY(each(kAtHost | kAtFile, is_there, copy_to(CopyLocation::kHost)));
+  run.holds.fetch_add(1);  // pages that were written stay in host memory too
+  const auto in_host_only = [](PageRef page) { return page->state == PageState::kCold && page->host && !page->file; };
+  const auto is_near = [](PageRef page) { return page->state == PageState::kCold && page->is_near(); };
+  Status status = each(kAtFile, in_host_only, [&](PageRef page) { return mover_.spill(page); });
+  if (status.is_ok()) {
+    status = each(kAtDevice, is_near, [&](PageRef page) { return mover_.mount({&page, 1}); });
+  }
+  run.holds.fetch_sub(1);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const PageRef page{&run, i};
+    if ((places[i] & kAtHost) == 0 && (page->file || page->device)) mover_.drop_host_copy(page);
+    if ((places[i] & kAtPeer) == 0 && page->device) mover_.drop_peer_copy(page);
+  }
+  return status;
+}
+
+}  // namespace tessera

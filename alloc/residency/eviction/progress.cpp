@@ -1,0 +1,305 @@
+// Finishes transfers, and does what follows from it.
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "residency/eviction/transfers.hpp"
+
+namespace tessera {
+namespace {
+
+// The copy out to wait for so that `bytes`, or as many as possible, become free. Copies over one link complete in order,
+// so this waits for all before it, and their pages are unmapped together. But a page in a staging frame goes on to the
+// file at once, since others may be waiting for the frame. None where nothing is being evicted.
+PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
+  PageRef awaited;
+  for (const PageRef& page : moving) {
+    if (!is_evicting(page->state)) continue;
+    awaited = page;
+    if (page->staging || page.bytes() >= bytes) break;
+    bytes -= page.bytes();
+  }
+  return awaited;
+}
+
+// The page may not stay in its host frame.
+bool must_move_on(const Page& page) { return page.staging || (page.onward && page.host); }
+
+}  // namespace
+
+// What to do once all transfers have been polled.
+struct Transfers::Ended {
+  std::vector<PageRef> vacant;   // their device frames can be freed
+  std::vector<PageRef> changed;  // they need a copy after all
+};
+
+// Copies in one direction over one link complete in the order in which they were queued, so nothing behind one in
+// flight has to be polled.
+Status Transfers::finish(Await await, Bytes bytes) {
+  if (!any() && stranded_.empty()) return {};
+  Status result = await_parted(await, bytes);
+  std::vector<PageRef> arrived;
+  Ended ended;
+  const PageRef copy = await == Await::kEvicting ? awaited_copy(moving_, bytes) : PageRef();
+  if (copy.run != nullptr) {
+    Status ready = await_link(copy);
+    const StallWait waiting(engine_.stall, cause_of(copy->state));
+    note_error(result, ready.is_ok() ? mover_.copied_out(copy, true).status() : std::move(ready));
+  }
+  // Whether a copy in that direction, by memory, is known to be in flight, or there is none to look for.
+  const bool none_comes = !mover_.moving(PageState::kFetching), none_goes = !mover_.copying_out();
+  const bool no_peer = !engine_.lanes.to_peer();
+  std::array<bool, kBesides> coming = {none_comes, none_comes || no_peer}, going = {none_goes, none_goes || no_peer};
+  const auto all = [](const std::array<bool, kBesides>& each) { return std::ranges::all_of(each, std::identity()); };
+  const bool others = mover_.moving(PageState::kSpilling) || mover_.moving(PageState::kLoading) ||
+                      mover_.moving(PageState::kRecomputing);
+  std::size_t kept = 0, asked = 0;
+  for (; asked < moving_.size() && (others || !all(coming) || !all(going) || await == Await::kOldest); ++asked) {
+    const PageRef page = moving_[asked];
+    const bool leaving = is_evicting(page->state);
+    const auto beside = static_cast<std::size_t>(beside_of(*page));
+    bool* const under_way = leaving                                ? &going[beside]
+                            : page->state == PageState::kFetching ? &coming[beside]
+                                                                  : nullptr;
+    const bool wait = await == Await::kOldest;
+    if (wait) await = Await::kNone;
+    if (!wait && under_way && *under_way) {
+      moving_[kept++] = page;
+      continue;
+    }
+    const Result<bool> done = finish_one(page, wait, ended);
+    if (!done.is_ok() && result.is_ok()) result = done.status();
+    if (under_way && done.is_ok() && !done.value()) *under_way = true;
+    if (done.is_ok() && done.value()) {
+      arrived.push_back(page);
+    } else {
+      moving_[kept++] = page;
+    }
+  }
+  moving_.erase(moving_.begin() + static_cast<std::ptrdiff_t>(kept),
+                moving_.begin() + static_cast<std::ptrdiff_t>(asked));
+  const Status vacated = mover_.vacate(ended.vacant, PageMover::Proof::kBytes);
+  std::erase_if(ended.vacant, [](const PageRef& page) { return page->state != PageState::kEvicting; });
+  moving_.insert(moving_.begin(), ended.vacant.begin(), ended.vacant.end());  // a launch does not return
+  note_error(result, vacated);
+  copy_changed(std::move(ended.changed));
+  for (const PageRef& page : arrived) move_on(page);
+  clear_stranded();
+  publish_count();
+  return result;
+}
+
+Status Transfers::finish_all() {
+  while (any()) TESSERA_TRY(finish(Await::kOldest));
+  return {};
+}
+
+// A copy out begins when the work queued before it is over. That work is waited for separately, so that a stall names the
+// right cause, and because the work may wait for the program, and so for this call. Errors: kNotReady in that case. The
+// copy is waited for next and is queued behind that work, so any other failure here is reported there.
+Status Transfers::await_users(PageRef page) {
+  if (!is_evicting(page->state) || engine_.streams.passed(page->users, page->as_of())) return {};
+  const StallWait waiting(engine_.stall, StallCause::kWork);
+  Status status = engine_.streams.wait(page->users, page->as_of(), StreamTable::Bound::kPatience);
+  if (status.code() == Code::kNotReady) return status;
+  if (!status.is_ok()) log_line(LogLevel::kDebug, "waiting for work: {}", status.to_string());
+  return {};
+}
+
+// Also waits for the work before earlier copies on its link, and for the work that recomputes the page.
+Status Transfers::await_link(PageRef page) {
+  if (page->state == PageState::kRecomputing) {
+    const StallWait waiting(engine_.stall, cause_of(page->state));
+    const Status made = engine_.driver.synchronize(page->event, engine_.options.patience);
+    if (made.code() == Code::kNotReady) return Status(Code::kNotReady, "work that recomputes a block has not ended");
+  }
+  if (!is_evicting(page->state)) return {};
+  for (const PageRef& before : moving_) {
+    if (before.run == page.run && before.page == page.page) break;
+    TESSERA_TRY(await_users(before));
+  }
+  return await_users(page);
+}
+
+Status Transfers::await_way_out(Run& run) {
+  for (std::uint32_t i = 0; run.evicting_bytes() && i < run.shape.pages(); ++i) {
+    const PageRef page{&run, i};
+    if (page->state != PageState::kParting) TESSERA_TRY(await_link(page));
+  }
+  return {};
+}
+
+// Whether the page's transfer has ended. Failures of the spill file are handled here: the page has kept its valid copy,
+// or reports its loss when it is used.
+Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
+  if (wait) TESSERA_TRY(await_link(page));
+  const StallWait waiting(wait ? engine_.stall : nullptr, cause_of(page->state));
+  switch (page->state) {
+    case PageState::kFetching: return mover_.finish_fetch(page, wait);
+    case PageState::kEvicting: {
+      const Result<bool> done = mover_.copied_out(page, wait);
+      if (done.is_ok() && done.value()) {
+        page.run->quiet = std::max(page.run->quiet, page->copied);
+        ended.vacant.push_back(page);
+      }
+      return done;
+    }
+    case PageState::kChecking: {
+      const bool recalled = page->recalled;
+      const Result<bool> done = mover_.finish_check(page, wait);
+      if (done.is_ok() && done.value() && !recalled) {
+        page.run->quiet = std::max(page.run->quiet, page->asked);
+        (page->copied == page->asked ? ended.vacant : ended.changed).push_back(page);
+      }
+      return done;
+    }
+    case PageState::kApartEvicting: {
+      const Result<bool> done = mover_.copied_out(page, wait);
+      if (!done.is_ok() || !done.value()) return done;
+      engine_.spare.note_copy(engine_.log.now() - page->started);
+      TESSERA_TRY(mover_.evict_apart(page));
+      return done;
+    }
+    case PageState::kApartChecking: {
+      const Result<bool> done = mover_.finish_check(page, wait);
+      if (!done.is_ok() || !done.value()) return done;
+      const bool leaves = page->copied == page->asked || page.run->is_dead();
+      if (leaves) TESSERA_TRY(mover_.evict_apart(page));
+      if (!leaves) ended.changed.push_back(page);
+      return done;
+    }
+    case PageState::kRecomputing: return mover_.finish_recompute(page, wait);
+    case PageState::kSpilling: return finish_spill(page, wait);
+    case PageState::kLoading: {
+      const Result<bool> done = mover_.finish_load(page, wait);
+      if (done.is_ok()) return done;
+      page.run->prefetch_requested = false;
+      log_line(LogLevel::kError, "{}", done.status().to_string());
+      return true;
+    }
+    default: return true;  // not possible in a valid state, see validate()
+  }
+}
+
+// A failed write loses no bytes; the file tier logs it and writes no more to that file.
+Result<bool> Transfers::finish_spill(PageRef page, bool wait) {
+  const Result<bool> done = mover_.finish_spill(page, wait);
+  return done.is_ok() ? done : true;
+}
+
+// Follow-up of a step, for pages that no call waits for.
+void Transfers::move_on(PageRef page) {
+  if (page->state != PageState::kCold) return;
+  if (page.run->prefetch_requested && page.run->is_evictable()) go_on(page);
+  if (page->state == PageState::kCold && must_move_on(*page)) stranded_.push_back(page);
+}
+
+// The bytes of a prefetched page are in host memory: fetches it to the device, if that needs no eviction.
+void Transfers::go_on(PageRef page) {
+  if (!page->is_near() || engine_.tiers.device.usage().room() < page.bytes()) return;
+  const Status mounted = mount({&page, 1});
+  if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was abandoned: {}", mounted.to_string());
+}
+
+// Vacates staging frames: pages move into the host budget if it has room by now, else to the file. A page that a plan
+// sends to the file goes there in any case, unless the file takes no more.
+void Transfers::clear_stranded() {
+  bool busy = false;  // the file has its maximum of transfers in flight
+  std::erase_if(stranded_, [&](const PageRef& page) {
+    if (page->state != PageState::kCold || !must_move_on(*page)) return true;
+    if (page.run->holds.load() != 0) return false;  // a fetch is about to mount it
+    if (!page->onward && mover_.adopt(page)) return true;
+    if (page->file) {
+      page->onward = false;
+      mover_.drop_host_copy(page);
+      return true;
+    }
+    if (busy) return false;
+    const Status sunk = spill(page);
+    busy = sunk.code() == Code::kBusy;
+    if (!busy) page->onward &= sunk.is_ok();
+    return sunk.is_ok();
+  });
+}
+
+// ---- waiting ------------------------------------------------------------------------------------
+
+Status Transfers::settle(PageRef page) {
+  if (!is_moving(page->state)) return {};
+  Status status = await_move(page);
+  if (status.is_ok() || !is_moving(page->state)) forget(page);
+  return status;
+}
+
+Result<bool> Transfers::has_risen(PageRef page) {
+  const Result<bool> done = mover_.finish_load(page, false);
+  if (!done.is_ok() || done.value()) forget(page);
+  return done;
+}
+
+// As settle(), but the page stays listed: with many of them, each removal would search the whole list.
+Status Transfers::await_move(PageRef page) {
+  if (page->state != PageState::kParting) TESSERA_TRY(await_link(page));
+  const StallWait waiting(engine_.stall, cause_of(page->state));
+  Result<bool> done = true;
+  switch (page->state) {
+    case PageState::kFetching: done = mover_.finish_fetch(page, true); break;
+    case PageState::kEvicting: done = mover_.copied_out(page, true); break;
+    case PageState::kChecking:
+    case PageState::kApartChecking: done = mover_.finish_check(page, true); break;
+    case PageState::kApartEvicting:
+      TESSERA_TRY(mover_.copied_out(page, true).status());
+      return mover_.evict_apart(page);
+    case PageState::kParting: return mover_.stay(page);
+    case PageState::kRecomputing: done = mover_.finish_recompute(page, true); break;
+    case PageState::kSpilling: done = finish_spill(page, true); break;
+    case PageState::kLoading: done = mover_.finish_load(page, true); break;
+    default: return {};
+  }
+  return done.status();
+}
+
+// The copies of a link run in order on its inbound stream, so the event of the last page among these runs stands for
+// all of them. Waiting for the newest copy of the link would include copies that a plan has queued for later. Pages
+// being recomputed have events of their own.
+Status Transfers::await_arrivals(Runs runs, StreamId stream) {
+  std::vector<PageRef> arriving;
+  for (Run* run : runs) {
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      const PageState state = run->pages[i].state;
+      if (state == PageState::kFetching || state == PageState::kRecomputing) arriving.push_back({run, i});
+    }
+  }
+  if (stream == kNoStream) return await_all(arriving);
+  std::array<bool, kBesides> copies{};
+  for (const PageRef& page : arriving) {
+    if (page->state == PageState::kRecomputing) {
+      TESSERA_TRY(engine_.driver.wait_event(stream, page->event));
+    } else {
+      copies[static_cast<std::size_t>(beside_of(*page))] = true;
+    }
+  }
+  for (auto page = moving_.rbegin(); page != moving_.rend() && std::ranges::count(copies, true) != 0; ++page) {
+    bool& waits = copies[static_cast<std::size_t>(beside_of(**page))];
+    if (!waits || (*page)->state != PageState::kFetching || std::ranges::find(runs, page->run) == runs.end()) continue;
+    TESSERA_TRY(engine_.driver.wait_event(stream, (*page)->event));
+    waits = false;
+  }
+  DCHECK_EQ(std::ranges::count(copies, true), 0);  // all arriving pages are listed
+  return {};
+}
+
+Status Transfers::await_all(std::span<const PageRef> arriving) {
+  Status status;
+  for (auto page = arriving.begin(); page != arriving.end() && status.is_ok(); ++page) {
+    status = await_move(*page);
+  }
+  std::erase_if(moving_, [](const PageRef& page) { return !is_moving(page->state); });
+  publish_count();
+  return status;
+}
+
+}  // namespace tessera

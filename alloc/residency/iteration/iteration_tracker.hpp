@@ -1,0 +1,175 @@
+// Reads the launches, learns the iteration, has the policy plan it, and reports which moves are due.
+//
+// Where a plan has several candidate strategies, they are measured in the program until the fastest is known
+// (planning/plan_bandit.hpp).
+//
+// Sits between the pure learner (learn/) and the engine that moves pages: it knows runs and epochs but moves nothing. A
+// strategy is followed as long as the launches keep to the iteration (learned_iteration.hpp). At the first launch that does not,
+// orders and predictions end, and the policy's decide() alone chooses until the iteration is found again.
+//
+// A launch is identified by its work and the sizes of its runs, in order, not by their addresses: an activation may
+// have another address in every iteration. Runs of one base page, which small blocks share, are not matched: they are
+// left to decide(), and an iteration lists them separately.
+//
+// A program may have several iterations: prefill and decode, training and validation. The last few are kept with their
+// strategies, so that each is followed as soon as the program returns to it. Regular interruptions form a longer
+// iteration out of several; so do loops. The longer one is preferred to its parts once its predicted time is no longer
+// than what the program takes with them, and demoted behind them while it measures slower.
+// When there are too many, the one that the program left longest ago is dropped.
+//
+// Thread safety: log(), watches(), times() and is_short() by any thread; the rest under the engine's lock.
+//
+// Launches are logged from the first on, so that an iteration in which memory gets short is known from its beginning. A
+// program that has launched kMaxSteps without a shortage is not logged further until it has one.
+//
+// Bounds: iterations of up to kMaxSteps launches and half of LaunchHistory::kMostMentions are planned; kMostIterations are
+// kept.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "planning/period_finder.hpp"
+#include "policy/policy.hpp"
+#include "residency/iteration/learned_iteration.hpp"
+#include "residency/iteration/launch_history.hpp"
+#include "residency/iteration/launch_log.hpp"
+#include "residency/iteration/planner.hpp"
+
+namespace tessera {
+
+class IterationTracker {
+ public:
+  static constexpr std::size_t kMaxSteps = std::size_t{1} << 16;
+  static constexpr std::size_t kMostIterations = 4;
+
+  using Order = LearnedIteration::Order;
+  using Orders = LearnedIteration::Orders;
+  using Runs = std::vector<std::unique_ptr<Run>>;
+
+  // REQUIRES: all arguments outlive it, policy and planner at least until the next set_policy; `runs` is the list of
+  // all runs, under the engine's lock.
+  IterationTracker(Driver& driver, DeviceId device, const Policy& policy, Planner& planner,
+            const Runs& runs, ClassOfTag class_of_tag = {})
+      : policy_(&policy),
+        planner_(&planner),
+        all_runs_(runs),
+        class_of_tag_(std::move(class_of_tag)),
+        watches_(driver, device, kWatches),
+        history_(watches_) {
+    log_.switch_on_for(kMaxSteps);
+    log_.look_from(kIdleLook);
+  }
+
+  LaunchLog& log() { return log_; }
+  Stopwatches& watches() { return watches_; }
+  // Launches are to be timed now: they repeat, and no strategy is active.
+  bool times() const { return times_.load(std::memory_order_relaxed); }
+
+  // Not all blocks fit into the device any more.
+  void note_shortage();
+  // Blocks like these will share runs from now on: launches that were read count as if they had done so before.
+  // REQUIRES: in allocation order.
+  void note_moved(std::span<const MovedBlock> moved);
+  bool is_short() const { return short_.load(std::memory_order_relaxed); }
+  // Over all launches that were read: the most bytes, and the most blocks with a run of their own, that one launch
+  // used.
+  struct Extent {
+    Bytes bytes;
+    std::size_t blocks = 0;
+  };
+  Extent largest_launch() const { return largest_; }
+  // Stops logging until memory is short.
+  void stop_logging() { log_.switch_off(); }
+
+  // There are launches that have not been read yet.
+  bool has_news() const { return log_.has_news(); }
+  // An iteration is known with its durations, and no plan for it was requested yet.
+  bool wants_plan() { return short_ && wanted_ && learns_durations(); }
+  void ask_for_plan(const Machine& machine);
+  // Drops the active strategy and any request. What was learned from the launches describes the program and is kept, so
+  // an iteration with known durations gets a new plan at once.
+  void set_policy(const Policy& policy, Planner& planner);
+  // Acts as if the iteration had been learned and `strategy` were the planner's answer for this machine. The program is
+  // behind Iteration::last_step, or behind the last launch, the work of which is null. `players` are the runs that fill
+  // the iteration's roles; null where not known yet.
+  void activate_plan(Iteration iteration, const Strategy& strategy, const Machine& machine,
+            std::span<Run* const> players, Orders& orders);
+  // Reads the launches since the last call, at time `now`; appends the moves that become due to `orders`, in order.
+  void read(Orders& orders, Nanoseconds now);
+  // A strategy is active.
+  bool has_active_plan() const { return active_ != nullptr; }
+  // Runs that the plan evicts go before all others (Strategy::strict).
+  bool is_strict() const { return has_active_plan() && active_->is_strict(); }
+  // The active plan contains moves.
+  bool moves() const { return has_active_plan() && active_->moves(); }
+  // The policy that decides what the plan leaves open.
+  const Policy& decider() const { return has_active_plan() ? *active_->fallback() : *policy_; }
+  // The epoch of the run's next use, if only launches advance the epoch from `now` on; 0 = not known.
+  std::uint64_t next_use(const Run& run, std::uint64_t now) const {
+    return run.next > read_ ? now + (run.next - read_) : 0;
+  }
+  // The run is about to be removed. REQUIRES: no launch announces it any more.
+  void forget(const Run& run);
+
+ private:
+  static constexpr std::size_t kWatches = 8192;
+  static constexpr std::size_t kIdleLook = 4096;  // launches between reads while memory is not short
+  static constexpr std::size_t kSeldom = 16;      // launches between searches for loops of a few launches
+  static constexpr std::size_t kLooks = 16;       // looks for durations per iteration,
+  static constexpr std::size_t kFew = 64;         // of which 1/kFew may be unknown
+  static constexpr std::uint64_t kTie = 32;       // times within 1/kTie count as equal
+  static constexpr std::size_t kSettled = 2;      // iterations: the first is still affected by the strategy before
+
+  void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
+                   Orders& orders, Nanoseconds now);
+  void note_extent(std::span<const LaunchLog::Use> uses);
+  void lose_sync();
+  bool is_around_all() const;
+  void learn_iteration();
+  void make_place();
+  Iteration residency_snapshot() const;  // residency_snapshot.cpp
+  Bytes pinned_beside() const;     // also residency_snapshot.cpp
+  std::vector<Order> players(const Iteration& iteration) const;
+  bool learns_durations();
+  void take_answer(Orders& orders);
+  LearnedIteration* first_in_sync(bool with_plan) const;
+  bool choose_active();
+  bool is_as_fast() const;
+  void prefer_newest(Nanoseconds took);
+  void demote(LearnedIteration& learned);
+
+  const Policy* policy_;
+  Planner* planner_;
+  const Runs& all_runs_;
+  const ClassOfTag class_of_tag_;
+  Stopwatches watches_;
+  LaunchLog log_;
+  std::atomic<bool> times_{false};
+  std::size_t untimely_ = 0;  // launches that were timed and did not repeat
+
+  std::atomic<bool> short_{false};  // of memory, now or before
+
+  PeriodFinder finder_;
+  LaunchHistory history_;
+  LaunchLog::Batch batch_;
+
+  std::vector<std::unique_ptr<LearnedIteration>> learned_;  // best first
+  LearnedIteration* active_ = nullptr;                      // the first that is in sync and has a plan
+  LearnedIteration* newest_ = nullptr;                      // the one learned last
+  Nanoseconds took_{};                            // measured time of its iteration when it was learned
+  std::uint64_t began_ = 0;                       // its first launch then, as numbered by the history
+  std::size_t waited_ = 0;   // its launches since then while memory was short,
+  std::size_t look_at_ = 0;  // and the count at which durations are looked at next
+  bool wanted_ = false;      // a plan, once the durations are known
+  bool asked_ = false;       // the planner, which may still find a better answer,
+  Machine machine_;          // about this machine
+  Nanoseconds challenger_time_{};   // predicted or measured time of the newest while it is not preferred; 0 = it is
+  std::uint64_t challenger_from_ = 0;  // not compared before this many launches were read
+  Extent largest_;
+  std::uint64_t read_ = 0;  // launches ever read: unlike epochs, not advanced by fences
+};
+
+}  // namespace tessera

@@ -1,0 +1,81 @@
+// Launches in the order in which they were announced, to be read later by the learner.
+//
+// A launch pays one rarely contended lock and a copy of its list; all analysis is left to the reader. While the log is
+// off, a launch pays one load. The reader can name a coming launch that is not to wait for the next read.
+//
+// Thread safety: every call may be made from any thread.
+//
+// Bounds: at most kMaxLaunches unread launches, using kMaxUses runs together, and as many writes that were noted later.
+// Anything beyond is lost, and the batch reports it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "residency/pages/run.hpp"
+#include "residency/streams/stopwatches.hpp"
+
+namespace tessera {
+
+class LaunchLog {
+ public:
+  static constexpr std::size_t kMaxLaunches = std::size_t{1} << 16;
+  static constexpr std::size_t kMaxUses = std::size_t{1} << 20;
+
+  struct Use {
+    Run* run = nullptr;
+    bool writes = false;
+    bool fresh = false;  // the first use since the run was allocated
+    Nanoseconds recomputed_in{};  // cost of its callback; 0 = it has none
+    std::uint64_t freed = 0;  // if fresh: the epoch in which the block before was freed; 0 = there was none
+  };
+  struct Launch {
+    const void* work = nullptr;
+    std::uint64_t epoch = 0;
+    std::uint32_t uses = 0;  // of Batch::uses, in order
+    std::optional<Stopwatches::Watch> watch{};
+    StreamId stream{};
+  };
+  struct Batch {
+    std::vector<Launch> launches;
+    std::vector<Use> uses;
+    std::vector<std::pair<std::uint64_t, Run*>> writes;  // noted after their launch, by its epoch
+    bool lost = false;                                   // launches are missing at the end
+  };
+
+  void switch_on() { switch_on_for(0); }
+  // Switches it on for this many launches; 0 = until switched off.
+  void switch_on_for(std::size_t launches);
+  void switch_off() { on_.store(false, std::memory_order_relaxed); }
+  // Enough launches are unread for a read to be worthwhile: one, unless look_from() set another number.
+  bool has_news() const { return news_.load(std::memory_order_relaxed); }
+  void look_from(std::size_t launches);
+  // The launch requested by call_at() has been logged.
+  bool calls() const { return calls_.load(std::memory_order_relaxed); }
+  bool is_on() const { return on_.load(std::memory_order_relaxed); }
+
+  void note(const void* work, std::span<Run* const> runs, std::uint64_t epoch, bool writes,
+            std::optional<Stopwatches::Watch> watch, StreamId stream);
+  // The launch of this epoch was announced as reading only, but also writes the run.
+  void note_write(Run& run, std::uint64_t epoch);
+  // Takes everything logged since the last call. `batch` is reused. Resets calls().
+  void take(Batch& batch);
+  // calls() becomes true with the `launches`-th launch after the last take; 0 = never.
+  void call_at(std::size_t launches);
+
+ private:
+  std::atomic<bool> on_{false};
+  std::atomic<bool> news_{false};
+  std::atomic<bool> calls_{false};
+  Mutex mutex_{LockRank::kStreams};
+  Batch noted_ GUARDED_BY(mutex_);
+  std::size_t call_at_ GUARDED_BY(mutex_) = 0;
+  std::size_t look_from_ GUARDED_BY(mutex_) = 1;
+  std::size_t left_ GUARDED_BY(mutex_) = 0;  // launches until it is off; 0 = never
+};
+
+}  // namespace tessera

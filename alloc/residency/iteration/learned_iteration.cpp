@@ -1,0 +1,161 @@
+#include "residency/iteration/learned_iteration.hpp"
+
+#include <utility>
+
+#include "planning/late_intervals.hpp"
+
+namespace tessera {
+
+LearnedIteration::LearnedIteration(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs,
+                                   std::size_t place)
+    : iteration_(std::move(iteration)),
+      place_(std::move(signatures), place),
+      runs_(std::move(runs)),
+      distances_(next_use_distances(iteration_)) {}
+
+void LearnedIteration::set_durations(std::span<const Nanoseconds> by_step) {
+  for (std::size_t i = 0; i < by_step.size(); ++i) iteration_.steps[i].duration = by_step[i];
+}
+
+// ---- position -----------------------------------------------------------------------------------
+
+void LearnedIteration::note(std::uint64_t signature, std::optional<std::uint64_t> context,
+                  std::uint64_t epoch, std::span<const LaunchLog::Use> uses) {
+  const std::optional<std::size_t> before = place();
+  place_.note(signature, context);
+  if (!in_sync()) return lose_sync();
+  const bool went_on = before && *place() == (*before + 1) % iteration_.steps.size();
+  const IterationStep& step = iteration_.steps[*place()];
+  if (uses.size() != step.end_use - step.first_use)
+    return lose_sync();  // another launch with the same hash
+  last_known_ = epoch;
+  kept_ = went_on ? kept_ + 1 : 0;
+  for (std::uint32_t i = 0; i < uses.size(); ++i) {
+    runs_[iteration_.uses[step.first_use + i].run] = {.run = uses[i].run, .used = epoch};
+  }
+}
+
+void LearnedIteration::lose_sync() {
+  place_.lose();
+  kept_ = 0;
+  deactivate();
+}
+
+void LearnedIteration::predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches) const {
+  const std::uint32_t first = iteration_.steps[*place()].first_use;
+  for (std::uint32_t i = 0; i < uses.size(); ++i)
+    uses[i].run->next = launches + distances_[first + i];
+}
+
+void LearnedIteration::foresee(std::uint64_t launches) const {
+  const std::size_t count = iteration_.steps.size();
+  for (std::size_t back = count; back-- > 0;) {  // the newest use of a run counts
+    const IterationStep& step = iteration_.steps[(*place() + count - back) % count];
+    for (std::uint32_t use = step.first_use; use < step.end_use; ++use) {
+      Run* const run = runs_[iteration_.uses[use].run].run;
+      if (run != nullptr) run->next = launches + distances_[use] - back;
+    }
+  }
+}
+
+void LearnedIteration::end_predictions() const {
+  for (const Order& known : runs_) {
+    if (known.run != nullptr) known.run->next = 0;
+  }
+}
+
+void LearnedIteration::forget(const Run& run) {
+  for (Order& known : runs_) {
+    if (known.run == &run) known.run = nullptr;
+  }
+}
+
+// ---- strategy -----------------------------------------------------------------------------------
+
+void LearnedIteration::set_candidates(std::vector<Candidate> candidates, const Machine& machine) {
+  candidates_ = std::move(candidates);
+  machine_ = machine;
+  std::vector<Nanoseconds> times;
+  for (const Candidate& each : candidates_) times.push_back(each.time);
+  bandit_ = PlanBandit(times);
+  adopt();
+}
+
+void LearnedIteration::set_baseline(Nanoseconds rival) {
+  bandit_.set_baseline(rival);
+  note_when_due();
+}
+
+void LearnedIteration::drop_strategies() {
+  candidates_.clear();
+  bandit_ = {};
+  due_.clear();
+  pass_began_.reset();
+}
+
+void LearnedIteration::adopt() {
+  pass_began_.reset();
+  due_.assign(iteration_.steps.size(), {});
+  for (const OffloadInterval& interval : current().plan) {
+    if (interval.gap.dead) continue;  // nothing to keep: freed when its room is needed
+    due_[interval.gap.after].evict.push_back({interval.gap.run, interval.to, interval.part});
+    if (interval.back_at != interval.gap.until) due_[interval.back_at].fetch.push_back(interval.gap.run);
+  }
+  note_when_due();
+}
+
+// The iteration before was run under one strategy from its first launch to its last, if its beginning is known.
+void LearnedIteration::collect_due(Orders& orders, Nanoseconds now, bool takes_over) {
+  bool is_new = takes_over;
+  const std::size_t position = *place();
+  if (position == 0) {
+    const std::optional<Nanoseconds> began = pass_began_;
+    if (began && bandit_.note(now - *began)) {
+      adopt();
+      is_new = true;
+    }
+    pass_began_ = now;
+  }
+  if (is_new) catch_up(orders);
+  for (const auto& [run, to, part] : due_[position].evict) {
+    if (!is_new && runs_[run].run != nullptr)
+      orders.evict.push_back({runs_[run].run, runs_[run].used, to, part});
+  }
+  for (const std::uint32_t run : due_[position].fetch) {
+    if (runs_[run].run != nullptr) orders.fetch.push_back(runs_[run]);
+  }
+}
+
+void LearnedIteration::catch_up(Orders& orders) const {
+  if (!in_sync()) return;
+  const auto step = static_cast<std::uint32_t>(*place());
+  for (const auto& [gap, back_at, to, part] :
+       late_intervals(iteration_, machine_, current().plan, step)) {
+    const Order& known = runs_[gap.run];
+    if (known.run != nullptr) orders.evict.push_back({known.run, known.used, to, part});
+  }
+}
+
+void LearnedIteration::deactivate() {
+  bandit_.interrupt();
+  pass_began_.reset();
+}
+
+// The beginning of an iteration is due too while its duration has to be measured.
+void LearnedIteration::note_when_due() {
+  const std::size_t count = due_.size();
+  until_due_.assign(count, 0);
+  std::uint32_t until = 0;
+  for (std::size_t i = 2 * count; i-- > 0;) {  // twice: the last step is followed by the first
+    until_due_[i % count] = until;
+    const Due& due = due_[i % count];
+    const bool is_begin = i % count == 0 && !bandit_.is_idle();
+    if (is_begin || !due.evict.empty() || !due.fetch.empty()) {
+      until = 1;
+    } else if (until != 0) {
+      ++until;
+    }
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,132 @@
+// A learned iteration that the program is in: the position, the run that fills each role at the moment, and the active
+// strategy, if there is one.
+//
+// The run in a role is updated at each use. Runs that a plan wants away when it is activated, or when the position is
+// found again, are evicted then.
+//
+// Thread safety: none; the engine's lock.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "planning/period_place.hpp"
+#include "planning/plan_bandit.hpp"
+#include "residency/iteration/launch_log.hpp"
+#include "residency/iteration/planner.hpp"
+#include "residency/pages/run.hpp"
+
+namespace tessera {
+
+class LearnedIteration {
+ public:
+  struct Order {
+    Run* run = nullptr;
+    std::uint64_t used = 0;   // its last use when the order was made; void after a newer one
+    OffloadTarget to = OffloadTarget::kHost;    // for an eviction: the target,
+    Bytes part = kWholeRun;   // and how much is evicted
+    std::uint32_t loads = 0;  // for a fetch: pages that were read from the file for it
+    std::uint64_t decided = 0;  // for an eviction: all work up to this epoch has to be over; 0 = not decided yet
+
+    // The bytes of the run that stay on the device.
+    Bytes stays() const {
+      const Bytes whole = run->shape.bytes();
+      return whole - std::min(part, whole);
+    }
+  };
+  struct Orders {
+    std::vector<Order> evict, fetch;
+  };
+
+  // The program is behind step `place`. `runs` fill the roles of the iteration's runs; null for a run that is gone or
+  // not known yet.
+  LearnedIteration(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs, std::size_t place);
+
+  const Iteration& iteration() const { return iteration_; }
+  // By run of the iteration, as last seen.
+  const std::vector<Order>& players() const { return runs_; }
+  void set_durations(std::span<const Nanoseconds> by_step);
+
+  // ---- position
+
+  // The next launch, and those of its runs that a plan may move.
+  void note(std::uint64_t signature, std::optional<std::uint64_t> context, std::uint64_t epoch,
+            std::span<const LaunchLog::Use> uses);
+  // The step of the last launch, if the launches follow the iteration.
+  std::optional<std::size_t> place() const { return place_.position(); }
+  bool in_sync() const { return place().has_value(); }
+  // The epoch of the last launch that matched; 0 = none since it was learned.
+  std::uint64_t last_known() const { return last_known_; }
+  // Has matched for so long without a break that it is not a coincidence.
+  bool is_regular() const { return kept_ >= kRegular * iteration_.steps.size(); }
+  void lose_sync();
+  // Sets the predicted next use of each run of the last launch. `launches`: the number of that launch.
+  void predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches) const;
+  // The same for all runs of the iteration. REQUIRES: a position.
+  void foresee(std::uint64_t launches) const;
+  // Withdraws the predictions of both.
+  void end_predictions() const;
+  // The run is about to be removed.
+  void forget(const Run& run);
+
+  // ---- strategy
+
+  bool has_plan() const { return !due_.empty(); }
+  // The planner's answer, and the machine it is for.
+  void set_candidates(std::vector<Candidate> candidates, const Machine& machine);
+  void drop_strategies();
+  // `rival`: how long the program took before; 0 = there is nothing to compare with. REQUIRES: a plan.
+  void set_baseline(Nanoseconds rival);
+  // How long this plan takes, if that is longer than the rival; 0 = it is not, or not known yet.
+  Nanoseconds measured_if_worse() const { return bandit_.measured_if_worse(); }
+  // Appends the moves that are due with the last launch. `takes_over`: this plan was not active before. REQUIRES: a
+  // plan and a position.
+  void collect_due(Orders& orders, Nanoseconds now, bool takes_over);
+  // Evicts what the plan has away at this position. REQUIRES: a plan.
+  void catch_up(Orders& orders) const;
+  // The plan is no longer active.
+  void deactivate();
+  // Launches from here until something is due; 0 = never. REQUIRES: a plan and a position.
+  std::uint32_t until_due() const { return until_due_[*place()]; }
+  // The strategy's fallback policy, and whether the runs that its plan evicts go before all others.
+  const Policy* fallback() const { return current().fallback; }
+  bool is_strict() const { return current().strict; }
+  // The plan contains moves.
+  bool moves() const { return !current().plan.empty(); }
+
+ private:
+  static constexpr std::size_t kRegular = 2;  // iterations in a row
+
+  struct DueEviction {
+    std::uint32_t run = 0;  // index into Iteration::runs
+    OffloadTarget to = OffloadTarget::kHost;
+    Bytes part = kWholeRun;
+  };
+  struct Due {
+    std::vector<DueEviction> evict;
+    std::vector<std::uint32_t> fetch;  // also indices
+  };
+
+  const Strategy& current() const { return candidates_[bandit_.current()].strategy; }
+  void adopt();
+  void note_when_due();
+
+  Iteration iteration_;
+  PeriodPlace place_;
+  std::uint64_t last_known_ = 0;
+  std::size_t kept_ = 0;                   // launches without a mismatch
+  std::vector<Order> runs_;                // as last seen; null when gone
+  std::vector<std::uint32_t> distances_;   // by use of the iteration: steps until the next use
+  std::vector<Candidate> candidates_;                 // the planner's answer
+  Machine machine_;                        // the machine that they were predicted for
+  PlanBandit bandit_;                            // picks among them
+  std::vector<Due> due_;                   // by step; empty = no plan
+  std::vector<std::uint32_t> until_due_;   // by step
+  std::optional<Nanoseconds> pass_began_;  // under the current strategy; none in the middle of a pass
+};
+
+}  // namespace tessera

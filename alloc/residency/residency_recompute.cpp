@@ -1,0 +1,110 @@
+// Residency's part in recomputing: setting callbacks, and calling them.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "residency/residency.hpp"
+
+namespace tessera {
+namespace {
+
+Status refused(const Run& run, const Status& reason) {
+  return Status(reason.code(), fmt::format("the block at {:#x} could not be recomputed: {}",
+                                           run.address.value(), reason.message()),
+                reason.native_code());
+}
+
+}  // namespace
+
+Status Residency::set_recompute(Run* run, Recompute recompute) {
+  MutexLock lock(mutex_);
+  if (run->owner.words.size() > 1) return {};  // shared by small blocks, which are evicted together
+  if (!recompute.work) {
+    if (run->awaits_recompute() && !run->is_dead()) {
+      return Status(Code::kBusy, "no copy of its bytes exists until its callback recomputes them: use it first");
+    }
+    run->recompute.reset();
+    run->recomputed_in.store(0);
+    return {};
+  }
+  // Bytes that are away are those of the previous callback.
+  const bool away = run->awaits_recompute() && run->can_recompute();
+  recompute.cost = std::max(recompute.cost, Nanoseconds(1));
+  recompute.written = away ? run->recompute->written : run->written.load();
+  recompute.life = run->life();
+  run->recomputed_in.store(recompute.cost.value());
+  run->recompute = std::move(recompute);
+  return {};
+}
+
+// ---- calling callbacks --------------------------------------------------------------------------
+
+// Returns the turn. Without a stream, the bytes are present on return.
+Status Residency::recompute(std::span<Run* const> runs, StreamId stream) {
+  const StreamId on = stream == kNoStream ? lanes_->inbound(CopyLocation::kHost) : stream;
+  Status status;
+  for (Run* run : runs) {
+    if (status.is_ok()) status = recompute(*run, on);
+  }
+  MutexLock lock(mutex_);
+  engine_.turn.give_back();
+  held_uses_.wake();
+  return status.is_ok() && stream == kNoStream ? transfers_.await_arrivals(runs, stream) : status;
+}
+
+// Waits for what a callback queued before it failed; afterwards its frames can be freed.
+Status Residency::await_unfinished(Run& run) {
+  if (!run.unfinished) return {};
+  if (!driver_.synchronize(*run.unfinished).is_ok()) TESSERA_TRY(driver_.synchronize(device_));
+  run.unfinished.reset();
+  return {};
+}
+
+Status Residency::recompute(Run& run, StreamId on) {
+  std::function<Status(StreamId)> work;
+  {
+    MutexLock lock(mutex_);
+    if (!run.is_blank() || run.being_recomputed) return {};
+    TESSERA_TRY(await_unfinished(run));
+    if (run.can_recompute()) work = run.recompute->work;
+    run.being_recomputed = true;
+  }
+  Status made;
+  if (work) {
+    const InsideCallback inside;
+    const ProfilerRange shown(log_.profiler(), "recompute", streams_.open_epoch());
+    made = work(on);
+  }
+  const bool over = !made.is_ok() && driver_.synchronize(on).is_ok();
+  MutexLock lock(mutex_);
+  run.being_recomputed = false;
+  if (work && !over) run.unfinished = on;
+  if (!made.is_ok()) return refused(run, made);
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const PageRef page{&run, i};
+    if (page->state != PageState::kBlank) continue;
+    TESSERA_TRY(work ? transfers_.await_recompute(page, on) : mover_.accept(page));
+  }
+  if (!work) return {};
+  run.unfinished.reset();  // now tracked by its pages
+  run.recompute->written = run.written.load();  // not written meanwhile: it was missing
+  engine_.stats.recomputes += 1;
+  engine_.stats.recompute_time += run.recompute->cost;
+  return {};
+}
+
+// Frames without recomputed bytes are useless, so they are freed.
+void Residency::undo_mounts(std::span<Run* const> runs) {
+  for (Run* run : runs) {
+    if (!run->has(PageState::kBlank) || !run->is_evictable()) continue;
+    Status status = await_unfinished(*run);
+    if (status.is_ok()) status = mover_.undo_mount(*run);
+    if (!status.is_ok()) {
+      log_line(LogLevel::kDebug, "a frame without recomputed bytes could not be freed: {}", status.to_string());
+    }
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,59 @@
+#include "residency/streams/gate.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include "base/backoff.hpp"
+#include "base/check.hpp"
+
+namespace tessera {
+
+void Gate::enter_when_open(std::uint32_t slot) {
+  do {
+    leave(slot);
+    closed_.wait(true);
+    come(slot);
+  } while (closed_.load());
+}
+
+// Each launch is inside for a moment only.
+bool Gate::saw_all_out(std::uint32_t but) const {
+  constexpr int kLooks = 1000;
+  int looks = 0;
+  for (std::uint32_t i = 0; i < kThreadSlots; ++i) {
+    if (i == but && i < kOwnThreadNumbers) continue;
+    while (slots_[i].inside.load() != 0) {
+      if (++looks == kLooks) return false;
+      std::this_thread::yield();
+    }
+  }
+  return true;
+}
+
+bool Gate::close() {
+  DCHECK(!closed_.load());
+  closed_.store(true);
+  const auto begin = std::chrono::steady_clock::now();
+  for (const Slot& slot : slots_) {
+    for (Backoff backoff; slot.inside.load() != 0; backoff.pause()) {
+      const std::chrono::nanoseconds waited = std::chrono::steady_clock::now() - begin;
+      if (waited < std::chrono::nanoseconds(patience_.value())) continue;
+      open();
+      return false;
+    }
+  }
+  return true;
+}
+
+Status Gate::Closed::status() const {
+  if (is_closed_) return {};
+  return Status(Code::kNotReady, "a launch of another thread does not return: its stream may be full behind a kernel "
+                                 "that waits for the program");
+}
+
+void Gate::open() {
+  closed_.store(false);
+  closed_.notify_all();
+}
+
+}  // namespace tessera

@@ -1,0 +1,79 @@
+#include "sim/sim_virtual_engines.hpp"
+
+#include <thread>
+
+namespace tessera {
+namespace {
+
+constexpr bool one_at_a_time(SimEngine engine) {
+  return engine == SimEngine::kInbound || engine == SimEngine::kOutbound ||
+         engine == SimEngine::kPeerIn || engine == SimEngine::kPeerOut;
+}
+
+}  // namespace
+
+VirtualEngines::VirtualEngines(int devices, VirtualClock& clock, SimWatcher* watcher, std::size_t queue_depth)
+    : SimEngines(devices, clock, queue_depth), time_(clock), watcher_(watcher), busy_(device_count()) {}
+
+VirtualEngines::~VirtualEngines() {
+  MutexLock lock(mutex_);
+  while (schedule_.unfinished() > 0) await_progress();
+}
+
+Status VirtualEngines::prepare(DeviceId, SimEngine) { return {}; }
+
+void VirtualEngines::start_ready() {
+  for (std::size_t i = 0; i < busy_.size(); ++i) {
+    const DeviceId device(i);
+    for (std::size_t j = 0; j < kSimEngines; ++j) {
+      const auto engine = static_cast<SimEngine>(j);
+      bool& busy = busy_[i][j];
+      while (!busy) {
+        const SimOp op = schedule_.start(device, engine);
+        if (op == SimOp()) break;
+        busy = one_at_a_time(engine);
+        // Captures only as much as a std::function stores without an allocation.
+        time_.schedule(time_.now() + work(op).time, [this, op] { finish(op); });
+      }
+    }
+  }
+}
+
+void VirtualEngines::finish(SimOp op) {
+  MutexLock lock(mutex_);
+  const auto [device, engine] = schedule_.place_of(op);
+  if (watcher_ != nullptr) watcher_->ran(device, engine, work(op), time_.now() - work(op).time, time_.now());
+  run(device, op);
+  busy_[device.value()][static_cast<std::size_t>(engine)] = false;
+  retire(op);
+}
+
+void VirtualEngines::await_progress() {
+  mutex_.unlock();
+  // No event is left, and yet a call waits: another thread is carrying it out.
+  if (!time_.step()) std::this_thread::yield();
+  mutex_.lock();
+}
+
+void VirtualEngines::await(SimOp op) {
+  while (!schedule_.is_finished(op)) await_progress();
+}
+
+// If no event occurs before that time, another thread may be carrying it out: polls a few times.
+void VirtualEngines::await(SimOp op, Nanoseconds until) {
+  constexpr int kLooks = 16;
+  for (int looks = 0; !schedule_.is_finished(op) && looks < kLooks;) {
+    mutex_.unlock();
+    if (!time_.step_within(until)) {
+      ++looks;
+      std::this_thread::yield();
+    }
+    mutex_.lock();
+  }
+  if (schedule_.is_finished(op)) return;
+  mutex_.unlock();
+  time_.run_until(until);
+  mutex_.lock();
+}
+
+}  // namespace tessera

@@ -1,0 +1,62 @@
+#include "planning/period_place.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "planning/period_finder.hpp"
+
+namespace tessera {
+namespace {
+
+// A period of 100 signatures, and the launches before each of them.
+class PeriodPlaceTest : public ::testing::Test {
+ protected:
+  static std::vector<std::uint64_t> period() {
+    std::vector<std::uint64_t> signatures(100);
+    std::iota(signatures.begin(), signatures.end(), 1);
+    return signatures;
+  }
+  std::optional<std::size_t> note(std::uint64_t signature) {
+    finder_.note(signature, 0);
+    place_.note(signature, finder_.context());
+    return place_.position();
+  }
+
+  PeriodFinder finder_;
+  PeriodPlace place_{period(), 99};
+};
+
+TEST_F(PeriodPlaceTest, TellsThePositionOfEachLaunch) {
+  for (int round = 0; round < 2; ++round) {
+    for (std::uint64_t i = 0; i < 100; ++i) EXPECT_EQ(note(i + 1), i);
+  }
+}
+
+TEST_F(PeriodPlaceTest, GoesOnFromTheLaunchThatItIsToldOf) {
+  place_ = PeriodPlace(period(), 16);
+  EXPECT_EQ(place_.position(), 16u);
+  EXPECT_EQ(note(18), 17u);
+}
+
+TEST_F(PeriodPlaceTest, IsLostAtOnceWhenTheProgramDoesSomethingElse) {
+  for (std::uint64_t i = 0; i < 40; ++i) note(i + 1);
+  EXPECT_FALSE(note(5000));
+}
+
+TEST_F(PeriodPlaceTest, IsFoundAgainWithinAContext) {
+  for (std::uint64_t i = 0; i < 40; ++i) note(i + 1);
+  for (std::uint64_t i = 0; i < 30; ++i) note(5000 + i);
+  for (std::uint64_t i = 0; i + 1 < kContext; ++i) EXPECT_FALSE(note(i + 61));
+  EXPECT_EQ(note(kContext + 60), kContext + 59);
+}
+
+TEST_F(PeriodPlaceTest, IsFoundAcrossTheEndOfThePeriod) {
+  place_.lose();
+  for (std::uint64_t i = 100 - kContext / 2; i < 100; ++i) EXPECT_FALSE(note(i + 1));
+  for (std::uint64_t i = 0; i + 1 < kContext / 2; ++i) EXPECT_FALSE(note(i + 1));
+  EXPECT_EQ(note(kContext / 2), kContext / 2 - 1);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,123 @@
+#include "sim/candidate_race.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/page_class.hpp"
+#include "policy/lru_policy.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr Machine kShort{.device = 640_MiB, .host = 4_GiB, .out_rate = 10e9, .in_rate = 10e9};
+
+// Evicts the most recently used run first, which is best for a cyclic access pattern.
+class LatestFirst final : public Policy {
+ public:
+  std::string_view name() const override { return "latest first"; }
+  Decision decide(const Snapshot& snapshot) const override {
+    std::vector<RunPicture> runs = snapshot.runs;
+    std::ranges::sort(runs, std::ranges::greater(), &RunPicture::used);
+    Decision decision;
+    for (const RunPicture& run : runs) decision.victims.push_back(run.run);
+    return decision;
+  }
+};
+
+class ContestTest : public ::testing::Test {
+ protected:
+  // Runs used cyclically, too many for the device: the most recently used is needed last.
+  ContestTest() {
+    for (std::uint32_t i = 0; i < 14; ++i) {
+      iteration_.uses.push_back({.run = i});
+      iteration_.runs.push_back({.bytes = 64_MiB});
+      iteration_.steps.push_back(
+          {.duration = Nanoseconds(1'000'000), .first_use = i, .end_use = i + 1});
+    }
+  }
+  std::vector<std::string_view> names() {
+    std::vector<std::string_view> names;
+    for (const Candidate& each : contest_.best()) names.push_back(each.strategy.name);
+    return names;
+  }
+
+  Iteration iteration_;
+  LruPolicy lru_;
+  LatestFirst latest_;
+  std::atomic<bool> stop_{false};
+  std::vector<std::string_view> reported_;
+  CandidateRace contest_{iteration_, kShort, lru_, stop_,
+                   [this](const Candidate& best) { reported_.push_back(best.strategy.name); }};
+  const Strategy slow_{"slow", {}, &lru_}, fast_{"fast", {}, &latest_};
+};
+
+TEST_F(ContestTest, TellsWhoeverIsAheadOfAllBefore) {
+  contest_.play(0, slow_);
+  contest_.play(1, fast_);
+  contest_.play(2, slow_);
+  EXPECT_EQ(reported_, (std::vector<std::string_view>{"slow", "fast"}));
+  EXPECT_EQ(names(), std::vector<std::string_view>{"fast"});
+}
+
+TEST_F(ContestTest, TellsNothingBeforeTheLikeliestIsKnown) {
+  contest_.play(1, slow_);
+  EXPECT_TRUE(reported_.empty());
+  contest_.play(0, fast_);
+  EXPECT_EQ(reported_, std::vector<std::string_view>{"fast"});
+}
+
+// The first pass goes around several times, and the policy evicts the run needed next.
+TEST_F(ContestTest, ButWhoIsFasterThanThePolicyWithoutAnyIsToldAtOnce) {
+  iteration_.steps.clear();
+  iteration_.uses.clear();
+  for (std::uint32_t round = 0; round < 6; ++round) {
+    iteration_.runs.push_back(
+        {.bytes = 4_MiB + round * kBasePage});  // distinguishes the rounds
+    for (std::uint32_t i = 0; i < 14; ++i) {
+      const auto first = static_cast<std::uint32_t>(iteration_.uses.size());
+      iteration_.uses.push_back({.run = i});
+      iteration_.uses.push_back({.run = 14 + round});
+      iteration_.steps.push_back({Nanoseconds(1'000'000), first, first + 2});
+    }
+  }
+  contest_.play(1, slow_);
+  EXPECT_TRUE(reported_.empty());
+  contest_.play(2, fast_);
+  EXPECT_EQ(reported_, std::vector<std::string_view>{"fast"});
+}
+
+TEST_F(ContestTest, ALikeliestThatIsBehindIsKnownToo) {
+  contest_.play(1, fast_);
+  contest_.play(0, slow_);
+  EXPECT_EQ(reported_, std::vector<std::string_view>{"fast"});
+}
+
+TEST_F(ContestTest, OfTwoThatDoTheSameTheLikelierIsTheAnswer) {
+  contest_.play(2, {"later", {}, &latest_});
+  contest_.play(1, {"sooner", {}, &latest_});
+  EXPECT_EQ(names(), std::vector<std::string_view>{"sooner"});
+}
+
+TEST_F(ContestTest, GoesOnUntilItIsStoppedOrEnoughWasPlayed) {
+  contest_.play(0, fast_);
+  EXPECT_TRUE(contest_.goes_on());
+  stop_.store(true);
+  EXPECT_FALSE(contest_.goes_on());
+  contest_.play(1, fast_);
+  EXPECT_EQ(contest_.best().size(), 1u) << "what was stopped is not candidates";
+}
+
+TEST_F(ContestTest, ManyMayPlayAtOnce) {
+  std::vector<std::thread> workers;
+  for (std::size_t place = 0; place < 4; ++place) {
+    workers.emplace_back([this, place] { contest_.play(place, place == 2 ? fast_ : slow_); });
+  }
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_EQ(reported_.back(), "fast");
+  EXPECT_EQ(names(), std::vector<std::string_view>{"fast"});
+}
+
+}  // namespace
+}  // namespace tessera
