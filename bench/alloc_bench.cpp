@@ -18,23 +18,23 @@
 
 #include "alloc_workload.hpp"
 #include "contender.hpp"
+#include "lab/replay/trace_reader.hpp"
 #include "metadata.hpp"
 #include "must.hpp"
 #include "program.hpp"
-#include "lab/replay/trace_reader.hpp"
 
 namespace tessera::bench {
 namespace {
 
-constexpr double kPairGoal = 60;          // nanoseconds
-constexpr double kTouchGoal = 20;         // nanoseconds
-constexpr double kThreadsGoal = 1.8;      // throughput of two threads over one
-constexpr double kScalingGoal = 2.0;      // cost at 10^6 live blocks over the cost at 10^3
-constexpr double kMetadataGoal = 0.001;   // fraction of the managed bytes
+constexpr double kPairGoal = 60;         // nanoseconds
+constexpr double kTouchGoal = 20;        // nanoseconds
+constexpr double kThreadsGoal = 1.8;     // throughput of two threads over one
+constexpr double kScalingGoal = 2.0;     // cost at 10^6 live blocks over the cost at 10^3
+constexpr double kMetadataGoal = 0.001;  // fraction of the managed bytes
 
 struct Row {
   std::string workload;
-  Bytes bytes;             // block size; 0 where sizes are random
+  Bytes bytes;  // block size; 0 where sizes are random
   unsigned threads = 1;
   std::size_t live = 0;    // live blocks; 0 where the count does not matter
   std::vector<double> ns;  // per operation, by contender
@@ -82,12 +82,10 @@ void measure_pairs(std::span<const Entry> contenders, bool smoke, Report& report
   for (const Bytes bytes : {16_B, 512_B, 4_KiB, 64_KiB, 512_KiB, 1_MiB, 64_MiB, 1_GiB}) {
     // Host allocators return large blocks to the system in every pair, so fewer pairs are enough.
     const int pairs = smoke ? 20 : bytes > 1_MiB ? 4000 : 20000;
-    const auto costs = measure(for_each(contenders, cached_pair(bytes)), Turns::kBoth,
-                               smoke ? 1 : 41, pairs);
+    const auto costs = measure(for_each(contenders, cached_pair(bytes)), Turns::kBoth, smoke ? 1 : 41, pairs);
     report.rows.push_back({"cached pair", bytes, 1, 0, column(costs, &Cost::alone)});
     report.rows.push_back({"cached pair", bytes, 2, 0, column(costs, &Cost::together)});
-    report.goals.push_back({fmt::format("cached pair of {}, ns", text_of(bytes)), costs[0].alone,
-                            kPairGoal, true});
+    report.goals.push_back({fmt::format("cached pair of {}, ns", text_of(bytes)), costs[0].alone, kPairGoal, true});
     report.goals.push_back({fmt::format("two threads over one, {}", text_of(bytes)),
                             2 * costs[0].alone / costs[0].together, kThreadsGoal, false});
   }
@@ -95,11 +93,11 @@ void measure_pairs(std::span<const Entry> contenders, bool smoke, Report& report
 
 void measure_touch(std::span<const Entry> contenders, bool smoke, Report& report) {
   for (const Bytes bytes : {4_KiB, 64_MiB}) {
-    const auto costs = measure(for_each(contenders.first(1), touches(bytes)), Turns::kAlone,
-                               smoke ? 1 : 41, smoke ? 20 : 20000);
+    const auto costs =
+        measure(for_each(contenders.first(1), touches(bytes)), Turns::kAlone, smoke ? 1 : 41, smoke ? 20 : 20000);
     report.rows.push_back({"touch of a resident block", bytes, 1, 0, column(costs, &Cost::alone)});
-    report.goals.push_back({fmt::format("touch of a block of {}, ns", text_of(bytes)),
-                            costs[0].alone, kTouchGoal, true});
+    report.goals.push_back(
+        {fmt::format("touch of a block of {}, ns", text_of(bytes)), costs[0].alone, kTouchGoal, true});
   }
 }
 
@@ -119,10 +117,8 @@ void measure_mixes(std::span<const Entry> contenders, bool smoke, Report& report
     add("replay of an RMM log", replay_of(log.value()));
   }
   for (const Bytes bytes : {512_B, 2_MiB}) {
-    const auto costs = measure(for_each(contenders, cross_thread_free(bytes)), Turns::kTogether,
-                               rounds, operations);
-    report.rows.push_back({"cross-thread free, half a pair", bytes, 2, 0,
-                           column(costs, &Cost::together)});
+    const auto costs = measure(for_each(contenders, cross_thread_free(bytes)), Turns::kTogether, rounds, operations);
+    report.rows.push_back({"cross-thread free, half a pair", bytes, 2, 0, column(costs, &Cost::together)});
   }
 }
 
@@ -140,8 +136,7 @@ void measure_scaling(std::span<const Entry> contenders, bool smoke, Report& repo
     report.rows.push_back({"replace one among live", 512_B, 1, sets[i], column(own, &Cost::alone)});
   }
   report.goals.push_back({"among 10^6 blocks over among 10^3",
-                          costs[(sets.size() - 1) * contenders.size()].alone / costs[0].alone,
-                          kScalingGoal, true});
+                          costs[(sets.size() - 1) * contenders.size()].alone / costs[0].alone, kScalingGoal, true});
 }
 
 void count_metadata(bool smoke, Report& report) {
@@ -164,18 +159,16 @@ void print_report(const Report& report) {
     for (const double ns : row.ns) fmt::print("{:>13.1f}", ns);
     fmt::print("\n");
   }
-  fmt::print("\n{:<32}{:>14}{:>12}{:>12}{:>12}{:>12}\n", "bookkeeping, blocks of", "managed/MiB",
-             "blocks/KiB", "runs/KiB", "map/KiB", "part");
+  fmt::print("\n{:<32}{:>14}{:>12}{:>12}{:>12}{:>12}\n", "bookkeeping, blocks of", "managed/MiB", "blocks/KiB",
+             "runs/KiB", "map/KiB", "part");
   for (const Metadata& row : report.metadata) {
-    fmt::print("{:<32}{:>14}{:>12}{:>12}{:>12}{:>11.4f}%\n", text_of(row.block_bytes),
-               row.managed / 1_MiB, row.block_records / 1_KiB, row.runs / 1_KiB,
-               row.page_map / 1_KiB, 100 * row.part());
+    fmt::print("{:<32}{:>14}{:>12}{:>12}{:>12}{:>11.4f}%\n", text_of(row.block_bytes), row.managed / 1_MiB,
+               row.block_records / 1_KiB, row.runs / 1_KiB, row.page_map / 1_KiB, 100 * row.part());
   }
   fmt::print("\n{:<48}{:>10}{:>12}\n", "goal", "is", "should be");
   for (const Goal& goal : report.goals) {
     fmt::print("{:<48}{:>10.4g}{:>12}  {}\n", goal.what, goal.value,
-               fmt::format("{} {}", goal.at_most ? "<=" : ">=", goal.goal),
-               goal.reached() ? "reached" : "missed");
+               fmt::format("{} {}", goal.at_most ? "<=" : ">=", goal.goal), goal.reached() ? "reached" : "missed");
   }
 }
 
@@ -186,18 +179,27 @@ nlohmann::ordered_json json_of(const Report& report) {
     for (std::size_t i = 0; i < row.ns.size(); ++i) times[report.contenders[i]] = row.ns[i];
     nlohmann::ordered_json live;  // null
     if (row.live != 0) live = row.live;
-    json["results"].push_back({{"workload", row.workload}, {"block", text_of(row.bytes)},
-                               {"threads", row.threads}, {"live", live}, {"ns", times}});
+    json["results"].push_back({{"workload", row.workload},
+                               {"block", text_of(row.bytes)},
+                               {"threads", row.threads},
+                               {"live", live},
+                               {"ns", times}});
   }
   for (const Metadata& row : report.metadata) {
-    json["metadata"].push_back(
-        {{"bytes", row.block_bytes.value()}, {"blocks", row.blocks}, {"managed", row.managed.value()},
-         {"block_records", row.block_records.value()}, {"runs", row.runs.value()},
-         {"page_map", row.page_map.value()}, {"part", row.part()}});
+    json["metadata"].push_back({{"bytes", row.block_bytes.value()},
+                                {"blocks", row.blocks},
+                                {"managed", row.managed.value()},
+                                {"block_records", row.block_records.value()},
+                                {"runs", row.runs.value()},
+                                {"page_map", row.page_map.value()},
+                                {"part", row.part()}});
   }
   for (const Goal& goal : report.goals) {
-    json["goals"].push_back({{"what", goal.what}, {"value", goal.value}, {"goal", goal.goal},
-                             {"at_most", goal.at_most}, {"reached", goal.reached()}});
+    json["goals"].push_back({{"what", goal.what},
+                             {"value", goal.value},
+                             {"goal", goal.goal},
+                             {"at_most", goal.at_most},
+                             {"reached", goal.reached()}});
   }
   return json;
 }

@@ -64,23 +64,14 @@ struct Kind {
 
 std::vector<Kind> kinds() {
   auto random = std::make_shared<std::mt19937_64>(1);
-  const auto normal = [random](float deviation) {
-    return std::normal_distribution<float>(0, deviation)(*random);
-  };
-  return {{"float32 weights",
-           [=](Bytes bytes) { return filled<float>(bytes, [&] { return normal(0.02F); }); }},
+  const auto normal = [random](float deviation) { return std::normal_distribution<float>(0, deviation)(*random); };
+  return {{"float32 weights", [=](Bytes bytes) { return filled<float>(bytes, [&] { return normal(0.02F); }); }},
           {"bfloat16 weights",
-           [=](Bytes bytes) {
-             return filled<std::uint16_t>(bytes, [&] { return bfloat_of(normal(0.02F)); });
-           }},
+           [=](Bytes bytes) { return filled<std::uint16_t>(bytes, [&] { return bfloat_of(normal(0.02F)); }); }},
           {"float32 Adam, second moment",
-           [=](Bytes bytes) {
-             return filled<float>(bytes, [&] { return std::pow(normal(1e-4F), 2.0F); });
-           }},
+           [=](Bytes bytes) { return filled<float>(bytes, [&] { return std::pow(normal(1e-4F), 2.0F); }); }},
           {"float32 activations, behind ReLU",
-           [=](Bytes bytes) {
-             return filled<float>(bytes, [&] { return std::max(0.0F, normal(1)); });
-           }},
+           [=](Bytes bytes) { return filled<float>(bytes, [&] { return std::max(0.0F, normal(1)); }); }},
           {"bfloat16 activations, behind GELU",
            [=](Bytes bytes) {
              return filled<std::uint16_t>(bytes, [&] {
@@ -90,8 +81,7 @@ std::vector<Kind> kinds() {
            }},
           {"dropout mask, a byte each",
            [=](Bytes bytes) {
-             return filled<std::uint8_t>(
-                 bytes, [&] { return static_cast<std::uint8_t>((*random)() % 10 != 0); });
+             return filled<std::uint8_t>(bytes, [&] { return static_cast<std::uint8_t>((*random)() % 10 != 0); });
            }},
           {"all zero", [](Bytes bytes) { return Data(bytes.value()); }}};
 }
@@ -108,9 +98,7 @@ struct Codec {
 Codec zstd(int level) {
   const std::size_t bound = ZSTD_compressBound(kPage.value());
   return {fmt::format("zstd {}", level), bound,
-          [=](const std::byte* from, std::byte* to) {
-            return ZSTD_compress(to, bound, from, kPage.value(), level);
-          },
+          [=](const std::byte* from, std::byte* to) { return ZSTD_compress(to, bound, from, kPage.value(), level); },
           [](const std::byte* from, std::size_t bytes, std::byte* to) {
             return ZSTD_decompress(to, kPage.value(), from, bytes) == kPage.value();
           }};
@@ -121,23 +109,21 @@ std::optional<Codec> lz4() {
   void* const library = ::dlopen("liblz4.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return std::nullopt;
   const auto bound_of = reinterpret_cast<int (*)(int)>(::dlsym(library, "LZ4_compressBound"));
-  const auto compress = reinterpret_cast<int (*)(const char*, char*, int, int)>(
-      ::dlsym(library, "LZ4_compress_default"));
-  const auto expand = reinterpret_cast<int (*)(const char*, char*, int, int)>(
-      ::dlsym(library, "LZ4_decompress_safe"));
+  const auto compress =
+      reinterpret_cast<int (*)(const char*, char*, int, int)>(::dlsym(library, "LZ4_compress_default"));
+  const auto expand = reinterpret_cast<int (*)(const char*, char*, int, int)>(::dlsym(library, "LZ4_decompress_safe"));
   if (bound_of == nullptr || compress == nullptr || expand == nullptr) return std::nullopt;
   const int page = static_cast<int>(kPage.value());
   const int bound = bound_of(page);
-  return Codec{
-      "lz4", static_cast<std::size_t>(bound),
-      [=](const std::byte* from, std::byte* to) {
-        return static_cast<std::size_t>(compress(reinterpret_cast<const char*>(from),
-                                                 reinterpret_cast<char*>(to), page, bound));
-      },
-      [=](const std::byte* from, std::size_t bytes, std::byte* to) {
-        return expand(reinterpret_cast<const char*>(from), reinterpret_cast<char*>(to),
-                      static_cast<int>(bytes), page) == page;
-      }};
+  return Codec{"lz4", static_cast<std::size_t>(bound),
+               [=](const std::byte* from, std::byte* to) {
+                 return static_cast<std::size_t>(
+                     compress(reinterpret_cast<const char*>(from), reinterpret_cast<char*>(to), page, bound));
+               },
+               [=](const std::byte* from, std::size_t bytes, std::byte* to) {
+                 return expand(reinterpret_cast<const char*>(from), reinterpret_cast<char*>(to),
+                               static_cast<int>(bytes), page) == page;
+               }};
 }
 
 // ---- measuring ----------------------------------------------------------------------------------
@@ -181,8 +167,7 @@ Row measure(const Kind& kind, const Codec& codec, const Rates& disk, Bytes total
       out += seconds([&] { bytes = codec.compress(data.data() + at, packed.data()); });
       bool whole = false;
       in += seconds([&] { whole = codec.expand(packed.data(), bytes, back.data()); });
-      must(whole && std::equal(back.begin(), back.end(), data.data() + at),
-           "the bytes read back differ");
+      must(whole && std::equal(back.begin(), back.end(), data.data() + at), "the bytes read back differ");
       left += bytes;
     }
     compressing.push_back(out);
@@ -222,14 +207,13 @@ std::optional<Results> run(bool smoke) {
                                        {"read over disk", row.effective.read / disk.read}});
   }
   results.print = [rows, disk] {
-    fmt::print("\nthe disk alone: {:.0f} MB/s to write, {:.0f} to read\n", disk.write / 1e6,
-               disk.read / 1e6);
-    fmt::print("{:<36}{:<10}{:>8}{:>12}{:>12}{:>12}{:>12}\n", "data", "codec", "left", "MB/s out",
-               "MB/s in", "write/disk", "read/disk");
+    fmt::print("\nthe disk alone: {:.0f} MB/s to write, {:.0f} to read\n", disk.write / 1e6, disk.read / 1e6);
+    fmt::print("{:<36}{:<10}{:>8}{:>12}{:>12}{:>12}{:>12}\n", "data", "codec", "left", "MB/s out", "MB/s in",
+               "write/disk", "read/disk");
     for (const Row& row : rows) {
-      fmt::print("{:<36}{:<10}{:>8.3f}{:>12.0f}{:>12.0f}{:>12.2f}{:>12.2f}\n", row.data, row.codec,
-                 row.left, row.codec_rates.write / 1e6, row.codec_rates.read / 1e6,
-                 row.effective.write / disk.write, row.effective.read / disk.read);
+      fmt::print("{:<36}{:<10}{:>8.3f}{:>12.0f}{:>12.0f}{:>12.2f}{:>12.2f}\n", row.data, row.codec, row.left,
+                 row.codec_rates.write / 1e6, row.codec_rates.read / 1e6, row.effective.write / disk.write,
+                 row.effective.read / disk.read);
     }
   };
   return results;
@@ -239,9 +223,8 @@ std::optional<Results> run(bool smoke) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  return tessera::bench::run_program(
-      argc, argv,
-      {"Compression of spilled pages, compared with the disk", "one page only: a smoke test",
-       TESSERA_BENCH_BUILD_DIR, "/var/tmp"},
-      tessera::bench::run);
+  return tessera::bench::run_program(argc, argv,
+                                     {"Compression of spilled pages, compared with the disk",
+                                      "one page only: a smoke test", TESSERA_BENCH_BUILD_DIR, "/var/tmp"},
+                                     tessera::bench::run);
 }

@@ -58,39 +58,33 @@ std::vector<Row> measure(bool smoke) {
 }
 
 void print_rows(const std::vector<Row>& rows) {
-  fmt::print("\n{:<32}{:>14}{:>14}{:>12}{:>12}{:>18}\n", "10^6 mixed operations", "most held/MiB",
-             "of it used", "held/used", "mean", "least memory/MiB");
+  fmt::print("\n{:<32}{:>14}{:>14}{:>12}{:>12}{:>18}\n", "10^6 mixed operations", "most held/MiB", "of it used",
+             "held/used", "mean", "least memory/MiB");
   for (const auto& [name, figures, least] : rows) {
-    fmt::print(
-        "{:<32}{:>14}{:>14}{:>12.3f}{:>12.3f}{:>18}\n", name, figures.reserved / 1_MiB,
-        figures.used / 1_MiB,
-        static_cast<double>(figures.reserved.value()) / static_cast<double>(figures.used.value()),
-        figures.mean, least ? std::to_string(*least / 1_MiB) : "");
+    fmt::print("{:<32}{:>14}{:>14}{:>12.3f}{:>12.3f}{:>18}\n", name, figures.reserved / 1_MiB, figures.used / 1_MiB,
+               static_cast<double>(figures.reserved.value()) / static_cast<double>(figures.used.value()), figures.mean,
+               least ? std::to_string(*least / 1_MiB) : "");
   }
 }
 
-double ratio(Bytes bytes, Bytes to) {
-  return static_cast<double>(bytes.value()) / static_cast<double>(to.value());
-}
+double ratio(Bytes bytes, Bytes to) { return static_cast<double>(bytes.value()) / static_cast<double>(to.value()); }
 
 void print_compaction(const std::vector<CompactionRow>& rows) {
-  fmt::print("\n{:<18}{:<34}{:>9}{:>9}{:>10}{:>10}{:>8}{:>10}{:>9}{:>8}{:>8}\n", "blocks", "MiB",
-             "used", "held", "in slabs", "repacked", "won", "to move", "cached", "spare", "unmaps");
+  fmt::print("\n{:<18}{:<34}{:>9}{:>9}{:>10}{:>10}{:>8}{:>10}{:>9}{:>8}{:>8}\n", "blocks", "MiB", "used", "held",
+             "in slabs", "repacked", "won", "to move", "cached", "spare", "unmaps");
   for (const auto& [blocks, when, is, trimmed] : rows) {
-    fmt::print("{:<18}{:<34}{:>9}{:>9}{:>10}{:>10}{:>7.1f}%{:>10}{:>9}{:>8}{:>8}\n", blocks, when,
-               is.used / 1_MiB, is.held / 1_MiB, is.in_slabs / 1_MiB, is.repacked / 1_MiB,
-               100 * is.won(), is.moved / 1_MiB, trimmed.cached / 1_MiB, trimmed.spare / 1_MiB,
-               trimmed.unmaps);
+    fmt::print("{:<18}{:<34}{:>9}{:>9}{:>10}{:>10}{:>7.1f}%{:>10}{:>9}{:>8}{:>8}\n", blocks, when, is.used / 1_MiB,
+               is.held / 1_MiB, is.in_slabs / 1_MiB, is.repacked / 1_MiB, 100 * is.won(), is.moved / 1_MiB,
+               trimmed.cached / 1_MiB, trimmed.spare / 1_MiB, trimmed.unmaps);
   }
 }
 
 void print_lives(const std::vector<LivesRow>& rows) {
-  fmt::print("\n{:<26}{:<26}{:<10}{:>10}{:>10}{:>12}{:>10}{:>12}\n", "blocks", "short lives end",
-             "placed", "used/MiB", "held/MiB", "held/used", "windows", "base pages");
+  fmt::print("\n{:<26}{:<26}{:<10}{:>10}{:>10}{:>12}{:>10}{:>12}\n", "blocks", "short lives end", "placed", "used/MiB",
+             "held/MiB", "held/used", "windows", "base pages");
   for (const auto& [blocks, when, placed, mean] : rows) {
-    fmt::print("{:<26}{:<26}{:<10}{:>10}{:>10}{:>12.4f}{:>10}{:>12}\n", blocks, when, placed,
-               mean.used / 1_MiB, mean.held / 1_MiB, ratio(mean.held, mean.used), mean.windows,
-               mean.base_pages);
+    fmt::print("{:<26}{:<26}{:<10}{:>10}{:>10}{:>12.4f}{:>10}{:>12}\n", blocks, when, placed, mean.used / 1_MiB,
+               mean.held / 1_MiB, ratio(mean.held, mean.used), mean.windows, mean.base_pages);
   }
 }
 
@@ -143,7 +137,6 @@ std::optional<Results> run(bool smoke) {
 int main(int argc, char** argv) {
   return tessera::bench::run_program(
       argc, argv,
-      {"Memory overhead of blocks of mixed sizes", "a few operations only: a smoke test",
-       TESSERA_BENCH_BUILD_DIR, ""},
+      {"Memory overhead of blocks of mixed sizes", "a few operations only: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
       tessera::bench::run);
 }

@@ -117,8 +117,8 @@ std::optional<Results> run(bool smoke) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  return tessera::bench::run_program(argc, argv,
-                                     {"Overhead of the preload library per launch",
-                                      "one short round: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
-                                     tessera::bench::run);
+  return tessera::bench::run_program(
+      argc, argv,
+      {"Overhead of the preload library per launch", "one short round: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
+      tessera::bench::run);
 }

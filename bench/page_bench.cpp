@@ -10,21 +10,21 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <random>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/virtual_clock.hpp"
-#include "sim/sim_driver.hpp"
-#include "sim/trace_driver.hpp"
 #include "must.hpp"
 #include "page/page_manager.hpp"
 #include "program.hpp"
-#include "tier/host_pages.hpp"
+#include "sim/sim_driver.hpp"
+#include "sim/trace_driver.hpp"
 #include "sim/virtual_file_io.hpp"
+#include "tier/host_pages.hpp"
 #include "tlb_reach.hpp"
 
 namespace tessera::bench {
@@ -48,8 +48,7 @@ constexpr std::array<Price, 5> kPrices = {{{DriverCall::kCreateFrame, "create", 
                                            {DriverCall::kUnmap, "unmap", 25.6}}};
 
 // Calls without a published price: those that queue copies, and the events behind them.
-constexpr std::array<DriverCall, 3> kCopies = {DriverCall::kCopyIn, DriverCall::kCopyOut,
-                                               DriverCall::kCopyAll};
+constexpr std::array<DriverCall, 3> kCopies = {DriverCall::kCopyIn, DriverCall::kCopyOut, DriverCall::kCopyAll};
 
 struct Row {
   std::string name;
@@ -83,11 +82,9 @@ class Machine {
         log_(clock_, 1),
         device_(driver_, DeviceId(), device),
         host_(driver_, host, HostTier::staging_for(host, Bytes()), host_pages_),
-        file_(std::make_unique<VirtualFileIo>(clock_, LinkSpeed{}, LinkSpeed{}), Bytes(),
-              checksum_of_nothing) {
+        file_(std::make_unique<VirtualFileIo>(clock_, LinkSpeed{}, LinkSpeed{}), Bytes(), checksum_of_nothing) {
     auto policy = must(make_policy("recency"));
-    residency_ = must(Residency::create(driver_, DeviceId(), {device_, host_, file_},
-                                        std::move(policy), log_, {}));
+    residency_ = must(Residency::create(driver_, DeviceId(), {device_, host_, file_}, std::move(policy), log_, {}));
     const Bytes addresses = (device + host) * 4;
     pages_ = must(PageManager::create(driver_, *residency_, addresses, addresses));
   }
@@ -135,12 +132,10 @@ class Machine {
     must(residency_->drain());
     must(residency_->validate());
     const ResidencyStats after = residency_->stats();
-    Row row{std::move(name), after.bytes_in - before_.bytes_in,
-            after.bytes_out - before_.bytes_out};
+    Row row{std::move(name), after.bytes_in - before_.bytes_in, after.bytes_out - before_.bytes_out};
     must(driver_.dropped() == 0 ? Status() : Status(Code::kInternal, "calls were not counted"));
     for (const DriverRecord& record : driver_.records()) {
-      for (std::size_t i = 0; i < kPrices.size(); ++i)
-        row.calls[i] += record.call == kPrices[i].call;
+      for (std::size_t i = 0; i < kPrices.size(); ++i) row.calls[i] += record.call == kPrices[i].call;
       row.copy_calls += std::ranges::count(kCopies, record.call);
       row.events += record.call == DriverCall::kRecordEvent;
     }
@@ -186,23 +181,21 @@ Row move_all(Bytes total, Bytes block, bool copies_at_once = true) {
   machine.begin();
   machine.evict(runs);
   machine.use(runs);
-  return machine.end(fmt::format("all out and in, blocks of {} MiB{}", block / 1_MiB,
-                                 copies_at_once ? "" : ", a call for each copy"));
+  return machine.end(
+      fmt::format("all out and in, blocks of {} MiB{}", block / 1_MiB, copies_at_once ? "" : ", a call for each copy"));
 }
 
 // Two sets of three quarters of the device each, used alternately.
 Row take_turns(Bytes device, Bytes first, Bytes second) {
   Machine machine(device, device * 2);
-  const std::vector<Run*> sets[] = {machine.add(device * 3 / 4, first),
-                                    machine.add(device * 3 / 4, second)};
+  const std::vector<Run*> sets[] = {machine.add(device * 3 / 4, first), machine.add(device * 3 / 4, second)};
   const auto turn = [&] {
     for (const auto& set : sets) machine.use(set);
   };
   for (int i = 0; i < kWarmUp; ++i) turn();
   machine.begin();
   for (int i = 0; i < kPasses; ++i) turn();
-  return machine.end(
-      fmt::format("two sets in turn, blocks of {} and {} MiB", first / 1_MiB, second / 1_MiB));
+  return machine.end(fmt::format("two sets in turn, blocks of {} and {} MiB", first / 1_MiB, second / 1_MiB));
 }
 
 // A pass over the blocks of a full device, and one base page that does not fit next to them.
@@ -252,10 +245,9 @@ std::vector<Row> measure(bool smoke) {
 }
 
 nlohmann::ordered_json row_to_json(const Row& row) {
-  nlohmann::ordered_json json = {
-      {"moves", row.name},
-      {"in, GiB", static_cast<double>(row.in.value()) / (1_GiB).value()},
-      {"out, GiB", static_cast<double>(row.out.value()) / (1_GiB).value()}};
+  nlohmann::ordered_json json = {{"moves", row.name},
+                                 {"in, GiB", static_cast<double>(row.in.value()) / (1_GiB).value()},
+                                 {"out, GiB", static_cast<double>(row.out.value()) / (1_GiB).value()}};
   for (std::size_t i = 0; i < kPrices.size(); ++i) json[kPrices[i].name] = row.calls[i];
   json["copy"] = row.copy_calls;
   json["record"] = row.events;
@@ -280,15 +272,15 @@ nlohmann::ordered_json reach_to_json(const Row& row) {
 }
 
 void print_reach(const std::vector<Row>& rows) {
-  fmt::print("\n{:<54} {:>7} {:>9} {:>9} {:>7} {:>7} {:>9} {:>11}   {}\n", "TLB entries, present after", "GiB",
-             "2 MiB", "as placed", "large", "merged", "32 MiB", "mapped then", "covered: 2 MiB, as placed, 32 MiB");
+  fmt::print("\n{:<54} {:>7} {:>9} {:>9} {:>7} {:>7} {:>9} {:>11}   {}\n", "TLB entries, present after", "GiB", "2 MiB",
+             "as placed", "large", "merged", "32 MiB", "mapped then", "covered: 2 MiB, as placed, 32 MiB");
   for (const Row& row : rows) {
     const TlbReach& reach = row.reach;
     fmt::print("{:<54} {:>7.2f} {:>9} {:>9} {:>7} {:>7} {:>9} {:>11.2f}   {:.3f} {:.3f} {:.3f}\n", row.name,
                static_cast<double>(reach.mapped.value()) / (1_GiB).value(), reach.base_only, reach.entries(),
                reach.large, reach.merged, reach.large_only,
-               static_cast<double>(reach.large_only_mapped.value()) / (1_GiB).value(),
-               reach.covered_base_only(), reach.covered(), reach.covered_large_only());
+               static_cast<double>(reach.large_only_mapped.value()) / (1_GiB).value(), reach.covered_base_only(),
+               reach.covered(), reach.covered_large_only());
   }
 }
 
@@ -297,8 +289,7 @@ void print_rows(const std::vector<Row>& rows) {
   for (const Price& price : kPrices) fmt::print(" {:>8}", price.name);
   fmt::print(" {:>8} {:>8} {:>10} {:>11}\n", "copy", "record", "calls, ms", "copies, ms");
   for (const Row& row : rows) {
-    fmt::print("{:<54} {:>7.2f} {:>7.2f}", row.name,
-               static_cast<double>(row.in.value()) / (1_GiB).value(),
+    fmt::print("{:<54} {:>7.2f} {:>7.2f}", row.name, static_cast<double>(row.in.value()) / (1_GiB).value(),
                static_cast<double>(row.out.value()) / (1_GiB).value());
     for (const std::uint64_t calls : row.calls) fmt::print(" {:>8}", calls);
     fmt::print(" {:>8} {:>8} {:>10.1f} {:>11.1f}\n", row.copy_calls, row.events, row.call_ms(), row.copy_ms());
@@ -321,8 +312,7 @@ std::optional<Results> run(bool smoke) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  return tessera::bench::run_program(argc, argv,
-                                     {"Cost of page classes for moves",
-                                      "small devices: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
-                                     tessera::bench::run);
+  return tessera::bench::run_program(
+      argc, argv, {"Cost of page classes for moves", "small devices: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
+      tessera::bench::run);
 }

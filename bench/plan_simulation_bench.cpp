@@ -35,16 +35,12 @@ struct Row {
   std::string best{};
 };
 
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 Row measure(std::string program, const Iteration& iteration, std::size_t workers) {
   const AutoPolicy policy;
-  const Machine machine{.device = round_up(live_peak(iteration) / 2, kLargePage),
-                        .host = 1_TiB,
-                        .out_rate = 25e9,
-                        .in_rate = 25e9};
+  const Machine machine{
+      .device = round_up(live_peak(iteration) / 2, kLargePage), .host = 1_TiB, .out_rate = 25e9, .in_rate = 25e9};
   Row row{std::move(program), iteration.steps.size(), events_of(iteration), workers};
   PlanSimulator all(policy, PlanSimulator::Answer::kWaits, workers);
   auto start = Clock::now();
@@ -73,8 +69,7 @@ std::optional<Results> run(bool smoke) {
   };
   std::vector<Row> rows;
   for (const auto& [program, iteration] : programs) {
-    for (std::size_t workers = 1;
-         workers <= std::min<std::size_t>(kMostWorkers, std::thread::hardware_concurrency());
+    for (std::size_t workers = 1; workers <= std::min<std::size_t>(kMostWorkers, std::thread::hardware_concurrency());
          workers *= 2) {
       rows.push_back(measure(program, iteration, workers));
     }
@@ -90,11 +85,11 @@ std::optional<Results> run(bool smoke) {
                                        {"best", row.best}});
   }
   results.print = [rows] {
-    fmt::print("\n{:<14} {:>9} {:>9} {:>8} {:>15} {:>12}  {}\n", "program", "launches", "events",
-               "workers", "first better, s", "all done, s", "best");
+    fmt::print("\n{:<14} {:>9} {:>9} {:>8} {:>15} {:>12}  {}\n", "program", "launches", "events", "workers",
+               "first better, s", "all done, s", "best");
     for (const Row& row : rows) {
-      fmt::print("{:<14} {:>9} {:>9} {:>8} {:>15.2f} {:>12.2f}  {}\n", row.program, row.launches,
-                 row.events, row.workers, row.better_s, row.all_s, row.best);
+      fmt::print("{:<14} {:>9} {:>9} {:>8} {:>15.2f} {:>12.2f}  {}\n", row.program, row.launches, row.events,
+                 row.workers, row.better_s, row.all_s, row.best);
     }
   };
   return results;
@@ -104,9 +99,8 @@ std::optional<Results> run(bool smoke) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  return tessera::bench::run_program(
-      argc, argv,
-      {"Time until a learned iteration has a plan",
-       "iterations of a few launches: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
-      tessera::bench::run);
+  return tessera::bench::run_program(argc, argv,
+                                     {"Time until a learned iteration has a plan",
+                                      "iterations of a few launches: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
+                                     tessera::bench::run);
 }

@@ -5,8 +5,8 @@
 // with a third.
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -33,8 +33,8 @@ struct Way {
 
 std::vector<std::string> under_tessera(std::uint64_t device, std::vector<std::string> options,
                                        const std::vector<std::string>& command) {
-  std::vector<std::string> words = {kBuild + "/bin/tessera", "run", "--software",
-                                    "--software-memory", std::to_string(device)};
+  std::vector<std::string> words = {kBuild + "/bin/tessera", "run", "--software", "--software-memory",
+                                    std::to_string(device)};
   words.insert(words.end(), options.begin(), options.end());
   words.push_back("--");
   words.insert(words.end(), command.begin(), command.end());
@@ -44,8 +44,7 @@ std::vector<std::string> under_tessera(std::uint64_t device, std::vector<std::st
 class Bench {
  public:
   explicit Bench(bool smoke) : losses_(fmt::format("/tmp/program_bench_{}", ::getpid())) {
-    const Training training{kBuild + "/lib/tessera/train", kBuild + "/lib/tessera/train_kernels.so",
-                            smoke ? 1 : 4};
+    const Training training{kBuild + "/lib/tessera/train", kBuild + "/lib/tessera/train_kernels.so", smoke ? 1 : 4};
     alone_ = training.command(losses_);
     environment_.set("LD_LIBRARY_PATH", kBuild + "/lib/softcuda");
     environment_.set("TESSERA_SOFTWARE_MEMORY", std::to_string(kAmple));
@@ -62,8 +61,8 @@ class Bench {
              {"tessera run, ample memory", 1.03, under_tessera(kAmple, {}, alone_)},
              {"tessera run, a third", 3.0,
               under_tessera(third,
-                            {"--host-memory", std::to_string(first.live_peak / 4), "--file-dir",
-                             "/var/tmp", "--file-memory", std::to_string(2 * first.live_peak)},
+                            {"--host-memory", std::to_string(first.live_peak / 4), "--file-dir", "/var/tmp",
+                             "--file-memory", std::to_string(2 * first.live_peak)},
                             alone_)}};
     for (int turn = 0; turn < turns; ++turn) {
       for (Way& way : ways_) {
@@ -76,11 +75,10 @@ class Bench {
   }
 
   void print() const {
-    fmt::print("\n{:<26} {:>10} {:>10} {:>10} {:>6}\n", "training program", "median s", "least s",
-               "ratio", "goal");
+    fmt::print("\n{:<26} {:>10} {:>10} {:>10} {:>6}\n", "training program", "median s", "least s", "ratio", "goal");
     for (const Way& way : ways_) {
-      fmt::print("{:<26} {:>10.3f} {:>10.3f} {:>10.3f} {:>6}\n", way.name, median(way.seconds),
-                 least(way), ratio(way), way.goal > 0 ? fmt::format("{:.2f}", way.goal) : "");
+      fmt::print("{:<26} {:>10.3f} {:>10.3f} {:>10.3f} {:>6}\n", way.name, median(way.seconds), least(way), ratio(way),
+                 way.goal > 0 ? fmt::format("{:.2f}", way.goal) : "");
     }
   }
 
@@ -97,9 +95,7 @@ class Bench {
   }
 
  private:
-  static double least(const Way& way) {
-    return *std::min_element(way.seconds.begin(), way.seconds.end());
-  }
+  static double least(const Way& way) { return *std::min_element(way.seconds.begin(), way.seconds.end()); }
   double ratio(const Way& way) const { return median(way.seconds) / median(ways_[0].seconds); }
 
   static bool well(const TrainingResult& result, const TrainingResult& first) {

@@ -18,12 +18,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/virtual_clock.hpp"
-#include "sim/sim_driver.hpp"
 #include "must.hpp"
 #include "page/page_manager.hpp"
 #include "program.hpp"
-#include "tier/host_pages.hpp"
+#include "sim/sim_driver.hpp"
 #include "sim/virtual_file_io.hpp"
+#include "tier/host_pages.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -115,8 +115,7 @@ Row measure(const Case& of, std::size_t launches) {
 
 std::optional<Results> run(bool smoke) {
   std::vector<Row> rows;
-  for (const std::size_t runs :
-       smoke ? std::vector<std::size_t>{100} : std::vector<std::size_t>{1'000, 20'000}) {
+  for (const std::size_t runs : smoke ? std::vector<std::size_t>{100} : std::vector<std::size_t>{1'000, 20'000}) {
     const std::size_t few = smoke ? 32 : 64;
     for (const Case& of :
          {Case{"device", few, runs - few, 0}, Case{"device", runs / 2, runs / 2, 0},
@@ -150,7 +149,6 @@ std::optional<Results> run(bool smoke) {
 
 int main(int argc, char** argv) {
   return tessera::bench::run_program(
-      argc, argv,
-      {"Time of a launch that is short of memory", "few runs: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
+      argc, argv, {"Time of a launch that is short of memory", "few runs: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
       tessera::bench::run);
 }

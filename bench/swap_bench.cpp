@@ -18,10 +18,10 @@
 
 #include "base/clock.hpp"
 #include "comparison.hpp"
-#include "sim/sim_driver.hpp"
 #include "must.hpp"
 #include "page/page_manager.hpp"
 #include "program.hpp"
+#include "sim/sim_driver.hpp"
 #include "timing.hpp"
 
 namespace tessera::bench {
@@ -99,8 +99,8 @@ class Engine {
         host_(sim, set * 2, HostTier::staging_for(set * 2, Bytes())),
         file_(must(FileTier::open("", Bytes()))),
         stream_(must(sim.create_stream(DeviceId()))) {
-    residency_ = must(Residency::create(sim, DeviceId(), {device_, host_, *file_},
-                                        must(make_policy("recency")), log_, options()));
+    residency_ = must(
+        Residency::create(sim, DeviceId(), {device_, host_, *file_}, must(make_policy("recency")), log_, options()));
     pages_ = must(PageManager::create(sim, *residency_, set * 8, set * 2));
     for (auto& runs : sets_) {
       for (Bytes sum; sum < set; sum += block) {
@@ -180,16 +180,15 @@ struct Line {
   Comparison result(const std::string& blocks) const {
     const Times middle = middle_pair(times);
     const auto amount = static_cast<double>(bytes.value());
-    return {fmt::format("{}, {}", name, blocks), beside, bytes, goal, amount / middle.ours,
-            amount / middle.reference, middle.ratio()};
+    return {fmt::format("{}, {}", name, blocks), beside,        bytes, goal, amount / middle.ours,
+            amount / middle.reference,           middle.ratio()};
   }
 };
 
 std::vector<Comparison> measure(PageClass page_class, Bytes block, Bytes set, int rounds) {
   SteadyClock clock;
   SimDriver sim({.memory = set * 4, .inbound = kLink, .outbound = kLink}, clock);
-  const StreamId one = must(sim.create_stream(DeviceId())),
-                 other = must(sim.create_stream(DeviceId()));
+  const StreamId one = must(sim.create_stream(DeviceId())), other = must(sim.create_stream(DeviceId()));
   std::vector<Comparison> results;
   {
     Engine engine(sim, clock, set, block);
@@ -199,17 +198,16 @@ std::vector<Comparison> measure(PageClass page_class, Bytes block, Bytes set, in
     const auto plain_in = [&] { first.in(one), done(); };
     const auto both = [&] { first.out(one), second.in(other), done(); };
     int set_there = 0;
-    Line lines[] = {{"swap out", kPlain, kOneWayGoal, set, [&] { engine.evict(0); }, plain_out},
-                    {"swap in", kPlain, kOneWayGoal, set, [&] { engine.use(0); }, plain_in,
-                     [&] { engine.rest(); }},
-                    {"one set for another", kPlain, kBothWaysGoal, set * 2,
-                     [&] { engine.use(set_there = 1 - set_there); }, both, [&] { engine.rest(); }},
-                    {"and back", kPlain, kBothWaysGoal, set * 2,
-                     [&] { engine.use(set_there = 1 - set_there); }, both, [&] { engine.rest(); }},
-                    {"sleep", kFrames, kOneWayGoal, set, [&] { engine.sleep(); },
-                     [&] { plain_out(), first.unmount(); }},
-                    {"wake", kFrames, kOneWayGoal, set, [&] { engine.wake(); },
-                     [&] { first.mount(), plain_in(); }, [&] { engine.use(0); }}};
+    Line lines[] = {
+        {"swap out", kPlain, kOneWayGoal, set, [&] { engine.evict(0); }, plain_out},
+        {"swap in", kPlain, kOneWayGoal, set, [&] { engine.use(0); }, plain_in, [&] { engine.rest(); }},
+        {"one set for another", kPlain, kBothWaysGoal, set * 2, [&] { engine.use(set_there = 1 - set_there); }, both,
+         [&] { engine.rest(); }},
+        {"and back", kPlain, kBothWaysGoal, set * 2, [&] { engine.use(set_there = 1 - set_there); }, both,
+         [&] { engine.rest(); }},
+        {"sleep", kFrames, kOneWayGoal, set, [&] { engine.sleep(); }, [&] { plain_out(), first.unmount(); }},
+        {"wake", kFrames, kOneWayGoal, set, [&] { engine.wake(); }, [&] { first.mount(), plain_in(); },
+         [&] { engine.use(0); }}};
     engine.use(1);
     engine.use(0);
     const ResidencyStats before = engine.stats();
@@ -234,8 +232,7 @@ std::optional<Results> run(bool smoke) {
   const Bytes set = smoke ? 64_MiB : 1_GiB;
   const int rounds = smoke ? 2 : 6;  // pairs: in one round ours goes first, in the other the reference
   std::vector<Comparison> rows;
-  for (const auto& [page_class, block] :
-       {std::pair(PageClass::kBase, 16_MiB), std::pair(PageClass::kLarge, 32_MiB)}) {
+  for (const auto& [page_class, block] : {std::pair(PageClass::kBase, 16_MiB), std::pair(PageClass::kLarge, 32_MiB)}) {
     for (Comparison& row : measure(page_class, block, set, rounds)) rows.push_back(std::move(row));
   }
   Results results;
@@ -248,9 +245,8 @@ std::optional<Results> run(bool smoke) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  return tessera::bench::run_program(
-      argc, argv,
-      {"The engine compared with plain copies over the same link", "small sets: a smoke test",
-       TESSERA_BENCH_BUILD_DIR, ""},
-      tessera::bench::run);
+  return tessera::bench::run_program(argc, argv,
+                                     {"The engine compared with plain copies over the same link",
+                                      "small sets: a smoke test", TESSERA_BENCH_BUILD_DIR, ""},
+                                     tessera::bench::run);
 }

@@ -10,28 +10,28 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <iostream>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
 #include "base/clock.hpp"
 #include "comparison.hpp"
-#include "sim/sim_driver.hpp"
 #include "environment.hpp"
 #include "fio.hpp"
 #include "must.hpp"
 #include "raw_file.hpp"
-#include "timing.hpp"
+#include "sim/sim_driver.hpp"
 #include "tier/first_touch.hpp"
 #include "tier/thread_io.hpp"
 #include "tier/tier_stack.hpp"
 #include "tier/uring_io.hpp"
+#include "timing.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -87,20 +87,17 @@ class CopyBench {
   // The same bytes as out() and in(), moved by memcpy alone.
   void plain_out() {
     for (std::uint64_t page = 0; page < host_frames_.size(); ++page) {
-      std::memcpy(HostTier::bytes_of(host_frames_[page]), device_bytes(page),
-                  page_bytes(page_class_).value());
+      std::memcpy(HostTier::bytes_of(host_frames_[page]), device_bytes(page), page_bytes(page_class_).value());
     }
   }
   void plain_in() {
     for (std::uint64_t page = 0; page < host_frames_.size(); ++page) {
-      std::memcpy(device_bytes(page), HostTier::bytes_of(host_frames_[page]),
-                  page_bytes(page_class_).value());
+      std::memcpy(device_bytes(page), HostTier::bytes_of(host_frames_[page]), page_bytes(page_class_).value());
     }
   }
   void out() {
     for (std::uint64_t page = 0; page < host_frames_.size(); ++page) {
-      must(sim_.copy_out(HostTier::bytes_of(host_frames_[page]), at(page), page_bytes(page_class_),
-                         stream_));
+      must(sim_.copy_out(HostTier::bytes_of(host_frames_[page]), at(page), page_bytes(page_class_), stream_));
     }
     must(sim_.synchronize(stream_));
   }
@@ -117,8 +114,7 @@ class CopyBench {
   }
   void in() {
     for (std::uint64_t page = 0; page < host_frames_.size(); ++page) {
-      must(sim_.copy_in(at(page), HostTier::bytes_of(host_frames_[page]), page_bytes(page_class_),
-                        stream_));
+      must(sim_.copy_in(at(page), HostTier::bytes_of(host_frames_[page]), page_bytes(page_class_), stream_));
     }
     must(sim_.synchronize(stream_));
   }
@@ -147,19 +143,19 @@ void measure_copies(const Options& options, std::vector<Comparison>& results) {
     const Bytes page = page_bytes(page_class);
     CopyBench copies(page_class, total / page);
     const std::string pages = fmt::format("{} MiB pages", page / 1_MiB);
-    results.push_back(compare("copy out, " + pages, total, kGoal, options.rounds(),
-                              [&] { copies.out(); }, "memcpy of these bytes",
-                              [&] { copies.plain_out(); }));
-    results.push_back(compare("copy in, " + pages, total, kGoal, options.rounds(),
-                              [&] { copies.in(); }, "memcpy of these bytes",
-                              [&] { copies.plain_in(); }));
+    results.push_back(compare(
+        "copy out, " + pages, total, kGoal, options.rounds(), [&] { copies.out(); }, "memcpy of these bytes",
+        [&] { copies.plain_out(); }));
+    results.push_back(compare(
+        "copy in, " + pages, total, kGoal, options.rounds(), [&] { copies.in(); }, "memcpy of these bytes",
+        [&] { copies.plain_in(); }));
     if (page_class == PageClass::kLarge) continue;
-    results.push_back(compare("copy out, four in a call", total, 0, options.rounds(),
-                              [&] { copies.in_batches(CopyWay::kOut); }, "a call for each",
-                              [&] { copies.out(); }));
-    results.push_back(compare("copy in, four in a call", total, 0, options.rounds(),
-                              [&] { copies.in_batches(CopyWay::kIn); }, "a call for each",
-                              [&] { copies.in(); }));
+    results.push_back(compare(
+        "copy out, four in a call", total, 0, options.rounds(), [&] { copies.in_batches(CopyWay::kOut); },
+        "a call for each", [&] { copies.out(); }));
+    results.push_back(compare(
+        "copy in, four in a call", total, 0, options.rounds(), [&] { copies.in_batches(CopyWay::kIn); },
+        "a call for each", [&] { copies.in(); }));
   }
 }
 
@@ -170,8 +166,9 @@ void measure_memory(const Options& options, std::vector<Comparison>& results) {
   const Buffer to = make_buffer(total);
   const Buffer from = make_buffer(total);
   const auto ordinary = [&] { std::memcpy(to.get(), from.get(), total.value()); };
-  results.push_back(compare("memcpy out of the device", total, 0, options.rounds(),
-                            [&] { copies.plain_out(); }, "memcpy of other memory", ordinary));
+  results.push_back(compare(
+      "memcpy out of the device", total, 0, options.rounds(), [&] { copies.plain_out(); }, "memcpy of other memory",
+      ordinary));
 }
 
 // Fresh memory, like a chunk of the host tier before its first use.
@@ -180,8 +177,8 @@ class FreshMemory {
   enum class Pages { kSmall, kHuge };
   FreshMemory(Bytes bytes, Pages pages)
       : bytes_(bytes),
-        start_(::mmap(nullptr, bytes.value(), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+        start_(::mmap(nullptr, bytes.value(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                      0)) {
     must(start_ == MAP_FAILED ? Status(Code::kOutOfMemory, "no addresses") : Status::ok());
     const int wish = pages == Pages::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
     [[maybe_unused]] const int wished = ::madvise(start_, bytes.value(), wish);
@@ -212,11 +209,10 @@ void measure_first_touch(const Options& options, std::vector<Comparison>& result
   const std::string by = fmt::format("first touch by {} thread{}, ", threads, threads == 1 ? "" : "s");
   for (const auto pages : {FreshMemory::Pages::kSmall, FreshMemory::Pages::kHuge}) {
     const bool huge = pages == FreshMemory::Pages::kHuge;
-    results.push_back(compare(by + (huge ? "huge pages" : "small pages"), total, 0, options.rounds(),
-                              [&] { FreshMemory(total, pages).touch(threads); },
-                              "a loop over small pages", [&] {
-                                FreshMemory(total, FreshMemory::Pages::kSmall).touch_in_a_loop();
-                              }));
+    results.push_back(compare(
+        by + (huge ? "huge pages" : "small pages"), total, 0, options.rounds(),
+        [&] { FreshMemory(total, pages).touch(threads); }, "a loop over small pages",
+        [&] { FreshMemory(total, FreshMemory::Pages::kSmall).touch_in_a_loop(); }));
   }
 }
 
@@ -247,8 +243,7 @@ class FileBench {
     for (std::uint64_t i = 0; i < frames_.size(); ++i) {
       if (i >= depth) must(tier_->wait(tickets[i - depth]));
       std::byte* const host = host_ + (frames_[i].bytes() * i).value();
-      tickets.push_back(must(writing ? tier_->write(frames_[i], host)
-                                     : tier_->read(frames_[i], host)));
+      tickets.push_back(must(writing ? tier_->write(frames_[i], host) : tier_->read(frames_[i], host)));
     }
     const std::uint64_t waited = frames_.size() - std::min<std::uint64_t>(depth, frames_.size());
     for (std::uint64_t i = waited; i < frames_.size(); ++i) must(tier_->wait(tickets[i]));
@@ -289,7 +284,8 @@ void measure_file(const Options& options, std::vector<Comparison>& results) {
       return std::make_unique<FileBench>(must(FileTier::open(options.directory, total)), page_class, total, bytes);
     });
     InTurn<RawFile> raws([&] {
-      return std::make_unique<RawFile>(must(make_spill_file(options.directory, total)), TransferQueue::kChunk, kRawDepth);
+      return std::make_unique<RawFile>(must(make_spill_file(options.directory, total)), TransferQueue::kChunk,
+                                       kRawDepth);
     });
     for (std::size_t i = 0; i < InTurn<RawFile>::kFiles; ++i) {  // so that all of them have allocated blocks and can be
                                                                  // read
@@ -297,23 +293,26 @@ void measure_file(const Options& options, std::vector<Comparison>& results) {
       must(raws.next().write(bytes, total), "the raw write failed");
     }
     const std::string pages = fmt::format("{} MiB pages", page_bytes(page_class) / 1_MiB);
-    results.push_back(compare("file write, " + pages, total, kGoal, options.rounds(),
-                              [&] { files.next().write(); }, "O_DIRECT, 32 x 1 MiB",
-                              [&] { must(raws.next().write(bytes, total), "the raw write failed"); }));
-    results.push_back(compare("file read, " + pages, total, kGoal, options.rounds(),
-                              [&] { files.next().read(); }, "O_DIRECT, 32 x 1 MiB",
-                              [&] { must(raws.next().read(bytes, total), "the raw read failed"); }));
+    results.push_back(compare(
+        "file write, " + pages, total, kGoal, options.rounds(), [&] { files.next().write(); }, "O_DIRECT, 32 x 1 MiB",
+        [&] { must(raws.next().write(bytes, total), "the raw write failed"); }));
+    results.push_back(compare(
+        "file read, " + pages, total, kGoal, options.rounds(), [&] { files.next().read(); }, "O_DIRECT, 32 x 1 MiB",
+        [&] { must(raws.next().read(bytes, total), "the raw read failed"); }));
     if (!has_fio) continue;
     InTurn<Fio> fios([&] {
-      return std::make_unique<Fio>(must(make_spill_file(options.directory, total)), total, TransferQueue::kChunk, kRawDepth);
+      return std::make_unique<Fio>(must(make_spill_file(options.directory, total)), total, TransferQueue::kChunk,
+                                   kRawDepth);
     });
     for (std::size_t i = 0; i < InTurn<Fio>::kFiles; ++i) must(fios.next().write());
-    results.push_back(compare_timed("file write, " + pages, total, kGoal, options.fio_rounds(),
-                                    [&] { return seconds([&] { files.next().write(); }); }, "fio, 32 x 1 MiB",
-                                    [&] { return must(fios.next().write()); }));
-    results.push_back(compare_timed("file read, " + pages, total, kGoal, options.fio_rounds(),
-                                    [&] { return seconds([&] { files.next().read(); }); }, "fio, 32 x 1 MiB",
-                                    [&] { return must(fios.next().read()); }));
+    results.push_back(compare_timed(
+        "file write, " + pages, total, kGoal, options.fio_rounds(),
+        [&] { return seconds([&] { files.next().write(); }); }, "fio, 32 x 1 MiB",
+        [&] { return must(fios.next().write()); }));
+    results.push_back(compare_timed(
+        "file read, " + pages, total, kGoal, options.fio_rounds(),
+        [&] { return seconds([&] { files.next().read(); }); }, "fio, 32 x 1 MiB",
+        [&] { return must(fios.next().read()); }));
   }
 }
 
@@ -335,10 +334,12 @@ void measure_threads(const Options& options, std::vector<Comparison>& results) {
     InTurn<FileBench> by_ring([&] { return make(must(UringIo::open(options.directory, total))); });
     for (std::size_t i = 0; i < InTurn<FileBench>::kFiles; ++i) by_threads.next().write(), by_ring.next().write();
     const std::string pages = fmt::format("by threads, {} MiB pages", page_bytes(page_class) / 1_MiB);
-    results.push_back(compare("file write " + pages, total, kGoal, options.rounds(),
-                              [&] { by_threads.next().write(); }, "io_uring", [&] { by_ring.next().write(); }));
-    results.push_back(compare("file read " + pages, total, kGoal, options.rounds(),
-                              [&] { by_threads.next().read(); }, "io_uring", [&] { by_ring.next().read(); }));
+    results.push_back(compare(
+        "file write " + pages, total, kGoal, options.rounds(), [&] { by_threads.next().write(); }, "io_uring",
+        [&] { by_ring.next().write(); }));
+    results.push_back(compare(
+        "file read " + pages, total, kGoal, options.rounds(), [&] { by_threads.next().read(); }, "io_uring",
+        [&] { by_ring.next().read(); }));
   }
 }
 
@@ -352,9 +353,8 @@ int run(const Options& options) {
   measure_file(options, results);
   measure_threads(options, results);
   if (options.json) {
-    const nlohmann::ordered_json report = {{"environment", to_json(environment)},
-                                           {"smoke", options.smoke},
-                                           {"results", to_json(results)}};
+    const nlohmann::ordered_json report = {
+        {"environment", to_json(environment)}, {"smoke", options.smoke}, {"results", to_json(results)}};
     std::cout << report.dump(2) << "\n";
     return EXIT_SUCCESS;
   }
@@ -372,8 +372,7 @@ int main(int argc, char** argv) {
   CLI::App app("The tiers compared with memcpy and the raw disk");
   app.add_flag("--smoke", options.smoke, "one small round: a smoke test");
   app.add_flag("--json", options.json, "print one JSON object");
-  app.add_option("--directory", options.directory, "directory for the files")
-      ->capture_default_str();
+  app.add_option("--directory", options.directory, "directory for the files")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   return tessera::bench::run(options);
 }

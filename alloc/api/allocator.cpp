@@ -41,8 +41,8 @@ Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
 std::unique_ptr<TraceWriter> open_trace(const Options& options, const Clock& clock) {
   if (options.trace.empty()) return nullptr;
   auto trace = TraceWriter::open(path_of_process(options.trace),
-                                 {program_invocation_short_name, options.device_memory.value_or(SizeOrShare()).bytes}, clock,
-                                 TraceWriter::kDefaultLimit, left_in(options.trace, options.under_run));
+                                 {program_invocation_short_name, options.device_memory.value_or(SizeOrShare()).bytes},
+                                 clock, TraceWriter::kDefaultLimit, left_in(options.trace, options.under_run));
   if (trace.is_ok()) return trace.take();
   log_line(LogLevel::kWarning, "no trace: {}", trace.status().to_string());
   return nullptr;
@@ -50,26 +50,24 @@ std::unique_ptr<TraceWriter> open_trace(const Options& options, const Clock& clo
 
 }  // namespace
 
-Result<std::unique_ptr<Allocator>> Allocator::create(std::unique_ptr<Driver> driver,
-                                                     const Options& options, const Clock& clock) {
+Result<std::unique_ptr<Allocator>> Allocator::create(std::unique_ptr<Driver> driver, const Options& options,
+                                                     const Clock& clock) {
   TESSERA_TRY(options.validate());
   set_log_level(options.level());
   std::unique_ptr<FileTier> file;
   TESSERA_TRY_ASSIGN(file, open_file_tier(options));
   constexpr bool kPump = true;
-  return create({clock, std::move(driver), std::move(file), system_host_pages(), kPump,
-                 attached_profiler()},
-                options);
+  return create({clock, std::move(driver), std::move(file), system_host_pages(), kPump, attached_profiler()}, options);
 }
 
 // Builds the whole machine, bottom up: driver, tiers, then for each device in use its tier, residency, pages and blocks
 // (device_heap.cpp), and the pump that advances moves.
-Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
-                                                     const Options& options) {
+Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations, const Options& options) {
   TESSERA_TRY(options.validate());
   set_log_level(options.level());
   for (const MisspeltVariable& variable : options.misspelt) {
-    log_line(LogLevel::kWarning, "unknown environment variable {} is ignored; did you mean {}?", variable.name, variable.nearest);
+    log_line(LogLevel::kWarning, "unknown environment variable {} is ignored; did you mean {}?", variable.name,
+             variable.nearest);
   }
   const Clock& clock = foundations.clock;
   HostPages& pages = foundations.host_pages;
@@ -121,11 +119,10 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   Options options = options_;
   options.policy = policies_.back().name;
   std::unique_ptr<DeviceHeap> made;
-  TESSERA_TRY_ASSIGN(made, DeviceHeap::create(*driver_, device,
-                                              {*host_, *file_, backing, peer_for(device), to_lend(device)}, log_, options,
-                                              pump_ ? PlanSimulator::Answer::kWhenReady
-                                                    : PlanSimulator::Answer::kWaits,
-                                              [this](TagId tag) { return tags_.class_of(tag); }));
+  TESSERA_TRY_ASSIGN(
+      made, DeviceHeap::create(*driver_, device, {*host_, *file_, backing, peer_for(device), to_lend(device)}, log_,
+                               options, pump_ ? PlanSimulator::Answer::kWhenReady : PlanSimulator::Answer::kWaits,
+                               [this](TagId tag) { return tags_.class_of(tag); }));
   const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();
   if (high_.load() == 0 || low < low_.load()) low_.store(low);
   if (high > high_.load()) high_.store(high);

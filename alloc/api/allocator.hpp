@@ -41,8 +41,8 @@ namespace tessera {
 class Allocator {
  public:
   // Uses this machine. REQUIRES: `clock` outlives the allocator.
-  static Result<std::unique_ptr<Allocator>> create(std::unique_ptr<Driver> driver,
-                                                   const Options& options, const Clock& clock);
+  static Result<std::unique_ptr<Allocator>> create(std::unique_ptr<Driver> driver, const Options& options,
+                                                   const Clock& clock);
   // Uses a machine given by the caller. REQUIRES: what `foundations` refers to outlives the allocator.
   static Result<std::unique_ptr<Allocator>> create(Foundations foundations, const Options& options);
   ~Allocator();
@@ -63,11 +63,11 @@ class Allocator {
 
   // Addresses outside of live blocks are ignored. `name` identifies the work for the trace and the learner, or is null:
   // equal pointers mean the same kind of work.
-  Status begin_use(std::span<const Address> addresses, StreamId stream, Access access,
-                   Use::Kind kind, const char* name, AnnouncedUse& use);
+  Status begin_use(std::span<const Address> addresses, StreamId stream, Access access, Use::Kind kind, const char* name,
+                   AnnouncedUse& use);
   // Queued work that writes the blocks of the last `written` addresses and only reads the others.
-  Status begin_use(std::span<const Address> addresses, std::size_t written, StreamId stream,
-                   const char* name, AnnouncedUse& use);
+  Status begin_use(std::span<const Address> addresses, std::size_t written, StreamId stream, const char* name,
+                   AnnouncedUse& use);
   // Queued work that names no block but may access any, since its address may come from memory or a global. No block is
   // evicted while it runs. `device`: that of the stream; without one the work counts on every device in use. `name`: as
   // for begin_use.
@@ -197,7 +197,8 @@ class Allocator {
   Result<Chosen> choose_fitting(const GradedAddresses& words, bool refuses_strays);
   Status begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use);
   Status explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const;
-  TraceWriter::OpKind trace_op(std::span<const Address> addresses, StreamId stream, Access access, std::string_view name);
+  TraceWriter::OpKind trace_op(std::span<const Address> addresses, StreamId stream, Access access,
+                               std::string_view name);
   void kick_pump(DeviceHeap& heap);
   // `too_large`: the cause reported if the request alone exceeds the device.
   Status explain(Status status, DeviceHeap& heap, Bytes asked, OomFigures::Cause too_large) const;
@@ -225,13 +226,13 @@ class Allocator {
   std::vector<const char*> waiting_ GUARDED_BY(mutex_);  // names of kernels
   std::atomic<bool> unseen_{false};
   std::vector<PolicyTurn> policies_ GUARDED_BY(mutex_);  // never empty, at most kMostTurns; the last is active
-  std::string unhinted_ GUARDED_BY(mutex_) = "off";  // as the statistics report it
+  std::string unhinted_ GUARDED_BY(mutex_) = "off";      // as the statistics report it
   std::array<std::atomic<DeviceHeap*>, kMaxDevices> heaps_{};
   std::atomic<std::uint64_t> low_{0};
   std::atomic<std::uint64_t> high_{0};
   Outputs outputs_;
   std::unique_ptr<LiveBoard> board_;  // may be null
-  std::unique_ptr<Pump> pump_;  // may be null; last, so that it stops before what it advances is destroyed
+  std::unique_ptr<Pump> pump_;        // may be null; last, so that it stops before what it advances is destroyed
 };
 
 }  // namespace tessera

@@ -18,8 +18,7 @@ Result<BackingTier*> Allocator::backing_for(DeviceId device) {
   std::string reason;
   if (!properties.host_frames) {
     reason = fmt::format("host memory cannot be mapped at device addresses of {}{}{}", properties.name,
-                         properties.host_frames_problem.empty() ? "" : ": ",
-                         properties.host_frames_problem);
+                         properties.host_frames_problem.empty() ? "" : ": ", properties.host_frames_problem);
   } else if (file_->usage().capacity != Bytes()) {
     reason = "a spill file cannot be mapped at a device address";
   } else if (peer_ != nullptr) {
@@ -116,8 +115,6 @@ void Allocator::leave_gates(AnnouncedUse& use) {
 }
 
 // There is one budget for host memory, whichever tier uses it.
-TierUsage Allocator::host_usage() const {
-  return guards_all_work() ? backing_->usage() : host_->usage();
-}
+TierUsage Allocator::host_usage() const { return guards_all_work() ? backing_->usage() : host_->usage(); }
 
 }  // namespace tessera

@@ -80,7 +80,8 @@ Result<Allocator::Chosen> Allocator::choose_fitting(const GradedAddresses& words
     if (room->take(*block->run, false)) {
       chosen.addresses.push_back(address);
     } else {
-      log_line(LogLevel::kDebug, "the block at {:#x} does not fit in addition to those that the launch is known to use: skipped",
+      log_line(LogLevel::kDebug,
+               "the block at {:#x} does not fit in addition to those that the launch is known to use: skipped",
                block->address.value());
     }
   }

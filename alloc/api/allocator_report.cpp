@@ -90,8 +90,8 @@ constexpr std::size_t kBesideFigures = 256;  // in a place of StatsBoard
 // The figures that a history has to add up to.
 auto progress_of(const StatsSnapshot& stats) {
   const tessera_stats& s = stats.totals;
-  return std::tuple(s.bytes_in, s.bytes_out, s.bytes_file_read, s.bytes_file_written, s.bytes_peer_in,
-                    s.bytes_peer_out, s.stall_ns);
+  return std::tuple(s.bytes_in, s.bytes_out, s.bytes_file_read, s.bytes_file_written, s.bytes_peer_in, s.bytes_peer_out,
+                    s.stall_ns);
 }
 
 // Only causes that occurred.
@@ -112,16 +112,14 @@ Result<Allocator::Where> Allocator::query(Address address) {
   const BlockCache::Lookup lookup(heap->blocks());
   const auto block = lookup.block_of(address);
   if (!block) return not_ours(address);
-  return Where{heap->device(), *block, heap->residency().whereabouts(*block->run),
-               block->run->pins.load()};
+  return Where{heap->device(), *block, heap->residency().whereabouts(*block->run), block->run->pins.load()};
 }
 
-std::pair<Address, Address> Allocator::managed_range() const {
-  return {Address(low_.load()), Address(high_.load())};
-}
+std::pair<Address, Address> Allocator::managed_range() const { return {Address(low_.load()), Address(high_.load())}; }
 
 // Everything not taken by live runs is available without moving a page, because free and cached blocks are simply
-// dropped. Memory that the driver has given to others is not. For a heap that does not exist yet, returns what it would get.
+// dropped. Memory that the driver has given to others is not. For a heap that does not exist yet, returns what it would
+// get.
 Result<MemoryInfo> Allocator::memory_info(DeviceId device) {
   if (options_.report_memory == "virtual") {
     TESSERA_TRY_ASSIGN(DeviceHeap* const heap, this->heap(device));
@@ -148,8 +146,8 @@ Result<MemoryInfo> Allocator::memory_beside(DeviceId device) {
   return memory;
 }
 
-// The device as if the tiers below were part of it. Bytes that other devices hold there are not free. It may be in any tier,
-// so the amount counted is what cannot be in their own memory or in what they borrow.
+// The device as if the tiers below were part of it. Bytes that other devices hold there are not free. It may be in any
+// tier, so the amount counted is what cannot be in their own memory or in what they borrow.
 MemoryInfo Allocator::enlarged(DeviceHeap& heap) const {
   const Bytes peer = peer_usage().capacity, below = host_usage().capacity + file_->usage().capacity;
   Bytes taken = heap.residency().live_bytes(), borrowed;
@@ -251,8 +249,7 @@ Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked, OomFigur
     figures.exposed_by = reason;
   }
   figures.automatic = heap.residency().is_automatic();
-  return Status(Code::kOutOfMemory,
-                fmt::format("{}\n{}", status.message(), oom_message(figures)));
+  return Status(Code::kOutOfMemory, fmt::format("{}\n{}", status.message(), oom_message(figures)));
 }
 
 Status Allocator::write_timeline(const std::string& path, std::span<const TrackSlice> slices) const {

@@ -18,8 +18,7 @@ Result<Moved> Allocator::sleep(const char* tag) { return on_all_heaps(tag, &Resi
 Result<Moved> Allocator::wake(const char* tag) { return on_all_heaps(tag, &Residency::wake); }
 
 // Calls every device, also after one failed.
-Result<Moved> Allocator::on_all_heaps(const char* name,
-                                      Result<Moved> (Residency::*act)(std::optional<TagId>)) {
+Result<Moved> Allocator::on_all_heaps(const char* name, Result<Moved> (Residency::*act)(std::optional<TagId>)) {
   std::optional<TagId> tag;
   TESSERA_TRY_ASSIGN(tag, tag_named(name));
   Moved sum;
@@ -65,8 +64,7 @@ Status Allocator::set_policy(std::string_view name) {
 Status Allocator::free_after(Address address, std::span<const StreamId> streams) {
   DeviceHeap* heap = heap_of(address);
   if (heap == nullptr) return not_ours(address);
-  const bool one = std::adjacent_find(streams.begin(), streams.end(), std::not_equal_to<>()) ==
-                   streams.end();
+  const bool one = std::adjacent_find(streams.begin(), streams.end(), std::not_equal_to<>()) == streams.end();
   if (one) return free(address, streams.empty() ? kNoStream : streams.front());
   StreamId behind;
   TESSERA_TRY_ASSIGN(behind, heap->join().behind(streams));

@@ -46,16 +46,14 @@ Status stray(Address address) {
 
 // The common case: queued work with all of its blocks on one device and resident. Takes no lock and looks each address
 // up once. False: nothing has changed.
-bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Access access,
-                        AnnouncedUse& use) {
-  const auto first = std::find_if(addresses.begin(), addresses.end(),
-                                  [this](Address address) { return manages(address); });
+bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Access access, AnnouncedUse& use) {
+  const auto first =
+      std::find_if(addresses.begin(), addresses.end(), [this](Address address) { return manages(address); });
   if (first == addresses.end()) return !guards_all_work();
   DeviceHeap* const heap = heap_of(*first);
   if (heap == nullptr) return false;
   FoundRuns found;
-  const auto find = [&, low = heap->pages().low(), high = heap->pages().high(),
-                     &pages = heap->pages().map(),
+  const auto find = [&, low = heap->pages().low(), high = heap->pages().high(), &pages = heap->pages().map(),
                      end = addresses.end()]() -> std::optional<std::span<Run* const>> {
     for (auto address = first; address != end; ++address) {
       if (*address >= low && *address < high) {
@@ -80,8 +78,8 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
 }
 
 // Uses no thread_local state: programs use their blocks from exit handlers, when it is already destroyed.
-Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream, Access access,
-                            Use::Kind kind, const char* name, AnnouncedUse& use) {
+Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream, Access access, Use::Kind kind,
+                            const char* name, AnnouncedUse& use) {
   use.use.work = name;
   if (kind == Use::Kind::kGate && !trace_ && try_use(addresses, stream, access, use)) return {};
   FoundRuns runs;
@@ -123,11 +121,10 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
   return {};
 }
 
-Status Allocator::begin_use(std::span<const Address> addresses, std::size_t written,
-                            StreamId stream, const char* name, AnnouncedUse& use) {
+Status Allocator::begin_use(std::span<const Address> addresses, std::size_t written, StreamId stream, const char* name,
+                            AnnouncedUse& use) {
   const bool all = written == addresses.size();
-  TESSERA_TRY(begin_use(addresses, stream, all ? Access::kWrite : Access::kRead, Use::Kind::kGate,
-                        name, use));
+  TESSERA_TRY(begin_use(addresses, stream, all ? Access::kWrite : Access::kRead, Use::Kind::kGate, name, use));
   if (all) return {};
   for (Address address : addresses.last(written)) {
     DeviceHeap* const heap = heap_of(address);
@@ -137,10 +134,9 @@ Status Allocator::begin_use(std::span<const Address> addresses, std::size_t writ
   return {};
 }
 
-// A device cannot observe another device's stream, nor queue a callback on it. So all blocks are present before the work
-// is queued, and the caller waits for the work before the use ends.
-Status Allocator::begin_on_several(std::span<const Address> addresses, Access access,
-                                   AnnouncedUse& use) {
+// A device cannot observe another device's stream, nor queue a callback on it. So all blocks are present before the
+// work is queued, and the caller waits for the work before the use ends.
+Status Allocator::begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use) {
   use.stream = kNoStream;
   std::vector<AnnouncedUse::Part> parts;
   std::deque<BlockCache::Lookup> lookups;  // open until the runs are held
@@ -158,11 +154,10 @@ Status Allocator::begin_on_several(std::span<const Address> addresses, Access ac
   return begin_held(std::move(parts), access, use, {});
 }
 
-Status Allocator::begin_held(std::vector<AnnouncedUse::Part> parts, Access access,
-                             AnnouncedUse& use, const Held& held) {
+Status Allocator::begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use,
+                             const Held& held) {
   for (auto& part : parts) {
-    Status status = part.heap->residency().begin_use(part.runs, use.stream, access,
-                                                     Use::Kind::kHold, use.use, held);
+    Status status = part.heap->residency().begin_use(part.runs, use.stream, access, Use::Kind::kHold, use.use, held);
     kick_pump(*part.heap);
     if (!status.is_ok()) {
       end_use(use);
@@ -183,12 +178,14 @@ void Allocator::end_use(AnnouncedUse& use) {
 }
 
 std::uint64_t Allocator::before_wait(DeviceId device) const {
-  DeviceHeap* const heap = device.value() < kMaxDevices ? heaps_[device.value()].load(std::memory_order_acquire) : nullptr;
+  DeviceHeap* const heap =
+      device.value() < kMaxDevices ? heaps_[device.value()].load(std::memory_order_acquire) : nullptr;
   return heap == nullptr ? 0 : heap->residency().before_wait();
 }
 
 void Allocator::note_waited(DeviceId device, std::optional<StreamId> stream, std::uint64_t before) {
-  DeviceHeap* const heap = device.value() < kMaxDevices ? heaps_[device.value()].load(std::memory_order_acquire) : nullptr;
+  DeviceHeap* const heap =
+      device.value() < kMaxDevices ? heaps_[device.value()].load(std::memory_order_acquire) : nullptr;
   if (heap != nullptr) heap->residency().note_over(stream, before);
 }
 

@@ -21,8 +21,8 @@ struct AnnouncedUse {
   DeviceHeap* heap = nullptr;  // the device with the gate entered; null otherwise
   Use use;
   StreamId stream;
-  std::vector<Part> held;      // blocking uses, and uses of several devices
-  std::uint64_t gates = 0;     // for work that names no block: a bit per device with its gate entered
+  std::vector<Part> held;       // blocking uses, and uses of several devices
+  std::uint64_t gates = 0;      // for work that names no block: a bit per device with its gate entered
   bool refuses_strays = false;  // set by the caller: kNotFound for an address inside the heap but in no live block
 };
 

@@ -41,7 +41,7 @@ void keep_below_limit(std::vector<FileBudget>& budgets, bool asked) {
 }  // namespace
 
 Result<Bytes> free_space(const std::string& directory) {
-  struct statvfs space{};
+  struct statvfs space {};
   if (::statvfs(directory.c_str(), &space) != 0) {
     return Status(Code::kIo, fmt::format("file-dir {}: {}", directory, std::strerror(errno)));
   }
@@ -124,8 +124,8 @@ Result<std::vector<FileBudget>> file_budgets(const Options& options) {
   const Bytes asked = options.file_memory.value_or(std::min(space / 2, kLargestAutoFile));
   // Without room for a page there is no file, and the line that reports this names the directory.
   if (asked > space && space >= kBasePage) {
-    log_line(LogLevel::kWarning, "file-memory {} exceeds the free space in {}: using {}",
-             rounded_size(asked), fmt::join(spill_directories(options), ", "), rounded_size(space));
+    log_line(LogLevel::kWarning, "file-memory {} exceeds the free space in {}: using {}", rounded_size(asked),
+             fmt::join(spill_directories(options), ", "), rounded_size(space));
   }
   const double part = space ? static_cast<double>(asked.value()) / static_cast<double>(space.value()) : 0;
   for (FileBudget& budget : budgets) {

@@ -34,9 +34,9 @@ struct FileBudget {
   std::string directory;
   Bytes bytes;
 };
-// Empty if the options disable the file tier. The total is divided among the directories in proportion to their free space,
-// and none gets more than that; a directory that cannot be queried is logged and left out. Errors: kIo when none can be
-// queried.
+// Empty if the options disable the file tier. The total is divided among the directories in proportion to their free
+// space, and none gets more than that; a directory that cannot be queried is logged and left out. Errors: kIo when none
+// can be queried.
 Result<std::vector<FileBudget>> file_budgets(const Options& options);
 // Bytes free in all spill directories now; a directory that cannot be queried counts as 0.
 Bytes space_left(const Options& options);

@@ -35,9 +35,7 @@ Status check_array(const tessera_allocator* allocator, const void* addresses, st
   return {};
 }
 
-tessera_stream stream_handle(StreamId stream) {
-  return reinterpret_cast<tessera_stream>(stream.value());
-}
+tessera_stream stream_handle(StreamId stream) { return reinterpret_cast<tessera_stream>(stream.value()); }
 
 Status outcome_of(int code) {
   if (code == 0) return {};
@@ -67,9 +65,7 @@ using namespace tessera;  // the functions below are C and can live in no namesp
 
 extern "C" {
 
-const char* tessera_result_name(tessera_result result) {
-  return name_of(static_cast<Code>(result)).data();
-}
+const char* tessera_result_name(tessera_result result) { return name_of(static_cast<Code>(result)).data(); }
 const char* tessera_last_error(void) { return last_error_text(); }
 int tessera_last_driver_code(void) { return last_driver_code(); }
 uint64_t tessera_available_memory(void) { return available_memory().value(); }
@@ -117,8 +113,7 @@ tessera_result tessera_parse_size(const char* text, uint64_t* bytes) {
   });
 }
 
-tessera_result tessera_options_get(const tessera_options* options, const char* name, char* value,
-                                   size_t capacity) {
+tessera_result tessera_options_get(const tessera_options* options, const char* name, char* value, size_t capacity) {
   return api_call([&]() -> Status {
     if (options == nullptr || name == nullptr || value == nullptr) {
       return null_argument("options, name and value");
@@ -126,8 +121,7 @@ tessera_result tessera_options_get(const tessera_options* options, const char* n
     std::string text;
     TESSERA_TRY_ASSIGN(text, options->options.get(name));
     if (text.size() >= capacity) {
-      return Status(Code::kInvalidArgument,
-                    fmt::format("{} needs {} bytes", name, text.size() + 1));
+      return Status(Code::kInvalidArgument, fmt::format("{} needs {} bytes", name, text.size() + 1));
     }
     std::memcpy(value, text.c_str(), text.size() + 1);
     return {};
@@ -136,8 +130,7 @@ tessera_result tessera_options_get(const tessera_options* options, const char* n
 
 // ---- the allocator ------------------------------------------------------------------------------
 
-tessera_result tessera_allocator_create(const tessera_options* options,
-                                        tessera_allocator** allocator) {
+tessera_result tessera_allocator_create(const tessera_options* options, tessera_allocator** allocator) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
     Options chosen;
@@ -163,22 +156,20 @@ tessera_result tessera_allocator_create(const tessera_options* options,
 
 void tessera_allocator_destroy(tessera_allocator* allocator) { delete allocator; }
 
-tessera_result tessera_malloc(tessera_allocator* allocator, int device, size_t bytes,
-                              tessera_stream stream, tessera_address* address) {
+tessera_result tessera_malloc(tessera_allocator* allocator, int device, size_t bytes, tessera_stream stream,
+                              tessera_address* address) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || address == nullptr) return null_argument("allocator and address");
     if (device < 0) return Status(Code::kInvalidArgument, "a device number must be 0 or greater");
     Address block;
-    TESSERA_TRY_ASSIGN(block, allocator->allocator->allocate(
-                                  DeviceId(static_cast<std::uint64_t>(device)), Bytes(bytes),
-                                  stream_id(stream)));
+    TESSERA_TRY_ASSIGN(block, allocator->allocator->allocate(DeviceId(static_cast<std::uint64_t>(device)), Bytes(bytes),
+                                                             stream_id(stream)));
     *address = block.value();
     return {};
   });
 }
 
-tessera_result tessera_free(tessera_allocator* allocator, tessera_address address,
-                            tessera_stream stream) {
+tessera_result tessera_free(tessera_allocator* allocator, tessera_address address, tessera_stream stream) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
     return allocator->allocator->free(Address(address), stream_id(stream));
@@ -194,15 +185,14 @@ tessera_result tessera_trim(tessera_allocator* allocator) {
 
 // ---- uses and hints -----------------------------------------------------------------------------
 
-tessera_result tessera_use_begin(tessera_allocator* allocator, const tessera_address* addresses,
-                                 size_t count, tessera_stream stream, tessera_access access,
-                                 tessera_use* use) {
+tessera_result tessera_use_begin(tessera_allocator* allocator, const tessera_address* addresses, size_t count,
+                                 tessera_stream stream, tessera_access access, tessera_use* use) {
   return api_call([&]() -> Status {
     TESSERA_TRY(check_array(allocator, addresses, count));
     if (use == nullptr) return null_argument("use");
     AnnouncedUse announced;
-    TESSERA_TRY(allocator->allocator->begin_use(span_of(addresses, count), stream_id(stream),
-                                                access_of(access), Use::Kind::kGate, "", announced));
+    TESSERA_TRY(allocator->allocator->begin_use(span_of(addresses, count), stream_id(stream), access_of(access),
+                                                Use::Kind::kGate, "", announced));
     pack_use(std::move(announced), use);
     return {};
   });
@@ -214,24 +204,22 @@ void tessera_use_end(tessera_allocator* allocator, tessera_use* use) {
   allocator->allocator->end_use(announced);
 }
 
-tessera_result tessera_touch(tessera_allocator* allocator, tessera_address address,
-                             tessera_stream stream, tessera_access access) {
+tessera_result tessera_touch(tessera_allocator* allocator, tessera_address address, tessera_stream stream,
+                             tessera_access access) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
     return allocator->allocator->touch(Address(address), stream_id(stream), access_of(access));
   });
 }
 
-tessera_result tessera_prefetch(tessera_allocator* allocator, const tessera_address* addresses,
-                                size_t count) {
+tessera_result tessera_prefetch(tessera_allocator* allocator, const tessera_address* addresses, size_t count) {
   return api_call([&]() -> Status {
     TESSERA_TRY(check_array(allocator, addresses, count));
     return allocator->allocator->prefetch(span_of(addresses, count));
   });
 }
 
-tessera_result tessera_evict(tessera_allocator* allocator, const tessera_address* addresses,
-                             size_t count) {
+tessera_result tessera_evict(tessera_allocator* allocator, const tessera_address* addresses, size_t count) {
   return api_call([&]() -> Status {
     TESSERA_TRY(check_array(allocator, addresses, count));
     return allocator->allocator->evict(span_of(addresses, count));
@@ -259,9 +247,8 @@ tessera_result tessera_set_policy(tessera_allocator* allocator, const char* name
   });
 }
 
-tessera_result tessera_set_recompute(tessera_allocator* allocator, tessera_address address,
-                                      tessera_recompute recompute, void* context,
-                                      uint64_t cost_ns) {
+tessera_result tessera_set_recompute(tessera_allocator* allocator, tessera_address address, tessera_recompute recompute,
+                                     void* context, uint64_t cost_ns) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
     Allocator::Recomputer recomputer;
@@ -270,8 +257,7 @@ tessera_result tessera_set_recompute(tessera_allocator* allocator, tessera_addre
         return outcome_of(recompute(context, at.value(), bytes.value(), stream_handle(stream)));
       };
     }
-    return allocator->allocator->set_recompute(Address(address), std::move(recomputer),
-                                            Nanoseconds(cost_ns));
+    return allocator->allocator->set_recompute(Address(address), std::move(recomputer), Nanoseconds(cost_ns));
   });
 }
 
@@ -300,8 +286,7 @@ tessera_result tessera_mark(tessera_allocator* allocator, const char* kind, uint
 
 // ---- looking ------------------------------------------------------------------------------------
 
-tessera_result tessera_query(tessera_allocator* allocator, tessera_address address,
-                             tessera_block_info* info) {
+tessera_result tessera_query(tessera_allocator* allocator, tessera_address address, tessera_block_info* info) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
     const auto where = allocator->allocator->query(Address(address));
@@ -318,8 +303,7 @@ tessera_result tessera_get_stats(tessera_allocator* allocator, tessera_stats* st
   });
 }
 
-tessera_result tessera_stats_json(tessera_allocator* allocator, char* buffer, size_t capacity,
-                                  size_t* needed) {
+tessera_result tessera_stats_json(tessera_allocator* allocator, char* buffer, size_t capacity, size_t* needed) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || needed == nullptr) return null_argument("allocator and needed");
     if (buffer == nullptr && capacity != 0) return null_argument("buffer");

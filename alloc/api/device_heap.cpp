@@ -19,21 +19,22 @@ constexpr Bytes kAddressesBeside = kLargePage * 1024;
 
 DeviceHeap::DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget, DeviceTier::Margin margin,
                        bool borrows)
-    : device_(device), borrows_(borrows), total_memory_(total_memory), join_(driver, device),
+    : device_(device),
+      borrows_(borrows),
+      total_memory_(total_memory),
+      join_(driver, device),
       tier_(driver, device, budget, margin) {}
 
-Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId device,
-                                                       const Below& below, EventLog& log,
-                                                       const Options& options,
-                                                       PlanSimulator::Answer answer,
-                                                       ClassOfTag class_of_tag) {
+Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId device, const Below& below,
+                                                       EventLog& log, const Options& options,
+                                                       PlanSimulator::Answer answer, ClassOfTag class_of_tag) {
   DeviceProperties properties;
   TESSERA_TRY_ASSIGN(properties, driver.properties(device));
   if (!properties.virtual_memory) {
     const std::string& problem = properties.virtual_memory_problem;
     return Status(Code::kNotSupported,
-                  fmt::format("device {} ({}) has no virtual memory management{}{}", device.value(),
-                              properties.name, problem.empty() ? "" : ": ", problem));
+                  fmt::format("device {} ({}) has no virtual memory management{}{}", device.value(), properties.name,
+                              problem.empty() ? "" : ": ", problem));
   }
   MemoryInfo memory;
   TESSERA_TRY_ASSIGN(memory, driver.memory_info(device));
@@ -54,21 +55,20 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
     return std::make_unique<PlanSimulator>(own, answer, players, share);
   };
   const TierStack tiers{heap->tier_, below.host, below.file, below.backing, below.peer};
-  TESSERA_TRY_ASSIGN(heap->residency_,
-                     Residency::create(driver, device, tiers, std::move(policy), log,
-                                       {options.low_watermark, options.high_watermark, simulate,
-                                        options.fingerprints == "on", std::move(class_of_tag), options.grace,
-                                        Nanoseconds(std::uint64_t{options.patience} * 1'000'000),
-                                        properties.queue_depth}));
+  TESSERA_TRY_ASSIGN(
+      heap->residency_,
+      Residency::create(driver, device, tiers, std::move(policy), log,
+                        {options.low_watermark, options.high_watermark, simulate, options.fingerprints == "on",
+                         std::move(class_of_tag), options.grace,
+                         Nanoseconds(std::uint64_t{options.patience} * 1'000'000), properties.queue_depth}));
   heap->residency_->prepare_checks();
   const Bytes addresses = options.heap_size.value_or(tiers.capacity() * kAddressesPerByte + kAddressesBeside);
-  TESSERA_TRY_ASSIGN(heap->pages_, PageManager::create(driver, *heap->residency_,
-                                                       std::max(addresses, 2 * kLargePage),
+  TESSERA_TRY_ASSIGN(heap->pages_, PageManager::create(driver, *heap->residency_, std::max(addresses, 2 * kLargePage),
                                                        std::min(addresses, tiers.capacity())));
   heap->low_ = heap->pages_->low();
   heap->high_ = heap->pages_->high();
-  heap->blocks_ = std::make_unique<BlockCache>(
-      *heap->residency_, *heap->pages_, BlockCacheOptions::for_device(tiers.device.usage().capacity));
+  heap->blocks_ = std::make_unique<BlockCache>(*heap->residency_, *heap->pages_,
+                                               BlockCacheOptions::for_device(tiers.device.usage().capacity));
   return heap;
 }
 

@@ -11,8 +11,8 @@
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
 #include "page/page_manager.hpp"
-#include "sim/plan_simulator.hpp"
 #include "residency/residency.hpp"
+#include "sim/plan_simulator.hpp"
 #include "tier/tier_stack.hpp"
 
 namespace tessera {
@@ -29,10 +29,8 @@ class DeviceHeap {
     Bytes to_lend{};
   };
   // Errors: kNotSupported without virtual memory management, kOutOfMemory without addresses.
-  static Result<std::unique_ptr<DeviceHeap>> create(Driver& driver, DeviceId device,
-                                                    const Below& below, EventLog& log,
-                                                    const Options& options,
-                                                    PlanSimulator::Answer answer,
+  static Result<std::unique_ptr<DeviceHeap>> create(Driver& driver, DeviceId device, const Below& below, EventLog& log,
+                                                    const Options& options, PlanSimulator::Answer answer,
                                                     ClassOfTag class_of_tag);
 
   DeviceId device() const { return device_; }
@@ -45,13 +43,12 @@ class DeviceHeap {
   BlockCache& blocks() { return *blocks_; }
   StreamJoin& join() { return join_; }
 
-  bool holds(Address address) const {
-    return address >= low_ && address < high_;
-  }
+  bool holds(Address address) const { return address >= low_ && address < high_; }
   Status validate() const;
 
  private:
-  DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget, DeviceTier::Margin margin, bool borrows);
+  DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget, DeviceTier::Margin margin,
+             bool borrows);
 
   const DeviceId device_;
   const bool borrows_;

@@ -26,7 +26,7 @@ struct HistoryReport {
     CostlyRun run;
     std::string tag;
   };
-  std::vector<Block> blocks;      // the costliest, in descending order
+  std::vector<Block> blocks;         // the costliest, in descending order
   std::vector<PolicyTurn> policies;  // the last ones, oldest first
   StatsSnapshot stats;
 };

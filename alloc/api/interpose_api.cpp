@@ -53,8 +53,7 @@ using namespace tessera;  // the functions below are C and can live in no namesp
 
 extern "C" {
 
-tessera_result tessera_options_set_resolver(tessera_options* options, tessera_resolver resolver,
-                                            void* user) {
+tessera_result tessera_options_set_resolver(tessera_options* options, tessera_resolver resolver, void* user) {
   return api_call([&]() -> Status {
     if (options == nullptr || resolver == nullptr) return null_argument("options and resolver");
     options->resolver = [resolver, user](const char* name) { return resolver(name, user); };
@@ -62,8 +61,7 @@ tessera_result tessera_options_set_resolver(tessera_options* options, tessera_re
   });
 }
 
-void tessera_managed_range(tessera_allocator* allocator, tessera_address* low,
-                           tessera_address* high) {
+void tessera_managed_range(tessera_allocator* allocator, tessera_address* low, tessera_address* high) {
   if (allocator == nullptr || low == nullptr || high == nullptr) return;
   const auto [first, end] = allocator->allocator->managed_range();
   *low = first.value();
@@ -74,9 +72,8 @@ int tessera_manages(tessera_allocator* allocator, tessera_address address) {
   return allocator != nullptr && allocator->allocator->manages(Address(address)) ? 1 : 0;
 }
 
-tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words,
-                                       size_t bytes, tessera_stream stream, const char* name,
-                                       tessera_use* use) {
+tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words, size_t bytes,
+                                       tessera_stream stream, const char* name, tessera_use* use) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || use == nullptr) return null_argument("allocator and use");
     if (words == nullptr && bytes != 0) return null_argument("words");
@@ -84,8 +81,8 @@ tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void*
     heap.expect_unseen_work();
     AnnouncedUse announced;
     announced.refuses_strays = true;
-    TESSERA_TRY(heap.begin_use(words_of(words, bytes), stream_id(stream), Access::kWrite,
-                               Use::Kind::kGate, name, announced));
+    TESSERA_TRY(
+        heap.begin_use(words_of(words, bytes), stream_id(stream), Access::kWrite, Use::Kind::kGate, name, announced));
     begin_unnamed_if_none(heap, stream_id(stream), name, announced);
     pack_use(std::move(announced), use);
     return {};
@@ -109,9 +106,8 @@ tessera_result tessera_use_begin_unnamed(tessera_allocator* allocator, int devic
   });
 }
 
-tessera_result tessera_use_begin_graded(tessera_allocator* allocator, const tessera_address* words,
-                                        size_t certain, size_t likely, size_t maybe,
-                                        tessera_stream stream, const char* name,
+tessera_result tessera_use_begin_graded(tessera_allocator* allocator, const tessera_address* words, size_t certain,
+                                        size_t likely, size_t maybe, tessera_stream stream, const char* name,
                                         tessera_use* use) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || use == nullptr) return null_argument("allocator and use");
@@ -122,8 +118,8 @@ tessera_result tessera_use_begin_graded(tessera_allocator* allocator, const tess
     heap.expect_unseen_work();
     AnnouncedUse announced;
     announced.refuses_strays = true;
-    TESSERA_TRY(heap.begin_use(GradedAddresses{{first, count}, certain, likely}, stream_id(stream), Access::kWrite, name,
-                               announced));
+    TESSERA_TRY(heap.begin_use(GradedAddresses{{first, count}, certain, likely}, stream_id(stream), Access::kWrite,
+                               name, announced));
     begin_unnamed_if_none(heap, stream_id(stream), name, announced);
     pack_use(std::move(announced), use);
     return {};
@@ -134,25 +130,22 @@ int tessera_is_host_backed(tessera_allocator* allocator) {
   return allocator != nullptr && allocator->allocator->guards_all_work() ? 1 : 0;
 }
 
-tessera_result tessera_use_begin_blocking(tessera_allocator* allocator,
-                                          const tessera_address* addresses, size_t count,
-                                          tessera_stream stream, tessera_access access,
-                                          tessera_use* use) {
+tessera_result tessera_use_begin_blocking(tessera_allocator* allocator, const tessera_address* addresses, size_t count,
+                                          tessera_stream stream, tessera_access access, tessera_use* use) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || use == nullptr) return null_argument("allocator and use");
     if (addresses == nullptr && count != 0) return null_argument("addresses");
     std::vector<Address> list;
     for (std::size_t i = 0; i < count; ++i) list.push_back(Address(addresses[i]));
     AnnouncedUse announced;
-    TESSERA_TRY(allocator->allocator->begin_use(list, stream_id(stream), access_of(access),
-                                                Use::Kind::kHold, "copy", announced));
+    TESSERA_TRY(allocator->allocator->begin_use(list, stream_id(stream), access_of(access), Use::Kind::kHold, "copy",
+                                                announced));
     pack_use(std::move(announced), use);
     return {};
   });
 }
 
-tessera_result tessera_expose(tessera_allocator* allocator, tessera_address address,
-                              const char* reason) {
+tessera_result tessera_expose(tessera_allocator* allocator, tessera_address address, const char* reason) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || reason == nullptr) return null_argument("allocator and reason");
     return allocator->allocator->expose(Address(address), reason);

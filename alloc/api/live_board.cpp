@@ -21,17 +21,12 @@ namespace {
 std::uint64_t now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-std::atomic_ref<std::uint64_t> atomic(std::uint64_t& word) {
-  return std::atomic_ref<std::uint64_t>(word);
-}
+std::atomic_ref<std::uint64_t> atomic(std::uint64_t& word) { return std::atomic_ref<std::uint64_t>(word); }
 
-Status failed(const char* what) {
-  return Status(Code::kIo, fmt::format("{}: {}", what, std::strerror(errno)));
-}
+Status failed(const char* what) { return Status(Code::kIo, fmt::format("{}: {}", what, std::strerror(errno))); }
 
 // Private to the user, and sealed at its size: no process can truncate the page under the writer.
 bool secure(int file) {
@@ -44,9 +39,8 @@ bool secure(int file) {
 Result<std::unique_ptr<LiveBoard>> LiveBoard::open() {
   const int file = away_from_standard(::memfd_create(TESSERA_LIVE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file < 0) return failed("memfd_create");
-  void* const page = secure(file) ? ::mmap(nullptr, sizeof(tessera_live), PROT_READ | PROT_WRITE,
-                                           MAP_SHARED, file, 0)
-                                  : MAP_FAILED;
+  void* const page =
+      secure(file) ? ::mmap(nullptr, sizeof(tessera_live), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
   if (page == MAP_FAILED) {
     const Status status = failed("mapping the page for tessera top");
     ::close(file);
@@ -70,9 +64,7 @@ LiveBoard::~LiveBoard() {
   ::close(file_);
 }
 
-bool LiveBoard::wanted() const {
-  return atomic(page_->watched_until_ns).load(std::memory_order_relaxed) > now_ns();
-}
+bool LiveBoard::wanted() const { return atomic(page_->watched_until_ns).load(std::memory_order_relaxed) > now_ns(); }
 
 void LiveBoard::publish(std::string_view text) {
   if (text.size() > kCapacity) return;

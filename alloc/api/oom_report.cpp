@@ -24,9 +24,10 @@ std::string tier_line(const char* name, const OomFigures::Tier& tier, Bytes ende
 
 std::string first_line(const OomFigures& figures) {
   if (figures.cause == OomFigures::Cause::kWorkingSet) {
-    return fmt::format("out of memory: one launch on device {} uses {} at once, more than "
-                       "device memory can hold\n",
-                       figures.device.value(), rounded_size(figures.asked));
+    return fmt::format(
+        "out of memory: one launch on device {} uses {} at once, more than "
+        "device memory can hold\n",
+        figures.device.value(), rounded_size(figures.asked));
   }
   if (figures.cause == OomFigures::Cause::kBlock) {
     return fmt::format("out of memory: a block of {} was requested on device {}, more than device memory can hold\n",
@@ -39,13 +40,16 @@ std::string first_line(const OomFigures& figures) {
 // Advice for memory that is pinned or exposed, where that is most of the device.
 std::string advice_for_held(const OomFigures& figures) {
   if (figures.exposed < figures.pinned) return "unpin blocks: pinned blocks cannot be evicted";
-  return fmt::format("avoid exposing blocks{}{}: a block that another process, a device or a graph can use directly stays "
-                     "on the device until it is freed",
-                     figures.exposed_by.empty() ? "" : ", mostly by ", figures.exposed_by);
+  return fmt::format(
+      "avoid exposing blocks{}{}: a block that another process, a device or a graph can use directly stays "
+      "on the device until it is freed",
+      figures.exposed_by.empty() ? "" : ", mostly by ", figures.exposed_by);
 }
 
 // A larger budget helps only if the memory that is left covers the request: a budget cannot exceed what is left.
-bool helps(std::optional<Bytes> left, const OomFigures& figures) { return !left || *left >= std::max(figures.asked, kBasePage); }
+bool helps(std::optional<Bytes> left, const OomFigures& figures) {
+  return !left || *left >= std::max(figures.asked, kBasePage);
+}
 
 // Paths may be long, and the message has a limit.
 std::string shortened(const std::string& text) {
@@ -53,7 +57,9 @@ std::string shortened(const std::string& text) {
   return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
 }
 
-std::string left_text(std::optional<Bytes> left) { return left ? fmt::format(", {} are left", rounded_size(*left)) : ""; }
+std::string left_text(std::optional<Bytes> left) {
+  return left ? fmt::format(", {} are left", rounded_size(*left)) : "";
+}
 
 std::string advice_for_host(const OomFigures& figures) {
   if (helps(figures.host_left, figures)) {
@@ -76,14 +82,15 @@ std::string advice_for_file(const OomFigures& figures) {
   switch (figures.file) {
     case OomFigures::FileState::kNotAsked: return "give --file-dir DIRECTORY (TESSERA_FILE_DIR) on a fast local disk";
     case OomFigures::FileState::kRefused:
-      return fmt::format("use another --file-dir (TESSERA_FILE_DIR; tessera doctor tries one), as there is no spill file: {}",
-                         shortened(figures.file_trouble));
+      return fmt::format(
+          "use another --file-dir (TESSERA_FILE_DIR; tessera doctor tries one), as there is no spill file: {}",
+          shortened(figures.file_trouble));
     case OomFigures::FileState::kEnded:
       return fmt::format("use another --file-dir (TESSERA_FILE_DIR), as a write failed and nothing more is written: {}",
                          shortened(figures.file_trouble));
     case OomFigures::FileState::kSpent:
-      return "raise --file-write-budget (TESSERA_FILE_WRITE_BUDGET), which is used up, so nothing more is written to the "
-             "spill files";
+      return "raise --file-write-budget (TESSERA_FILE_WRITE_BUDGET), which is used up, so nothing more is written to "
+             "the spill files";
     case OomFigures::FileState::kSizeZero: return "raise --file-memory (TESSERA_FILE_MEMORY)";
     case OomFigures::FileState::kServes: break;
   }
@@ -92,7 +99,8 @@ std::string advice_for_file(const OomFigures& figures) {
 
 std::string advice_for_tiers(const OomFigures& figures) {
   if (figures.host_refused) {
-    return "give the process more host memory, as the machine or its control group refused the rest of --host-memory; or " +
+    return "give the process more host memory, as the machine or its control group refused the rest of --host-memory; "
+           "or " +
            advice_for_file(figures);
   }
   const bool file_first = figures.file != OomFigures::FileState::kRefused || !helps(figures.host_left, figures);
@@ -128,8 +136,8 @@ std::string oom_message(const OomFigures& figures) {
   text += tier_line("host", figures.host_tier);
   text += tier_line("file", figures.file_tier, figures.file_ended);
   if (figures.pinned || figures.exposed) {
-    text += fmt::format("  held on the device: {} pinned, {} exposed\n",
-                        rounded_size(figures.pinned), rounded_size(figures.exposed));
+    text += fmt::format("  held on the device: {} pinned, {} exposed\n", rounded_size(figures.pinned),
+                        rounded_size(figures.exposed));
   }
   return text + "try: " + advice(figures);
 }

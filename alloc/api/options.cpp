@@ -23,17 +23,17 @@ constexpr std::uint32_t kMostPatience = 600'000;
 
 constexpr OptionEntry kTable[] = {
     {"device-memory", kBehaviour, &Options::device_memory, "auto", "",
-     "Device memory that the heap may fill, per device, as a size or in percent of what the device has; auto is all that is "
-     "free but for what a context takes.",
-     "More means fewer moves. Where the driver is out of memory for contexts, code or the program's own calls, the heap "
-     "gives way. Leave room for other programs."},
+     "Device memory that the heap may fill, per device, as a size or in percent of what the device has; auto is all "
+     "that is free but for what a context takes.",
+     "More means fewer moves. Where the driver is out of memory for contexts, code or the program's own calls, the "
+     "heap gives way. Leave room for other programs."},
     {"peer-memory", kBehaviour, &Options::peer_memory, "", "",
      "Memory that devices lend to all others, as 1:16GiB, several separated by ','; empty is none.",
      "Evicted pages go there first, over the links between the devices. The lender's own heap is smaller by that "
      "amount, and a lender borrows nothing itself. Meant for devices that would be idle, or have less to do."},
     {"host-memory", kBehaviour, &Options::host_memory, "auto", "",
-     "Pinned host memory for what does not fit on the device, as a size or in percent of the RAM that is available; auto is "
-     "a quarter of that.",
+     "Pinned host memory for what does not fit on the device, as a size or in percent of the RAM that is available; "
+     "auto is a quarter of that.",
      "More keeps moves off the disk. Pinned memory is taken from everyone on the machine. 0 leaves "
      "only a staging reserve for each device."},
     {"file-memory", kBehaviour, &Options::file_memory, "auto", "",
@@ -66,8 +66,7 @@ constexpr OptionEntry kTable[] = {
      "Private folder of the socket through which `tessera sleep` and `tessera wake` of the same user reach the "
      "program; empty is none, and then `tessera top` does not see the program either.",
      "While unused it costs one sleeping thread."},
-    {"off", kBehaviour, &Options::off, "false", "",
-     "Leaves the program alone: every call goes to the CUDA driver.",
+    {"off", kBehaviour, &Options::off, "false", "", "Leaves the program alone: every call goes to the CUDA driver.",
      "For finding out whether Tessera is the cause of something."},
     {"policy", kPerformance, &Options::policy, "auto", "",
      "Which blocks are evicted from device memory, and when. auto learns what a program repeats, simulates it under "
@@ -184,9 +183,7 @@ Status store(std::string& field, std::string_view value, std::string_view choice
   return Status::ok();
 }
 
-std::string text_of(const std::optional<Bytes>& field) {
-  return field ? size_text(*field) : std::string("auto");
-}
+std::string text_of(const std::optional<Bytes>& field) { return field ? size_text(*field) : std::string("auto"); }
 std::string text_of(const std::optional<SizeOrShare>& field) {
   return field ? size_or_share_text(*field) : std::string("auto");
 }
@@ -201,8 +198,7 @@ Status Options::set(std::string_view name, std::string_view value) {
   if (entry == nullptr) return no_such_option(name);
   Status stored = name == "policy" ? make_policy(value).status() : Status();
   if (stored.is_ok()) {
-    stored = std::visit([&](auto field) { return store(this->*field, value, entry->choices); },
-                        entry->field);
+    stored = std::visit([&](auto field) { return store(this->*field, value, entry->choices); }, entry->field);
   }
   if (stored.is_ok()) return stored;
   return Status(stored.code(), fmt::format("{}: {}", name, stored.message()));

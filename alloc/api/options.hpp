@@ -26,7 +26,7 @@ namespace tessera {
 struct Options {
   // Behaviour. An empty size means "auto": api/budgets.hpp turns it into bytes.
   std::optional<SizeOrShare> device_memory;  // a share: of the device's total memory
-  std::string peer_memory;  // as "1:16GiB,2:8GiB": device and bytes that it lends; "" for none
+  std::string peer_memory;                   // as "1:16GiB,2:8GiB": device and bytes that it lends; "" for none
   std::optional<SizeOrShare> host_memory;    // a share: of the available host memory
   std::optional<Bytes> file_memory;
   std::string file_dir;  // "" means auto: /var/tmp, and no file tier unless file_memory is given
@@ -44,7 +44,7 @@ struct Options {
   std::uint32_t low_watermark = 0;    // percent of device memory
   std::uint32_t high_watermark = 12;  // percent of device memory
   // Debugging.
-  std::string stats;     // files to write at the end; "" for none, "-" for standard error
+  std::string stats;  // files to write at the end; "" for none, "-" for standard error
   std::string trace;
   std::string timeline;
   std::string history;

@@ -14,11 +14,11 @@ constexpr std::chrono::milliseconds kBetweenLooks{250};
 
 }  // namespace
 
-Pump::Pump(std::function<bool()> work, std::function<void()> look)
-    : work_(std::move(work)), look_(std::move(look)) {
+Pump::Pump(std::function<bool()> work, std::function<void()> look) : work_(std::move(work)), look_(std::move(look)) {
   const Status started = start_thread(thread_, [this] { run(); });
   if (!started.is_ok()) {
-    log_line(LogLevel::kWarning, "copies advance only during calls of the program: no background thread: {}", started.message());
+    log_line(LogLevel::kWarning, "copies advance only during calls of the program: no background thread: {}",
+             started.message());
   }
 }
 

@@ -19,8 +19,7 @@ using Attend = tessera_result (*)(void);
 // The preload library's function, where the process has it: it starts there if possible, and takes note of the
 // addresses managed by now.
 Attend preload_attend() {
-  static const auto found =
-      reinterpret_cast<Attend>(::dlsym(RTLD_DEFAULT, "tessera_preload_attend"));
+  static const auto found = reinterpret_cast<Attend>(::dlsym(RTLD_DEFAULT, "tessera_preload_attend"));
   return found;
 }
 
@@ -62,9 +61,7 @@ tessera_result tessera_shared(tessera_allocator** allocator) {
 
 int tessera_shared_exists(void) { return shared.load(std::memory_order_acquire) != nullptr ? 1 : 0; }
 
-void tessera_share(tessera_allocator* allocator) {
-  shared.store(allocator, std::memory_order_release);
-}
+void tessera_share(tessera_allocator* allocator) { shared.store(allocator, std::memory_order_release); }
 
 tessera_result tessera_set_automatic(tessera_allocator* allocator, int on) {
   return api_call([&]() -> Status {

@@ -117,25 +117,19 @@ struct Side {
 };
 
 Status broken(Side left, const char* relation, Side right) {
-  return Status(Code::kInternal, fmt::format("statistics do not add up: {} ({}) {} {} ({})",
-                                             left.name, left.value, relation, right.name,
-                                             right.value));
+  return Status(Code::kInternal, fmt::format("statistics do not add up: {} ({}) {} {} ({})", left.name, left.value,
+                                             relation, right.name, right.value));
 }
-Status equal(Side left, Side right) {
-  return left.value == right.value ? Status::ok() : broken(left, "!=", right);
-}
-Status at_most(Side left, Side right) {
-  return left.value <= right.value ? Status::ok() : broken(left, ">", right);
-}
+Status equal(Side left, Side right) { return left.value == right.value ? Status::ok() : broken(left, "!=", right); }
+Status at_most(Side left, Side right) { return left.value <= right.value ? Status::ok() : broken(left, ">", right); }
 
 Status check_totals(const tessera_stats& s) {
-  TESSERA_TRY(equal({"live_blocks + frees", s.live_blocks + s.frees},
-                    {"allocations", s.allocations}));
+  TESSERA_TRY(equal({"live_blocks + frees", s.live_blocks + s.frees}, {"allocations", s.allocations}));
   TESSERA_TRY(at_most({"live_bytes", s.live_bytes}, {"peak_live_bytes", s.peak_live_bytes}));
   TESSERA_TRY(at_most({"live_bytes", s.live_bytes}, {"reserved_bytes", s.reserved_bytes}));
   TESSERA_TRY(at_most({"cache_hits", s.cache_hits}, {"allocations", s.allocations}));
-  TESSERA_TRY(at_most({"device_used + device_spare", s.device_used + s.device_spare},
-                      {"device_capacity", s.device_capacity}));
+  TESSERA_TRY(
+      at_most({"device_used + device_spare", s.device_used + s.device_spare}, {"device_capacity", s.device_capacity}));
   TESSERA_TRY(at_most({"device_used", s.device_used}, {"device_peak", s.device_peak}));
   TESSERA_TRY(at_most({"device_peak", s.device_peak}, {"device_capacity", s.device_capacity}));
   TESSERA_TRY(at_most({"peer_used", s.peer_used}, {"peer_peak", s.peer_peak}));
@@ -143,8 +137,7 @@ Status check_totals(const tessera_stats& s) {
   TESSERA_TRY(at_most({"host_used", s.host_used}, {"host_peak", s.host_peak}));
   TESSERA_TRY(at_most({"host_peak", s.host_peak}, {"host_capacity", s.host_capacity}));
   TESSERA_TRY(at_most({"file_used", s.file_used}, {"file_peak", s.file_peak}));
-  TESSERA_TRY(at_most({"unchanged_evictions", s.unchanged_evictions},
-                      {"clean_evictions", s.clean_evictions}));
+  TESSERA_TRY(at_most({"unchanged_evictions", s.unchanged_evictions}, {"clean_evictions", s.clean_evictions}));
   TESSERA_TRY(at_most({"unchanged_evictions + checks_changed", s.unchanged_evictions + s.checks_changed},
                       {"checks", s.checks}));
   return at_most({"file_peak", s.file_peak}, {"file_capacity", s.file_capacity});
@@ -161,8 +154,7 @@ Status check_parts(const StatsSnapshot& stats) {
     TESSERA_TRY(equal({"sum of blocks by tag", tag_blocks}, {"live_blocks", s.live_blocks}));
   }
   if (!stats.exposures.empty()) {
-    TESSERA_TRY(equal({"sum of exposed_bytes_by_reason", exposed},
-                      {"exposed_bytes", s.exposed_bytes}));
+    TESSERA_TRY(equal({"sum of exposed_bytes_by_reason", exposed}, {"exposed_bytes", s.exposed_bytes}));
   }
   if (stats.causes.empty()) return Status::ok();
   TESSERA_TRY(equal({"sum of stalls by cause", stalls}, {"stalls", s.stalls}));
@@ -193,9 +185,8 @@ std::vector<std::string> exposure_lines(const StatsSnapshot& stats) {
       break;
     }
     const auto call = calls.find(reason);
-    lines.push_back(fmt::format("exposed: {} had to stay in device memory: {}{}{}",
-                                rounded_size(bytes), reason, call == calls.end() ? "" : ", first by ",
-                                call == calls.end() ? "" : call->second));
+    lines.push_back(fmt::format("exposed: {} had to stay in device memory: {}{}{}", rounded_size(bytes), reason,
+                                call == calls.end() ? "" : ", first by ", call == calls.end() ? "" : call->second));
   }
   return lines;
 }

@@ -22,24 +22,24 @@ struct StatsSnapshot {
   struct Tag {
     std::string name;  // "" for blocks without a tag
     std::uint64_t blocks = 0;
-    Bytes bytes;       // as requested
+    Bytes bytes;  // as requested
   };
   struct Exposure {
-    std::string reason;      // the call that exposed them first
+    std::string reason;  // the call that exposed them first
     Bytes bytes;
     std::string first_call;  // stack of the first call with this reason, if recorded, else ""
   };
   struct Stalls {
-    std::string name;        // of the cause
+    std::string name;  // of the cause
     std::uint64_t stalls = 0;
     Nanoseconds time;
   };
 
   tessera_stats totals{};
   std::vector<Fact> facts;
-  std::vector<Tag> tags;             // empty, or all live blocks
-  std::vector<Exposure> exposures;   // empty, or all exposed bytes
-  std::vector<Stalls> causes;    // empty, or all stalls
+  std::vector<Tag> tags;            // empty, or all live blocks
+  std::vector<Exposure> exposures;  // empty, or all exposed bytes
+  std::vector<Stalls> causes;       // empty, or all stalls
 };
 
 std::string stats_table(const StatsSnapshot& stats);

@@ -18,8 +18,7 @@ thread_local Stack stack;
 
 Result<TagId> TagTable::intern(std::string_view name) {
   if (name.size() > kMaxLength) {
-    return Status(Code::kInvalidArgument, fmt::format("a tag has at most {} characters: {}",
-                                                      kMaxLength, name));
+    return Status(Code::kInvalidArgument, fmt::format("a tag has at most {} characters: {}", kMaxLength, name));
   }
   MutexLock lock(mutex_);
   const auto known = std::find(names_.begin(), names_.end(), name);

@@ -37,8 +37,8 @@ tessera_result tessera_wake(tessera_allocator* allocator, const char* tag, tesse
   return api_call([&] { return move_tag(allocator, moved, [&](Allocator& a) { return a.wake(tag); }); });
 }
 
-tessera_result tessera_free_after(tessera_allocator* allocator, tessera_address address,
-                                  const tessera_stream* streams, size_t count) {
+tessera_result tessera_free_after(tessera_allocator* allocator, tessera_address address, const tessera_stream* streams,
+                                  size_t count) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
     if (streams == nullptr && count != 0) return null_argument("streams");

@@ -15,12 +15,8 @@ namespace tessera {
 
 inline constexpr std::size_t kMaxUseAddresses = 4096;
 
-inline StreamId stream_id(tessera_stream stream) {
-  return StreamId(reinterpret_cast<std::uint64_t>(stream));
-}
-inline Access access_of(tessera_access access) {
-  return access == TESSERA_READ ? Access::kRead : Access::kWrite;
-}
+inline StreamId stream_id(tessera_stream stream) { return StreamId(reinterpret_cast<std::uint64_t>(stream)); }
+inline Access access_of(tessera_access access) { return access == TESSERA_READ ? Access::kRead : Access::kWrite; }
 
 inline constexpr std::uint64_t kGatesAlone = 1;  // in the word of the heap: the last word holds the gates
 

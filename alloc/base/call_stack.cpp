@@ -23,8 +23,7 @@ const void* object_of(const void* code) {
 
 std::string readable(const char* symbol) {
   int failed = 0;
-  const std::unique_ptr<char, void (*)(void*)> plain(
-      abi::__cxa_demangle(symbol, nullptr, nullptr, &failed), std::free);
+  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(symbol, nullptr, nullptr, &failed), std::free);
   std::string name = failed == 0 ? plain.get() : symbol;
   if (name.size() > kMostOfName) name.replace(kMostOfName, std::string::npos, "...");
   return name;
@@ -34,8 +33,7 @@ std::string describe(const void* code) {
   Dl_info info{};
   if (::dladdr(code, &info) == 0 || info.dli_fname == nullptr) return fmt::format("{}", code);
   const std::string path = info.dli_fname;
-  const auto offset =
-      reinterpret_cast<std::uintptr_t>(code) - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  const auto offset = reinterpret_cast<std::uintptr_t>(code) - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
   const std::string place = fmt::format("{}+{:#x}", path.substr(path.rfind('/') + 1), offset);
   if (info.dli_sname == nullptr) return place;
   return fmt::format("{} ({})", readable(info.dli_sname), place);

@@ -12,8 +12,7 @@
 
 namespace tessera::check {
 
-[[noreturn]] void fail(const char* expression, const char* file, int line, std::uint64_t left,
-                       std::uint64_t right);
+[[noreturn]] void fail(const char* expression, const char* file, int line, std::uint64_t left, std::uint64_t right);
 
 template <class T>
 constexpr std::uint64_t printable(const T& value) {
@@ -34,17 +33,16 @@ inline constexpr bool kTesseraChecked = false;
 inline constexpr bool kTesseraChecked = true;
 #endif
 
-#define TESSERA_DCHECK_OP(left, op, right)                                                     \
-  do {                                                                                         \
-    if (kTesseraChecked && !((left)op(right)))                                                 \
-      ::tessera::check::fail(#left " " #op " " #right, __FILE__, __LINE__,                     \
-                             ::tessera::check::printable(left), ::tessera::check::printable(right)); \
+#define TESSERA_DCHECK_OP(left, op, right)                                                                    \
+  do {                                                                                                        \
+    if (kTesseraChecked && !((left)op(right)))                                                                \
+      ::tessera::check::fail(#left " " #op " " #right, __FILE__, __LINE__, ::tessera::check::printable(left), \
+                             ::tessera::check::printable(right));                                             \
   } while (false)
 
-#define DCHECK(condition)                                                            \
-  do {                                                                               \
-    if (kTesseraChecked && !(condition))                                             \
-      ::tessera::check::fail(#condition, __FILE__, __LINE__, 0, 0);                  \
+#define DCHECK(condition)                                                                              \
+  do {                                                                                                 \
+    if (kTesseraChecked && !(condition)) ::tessera::check::fail(#condition, __FILE__, __LINE__, 0, 0); \
   } while (false)
 #define DCHECK_EQ(a, b) TESSERA_DCHECK_OP(a, ==, b)
 #define DCHECK_NE(a, b) TESSERA_DCHECK_OP(a, !=, b)

@@ -20,8 +20,7 @@ class SteadyClock final : public Clock {
  public:
   Nanoseconds now() const override {
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
-    return Nanoseconds(static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()));
+    return Nanoseconds(static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()));
   }
 };
 

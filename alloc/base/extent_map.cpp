@@ -74,9 +74,7 @@ std::optional<ExtentMap::Extent> ExtentMap::next_extent(std::uint64_t unit) cons
   return Extent{at->first, at->second};
 }
 
-std::uint64_t ExtentMap::largest() const {
-  return by_count_.empty() ? 0 : by_count_.rbegin()->first;
-}
+std::uint64_t ExtentMap::largest() const { return by_count_.empty() ? 0 : by_count_.rbegin()->first; }
 
 Status ExtentMap::validate() const {
   std::uint64_t total = 0;
@@ -93,9 +91,8 @@ Status ExtentMap::validate() const {
     total += count;
   }
   if (by_count_.size() != by_start_.size() || total != free_count_) {
-    return Status(Code::kInternal,
-                  fmt::format("{} and {} extents, {} units free, {} counted",
-                              by_start_.size(), by_count_.size(), total, free_count_));
+    return Status(Code::kInternal, fmt::format("{} and {} extents, {} units free, {} counted", by_start_.size(),
+                                               by_count_.size(), total, free_count_));
   }
   return Status::ok();
 }

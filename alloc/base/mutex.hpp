@@ -85,8 +85,7 @@ class Condition {
  public:
   void wait(Mutex& mutex) REQUIRES_LOCK(mutex) NO_THREAD_SAFETY_ANALYSIS { variable_.wait(mutex); }
   // Returns false on timeout.
-  bool wait_for(Mutex& mutex, std::chrono::nanoseconds time) REQUIRES_LOCK(mutex)
-      NO_THREAD_SAFETY_ANALYSIS {
+  bool wait_for(Mutex& mutex, std::chrono::nanoseconds time) REQUIRES_LOCK(mutex) NO_THREAD_SAFETY_ANALYSIS {
     return variable_.wait_for(mutex, time) == std::cv_status::no_timeout;
   }
   void notify_one() { variable_.notify_one(); }

@@ -22,13 +22,9 @@ inline constexpr Bytes kBasePage = 2_MiB;
 inline constexpr Bytes kLargePage = 32_MiB;
 inline constexpr std::uint64_t kBasePerLarge = kLargePage / kBasePage;
 
-constexpr Bytes page_bytes(PageClass page_class) {
-  return page_class == PageClass::kLarge ? kLargePage : kBasePage;
-}
+constexpr Bytes page_bytes(PageClass page_class) { return page_class == PageClass::kLarge ? kLargePage : kBasePage; }
 constexpr std::size_t index_of(PageClass page_class) { return static_cast<std::size_t>(page_class); }
-constexpr const char* name_of(PageClass page_class) {
-  return page_class == PageClass::kLarge ? "large" : "base";
-}
+constexpr const char* name_of(PageClass page_class) { return page_class == PageClass::kLarge ? "large" : "base"; }
 
 // The pages of a run in address order: `large` large pages, then `base` base pages.
 struct RunShape {
@@ -50,8 +46,7 @@ struct RunShape {
 // The shape that holds `bytes` with less than one base page of waste.
 constexpr RunShape shape_for(Bytes bytes) {
   const std::uint64_t base = round_up(bytes, kBasePage) / kBasePage;
-  return {static_cast<std::uint32_t>(base / kBasePerLarge),
-          static_cast<std::uint32_t>(base % kBasePerLarge)};
+  return {static_cast<std::uint32_t>(base / kBasePerLarge), static_cast<std::uint32_t>(base % kBasePerLarge)};
 }
 
 }  // namespace tessera

@@ -19,9 +19,13 @@ struct Unit {
 // Binary units first and ascending: size_text and rounded_size walk them backwards.
 constexpr std::array kUnits = {
     Unit{"B", 1},
-    Unit{"KiB", 1ull << 10}, Unit{"MiB", 1ull << 20}, Unit{"GiB", 1ull << 30},
+    Unit{"KiB", 1ull << 10},
+    Unit{"MiB", 1ull << 20},
+    Unit{"GiB", 1ull << 30},
     Unit{"TiB", 1ull << 40},
-    Unit{"KB", 1000ull}, Unit{"MB", 1000'000ull}, Unit{"GB", 1000'000'000ull},
+    Unit{"KB", 1000ull},
+    Unit{"MB", 1000'000ull},
+    Unit{"GB", 1000'000'000ull},
     Unit{"TB", 1000'000'000'000ull},
 };
 constexpr std::size_t kBinaryUnits = 5;

@@ -58,8 +58,8 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}             // NOLINT: implicit on purpose
-  Result(Status status) : status_(std::move(status)) {}     // NOLINT: REQUIRES: !status.is_ok()
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: REQUIRES: !status.is_ok()
 
   bool is_ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
@@ -76,8 +76,8 @@ class [[nodiscard]] Result {
 }  // namespace tessera
 
 // Returns the error from the enclosing function if `expression` yields one.
-#define TESSERA_TRY(expression)                                       \
-  do {                                                                \
+#define TESSERA_TRY(expression)                                                              \
+  do {                                                                                       \
     if (::tessera::Status try_status = (expression); !try_status.is_ok()) return try_status; \
   } while (false)
 

@@ -15,8 +15,7 @@ std::uint32_t claim_number() {
   std::uint64_t held = numbers_held.load(std::memory_order_relaxed);
   while (held != kAllHeld) {
     const std::uint64_t lowest = ~held & (held + 1);
-    if (numbers_held.compare_exchange_weak(held, held | lowest, std::memory_order_acquire,
-                                           std::memory_order_relaxed)) {
+    if (numbers_held.compare_exchange_weak(held, held | lowest, std::memory_order_acquire, std::memory_order_relaxed)) {
       return static_cast<std::uint32_t>(std::countr_zero(lowest));
     }
   }

@@ -25,9 +25,15 @@ class Amount {
   constexpr explicit operator bool() const { return value_ != 0; }
   constexpr auto operator<=>(const Amount&) const = default;
 
-  constexpr Amount& operator+=(Amount other) { value_ += other.value_; return *this; }
+  constexpr Amount& operator+=(Amount other) {
+    value_ += other.value_;
+    return *this;
+  }
   // REQUIRES: other <= *this.
-  constexpr Amount& operator-=(Amount other) { value_ -= other.value_; return *this; }
+  constexpr Amount& operator-=(Amount other) {
+    value_ -= other.value_;
+    return *this;
+  }
   friend constexpr Amount operator+(Amount a, Amount b) { return a += b; }
   friend constexpr Amount operator-(Amount a, Amount b) { return a -= b; }
   friend constexpr Amount operator*(Amount a, std::uint64_t n) { return Amount(a.value_ * n); }
@@ -59,12 +65,12 @@ class Id {
   std::uint64_t value_ = 0;
 };
 
-using DeviceId = Id<struct DeviceTag>;   // the driver's ordinal, from 0
-using StreamId = Id<struct StreamTag>;   // the driver's stream handle; 0 is the legacy stream
-using EventId = Id<struct EventTag>;     // the driver's event handle
-using FrameId = Id<struct FrameTag>;     // the driver's handle of physical memory
-using TagId = Id<struct TagTag>;         // a caller's label for a kind of block; 0 is "none"
-using Epoch = Id<struct EpochTag>;       // a tick of the access clock; 0 is "never"
+using DeviceId = Id<struct DeviceTag>;  // the driver's ordinal, from 0
+using StreamId = Id<struct StreamTag>;  // the driver's stream handle; 0 is the legacy stream
+using EventId = Id<struct EventTag>;    // the driver's event handle
+using FrameId = Id<struct FrameTag>;    // the driver's handle of physical memory
+using TagId = Id<struct TagTag>;        // a caller's label for a kind of block; 0 is "none"
+using Epoch = Id<struct EpochTag>;      // a tick of the access clock; 0 is "never"
 
 // A device virtual address. Address + Bytes is an address; Address - Address is Bytes.
 class Address {
@@ -91,15 +97,11 @@ constexpr Bytes operator""_GiB(unsigned long long n) { return Bytes(n << 30); }
 constexpr Bytes operator""_TiB(unsigned long long n) { return Bytes(n << 40); }
 
 // The smallest multiple of `unit` that holds `amount`. REQUIRES: unit is not zero.
-constexpr Bytes round_up(Bytes amount, Bytes unit) {
-  return (amount + unit - Bytes(1)) / unit * unit;
-}
+constexpr Bytes round_up(Bytes amount, Bytes unit) { return (amount + unit - Bytes(1)) / unit * unit; }
 
 }  // namespace tessera
 
 template <class Tag>
 struct std::hash<tessera::Id<Tag>> {
-  std::size_t operator()(tessera::Id<Tag> id) const noexcept {
-    return std::hash<std::uint64_t>{}(id.value());
-  }
+  std::size_t operator()(tessera::Id<Tag> id) const noexcept { return std::hash<std::uint64_t>{}(id.value()); }
 };

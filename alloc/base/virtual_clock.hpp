@@ -40,9 +40,7 @@ class VirtualClock final : public Clock {
     std::uint64_t turn = 0;
     std::function<void()> action;
   };
-  static bool is_later(const Due& a, const Due& b) {
-    return a.at != b.at ? a.at > b.at : a.turn > b.turn;
-  }
+  static bool is_later(const Due& a, const Due& b) { return a.at != b.at ? a.at > b.at : a.turn > b.turn; }
 
   std::atomic<std::uint64_t> now_{0};
   Mutex mutex_{LockRank::kObserve};

@@ -61,7 +61,8 @@ Result<Address> BlockCache::allocate(Bytes bytes, StreamId stream, TagId tag) {
     return Status(Code::kOutOfMemory, fmt::format("{} bytes exceed the address space", bytes.value()));
   }
   const Request request{bytes, stream, {*size_class, stream_key(stream), tag}};
-  if (!size_class->is_slot() && placed_.listens(residency_)) [[unlikely]] return allocate_noted(request);
+  if (!size_class->is_slot() && placed_.listens(residency_)) [[unlikely]]
+    return allocate_noted(request);
   return allocate_cached(request);
 }
 
@@ -70,7 +71,8 @@ Result<Address> BlockCache::allocate_noted(Request request) {
   const PlacedBlocks::Asked asked = placed_.ask(request.bytes, key.stream, key.tag, residency_.is_short());
   if (!asked.moved.empty()) residency_.note_moved(asked.moved);
   if (asked.spot) request.spot = &*asked.spot;
-  Result<Address> address = request.spot != nullptr ? allocate_slow(request, threads_.mine()) : allocate_cached(request);
+  Result<Address> address =
+      request.spot != nullptr ? allocate_slow(request, threads_.mine()) : allocate_cached(request);
   placed_.note_served(asked, address.is_ok() ? std::optional(stay_at(address.value())) : std::nullopt);
   return address;
 }
@@ -115,8 +117,7 @@ Status BlockCache::start(const Located& block, const Request& request) {
   block.word->begin(block.capacity - request.bytes);
   if (block.run->missing.load() == 0) return Status::ok();
   const bool may_be_alone = block.owner->kind != OwnerKind::kSlab;
-  Status backed = residency_.ensure(block.run, request.stream,
-                                    may_be_alone ? Contents::kUndefined : Contents::kKept);
+  Status backed = residency_.ensure(block.run, request.stream, may_be_alone ? Contents::kUndefined : Contents::kKept);
   if (backed.is_ok()) return backed;
   block.word->end();
   if (single) block.run->live.store(0, std::memory_order_release);
@@ -135,8 +136,7 @@ std::optional<BlockInfo> BlockCache::info_of(Run* run, Address address) {
   const BlockState state = block->word->read();
   const Bytes bytes = block->capacity - state.slack;
   if (!state.live || address - block->address >= bytes) return std::nullopt;
-  return BlockInfo{run,          block->address,   bytes, block->capacity,
-                   block->owner->tag, state.generation};
+  return BlockInfo{run, block->address, bytes, block->capacity, block->owner->tag, state.generation};
 }
 
 std::optional<BlockInfo> BlockCache::Lookup::block_of(Address address) const {
@@ -159,11 +159,10 @@ Status BlockCache::not_ours(Address address) const {
   const BlockState state = block->word->read();
   const Bytes inside = address - block->address;
   if (!state.live) {
-    return refuse(fmt::format("the block at {:#x} is already free (generation {})",
-                              block->address.value(), state.generation));
+    return refuse(
+        fmt::format("the block at {:#x} is already free (generation {})", block->address.value(), state.generation));
   }
-  return refuse(fmt::format("{:#x} is {} bytes into the block of {} bytes at {:#x}",
-                            address.value(), inside.value(),
+  return refuse(fmt::format("{:#x} is {} bytes into the block of {} bytes at {:#x}", address.value(), inside.value(),
                             (block->capacity - state.slack).value(), block->address.value()));
 }
 

@@ -221,7 +221,8 @@ inline std::optional<BlockCache::Located> BlockCache::locate(Run* run, Address a
   if (owner->kind == OwnerKind::kSingle) {
     return Located{run, owner, &static_cast<SingleBlock*>(owner)->word, run->address, owner->size_class.bytes()};
   }
-  if (owner->kind == OwnerKind::kBundle) [[unlikely]] return locate_in(static_cast<Bundle&>(*owner), run, address);
+  if (owner->kind == OwnerKind::kBundle) [[unlikely]]
+    return locate_in(static_cast<Bundle&>(*owner), run, address);
   auto* slab = static_cast<Slab*>(owner);
   if (owner->kind == OwnerKind::kSharedPage) {
     slab = static_cast<SharedPage*>(owner)->slab_at(address - run->address);

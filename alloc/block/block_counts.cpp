@@ -82,8 +82,7 @@ BlockStats BlockCache::stats() const {
   // The counters run on while they are read, so differences are clamped at zero.
   stats.live_blocks = stats.allocations > stats.frees ? stats.allocations - stats.frees : 0;
   stats.live_bytes = Bytes(live > 0 ? static_cast<std::uint64_t>(live) : 0);
-  stats.peak_live_bytes =
-      std::max(stats.live_bytes, Bytes(static_cast<std::uint64_t>(live_.peak())));
+  stats.peak_live_bytes = std::max(stats.live_bytes, Bytes(static_cast<std::uint64_t>(live_.peak())));
   stats.cached_bytes = runs_.cached_bytes() + slots_.empty_bytes() + bundles_.empty_bytes();
   stats.slot_pages = slots_.pages();
   stats.bundles = bundles_.bundles();
@@ -127,7 +126,8 @@ Status BlockCache::validate() const {
                          (block->owner->kind == OwnerKind::kSingle && singles.insert(block->owner).second));
       if (!fine) {
         result = Status(Code::kInternal, fmt::format("a thread's cache has {:#x}, which is not a free "
-                                                     "block, or is cached twice", address.value()));
+                                                     "block, or is cached twice",
+                                                     address.value()));
       } else if (block->owner->kind == OwnerKind::kSlab) {
         ++in_slabs[block->owner];
       }
@@ -142,8 +142,8 @@ Status BlockCache::validate() const {
   TESSERA_TRY(bundles_.validate());
   const BlockStats now = stats();
   if (now.slot_pages + now.bundles + now.single_blocks != pages_.stats().runs) {
-    return Status(Code::kInternal, fmt::format("{} pages of slots, {} bundles and {} single blocks, but {} runs", now.slot_pages,
-                                               now.bundles, now.single_blocks, pages_.stats().runs));
+    return Status(Code::kInternal, fmt::format("{} pages of slots, {} bundles and {} single blocks, but {} runs",
+                                               now.slot_pages, now.bundles, now.single_blocks, pages_.stats().runs));
   }
   TagUse sum;
   for (const TagUse& use : tags()) {
@@ -152,9 +152,8 @@ Status BlockCache::validate() const {
   }
   if (sum.live_blocks != now.live_blocks || sum.live_bytes != now.live_bytes) {
     return Status(Code::kInternal,
-                  fmt::format("{} bytes in {} live blocks, but {} in {} counted",
-                              sum.live_bytes.value(), sum.live_blocks, now.live_bytes.value(),
-                              now.live_blocks));
+                  fmt::format("{} bytes in {} live blocks, but {} in {} counted", sum.live_bytes.value(),
+                              sum.live_blocks, now.live_bytes.value(), now.live_blocks));
   }
   return Status::ok();
 }

@@ -41,8 +41,7 @@ struct BlockOwner {
 // A block with a run of its own, which it fills from the start. In its own cache line, because threads write
 // only to their own blocks.
 struct alignas(64) SingleBlock : BlockOwner {
-  SingleBlock(SizeClass single_class, TagId single_tag)
-      : BlockOwner(OwnerKind::kSingle, single_class, single_tag) {}
+  SingleBlock(SizeClass single_class, TagId single_tag) : BlockOwner(OwnerKind::kSingle, single_class, single_tag) {}
 
   BlockWord word;
   std::atomic<StreamId> stream;               // key of the stream it was last allocated on

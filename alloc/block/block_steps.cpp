@@ -39,8 +39,7 @@ Result<Address> BlockCache::allocate_slow(Request request, ThreadCache* cache) {
   return Status(Code::kOutOfMemory,
                 fmt::format("{} bytes do not fit in addition to {} bytes in {} live blocks, and nothing "
                             "more can be freed: {}",
-                            request.bytes.value(), now.live_bytes.value(), now.live_blocks,
-                            served.status().message()));
+                            request.bytes.value(), now.live_bytes.value(), now.live_blocks, served.status().message()));
 }
 
 // Steps 2 to 5, once.
@@ -127,8 +126,7 @@ Address BlockCache::take_slots(const CacheKey& key, ThreadCache* cache) {
 }
 
 // Returns the first slot and puts the others into the thread's cache.
-Address BlockCache::keep_rest(const CacheKey& key, ThreadCache* cache,
-                              std::span<const Address> slots) {
+Address BlockCache::keep_rest(const CacheKey& key, ThreadCache* cache, std::span<const Address> slots) {
   if (slots.size() > 1) make_place(key, *cache);
   for (std::size_t i = slots.size(); i-- > 1;) {
     if (!cache->push(key, slots[i])) put_shared(slots[i]);
@@ -143,8 +141,8 @@ Result<Address> BlockCache::grow(const Request& request, ThreadCache* cache) {
   if (request.in_bundle) return grow_bundle(request);
   auto block = std::make_unique<SingleBlock>(key.size_class, key.tag);
   const Domain domain{kSingles, key.stream, key.tag};
-  TESSERA_TRY_ASSIGN(block->run, pages_.acquire(key.size_class.bytes(), domain,
-                                                {block.get(), BlockWord::raw({&block->word, 1})}));
+  TESSERA_TRY_ASSIGN(block->run,
+                     pages_.acquire(key.size_class.bytes(), domain, {block.get(), BlockWord::raw({&block->word, 1})}));
   return runs_.add(std::move(block))->run->address;
 }
 

@@ -61,12 +61,10 @@ class BlockWord {
   static constexpr int kGenerationShift = 24;
 
   static constexpr std::uint64_t pack(BlockState state) {
-    return (state.live ? kLive : 0) | state.slack.value() << kSlackShift |
-           state.generation << kGenerationShift;
+    return (state.live ? kLive : 0) | state.slack.value() << kSlackShift | state.generation << kGenerationShift;
   }
   static constexpr BlockState unpack(std::uint64_t word) {
-    return {(word & kLive) != 0, Bytes(word >> kSlackShift & (kSlackLimit.value() - 1)),
-            word >> kGenerationShift};
+    return {(word & kLive) != 0, Bytes(word >> kSlackShift & (kSlackLimit.value() - 1)), word >> kGenerationShift};
   }
 
   std::atomic<std::uint64_t> word_{0};

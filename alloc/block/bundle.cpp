@@ -44,7 +44,9 @@ Bytes Bundle::run_bytes(std::span<const Bytes> places) {
 }
 
 Bundle::Bundle(std::uint32_t number, std::span<const Bytes> places, StreamId bundle_stream, TagId bundle_tag)
-    : BlockOwner(OwnerKind::kBundle, *size_class_for(sum_of(places)), bundle_tag), stream(bundle_stream), planned(number) {
+    : BlockOwner(OwnerKind::kBundle, *size_class_for(sum_of(places)), bundle_tag),
+      stream(bundle_stream),
+      planned(number) {
   for (const Bytes place : places) give(append(place));
 }
 
@@ -74,7 +76,9 @@ Status Bundle::validate() const {
   for (std::uint32_t place = 0; place < words().size(); ++place) {
     const bool live = word(place).read().live, free = is_free(place);
     const bool fine = place < places() ? capacity(place) > kSlotLimit && !(free && live) : !free && !live;
-    if (!fine) return Status(Code::kInternal, fmt::format("place {} of {} does not exist, or is free and live", place, places()));
+    if (!fine)
+      return Status(Code::kInternal,
+                    fmt::format("place {} of {} does not exist, or is free and live", place, places()));
   }
   return Status::ok();
 }

@@ -27,8 +27,9 @@ namespace tessera {
 
 class Bundle : public BlockOwner {
  public:
-  static constexpr Bytes kMostBytes = 128_MiB;      // for planned bundles
-  static constexpr Bytes kMostBurstBytes = 18_MiB;  // eight blocks of 2.25 MiB; with more, too many bytes move for one block
+  static constexpr Bytes kMostBytes = 128_MiB;  // for planned bundles
+  static constexpr Bytes kMostBurstBytes =
+      18_MiB;  // eight blocks of 2.25 MiB; with more, too many bytes move for one block
   static constexpr Bytes kLargestBlock = 16_MiB;
   static constexpr std::uint32_t kMostPlaces = 63;
 
@@ -47,7 +48,7 @@ class Bundle : public BlockOwner {
   // The run size of a bundle with these places.
   static Bytes run_bytes(std::span<const Bytes> places);
 
-  const StreamId stream;  // key of the stream that all of its blocks serve
+  const StreamId stream;                       // key of the stream that all of its blocks serve
   const std::optional<std::uint32_t> planned;  // number in the plan
   // The Run::name of a planned run: derived from its number in the plan, not from its address.
   static std::uint64_t name_of(std::uint32_t planned_number) { return ~std::uint64_t{planned_number}; }

@@ -130,7 +130,7 @@ class BundleCache {
   std::map<SharingKey, Home> homes_ GUARDED_BY(mutex_);  // domains that have bundles
   std::unordered_map<const Bundle*, std::unique_ptr<Bundle>> bundles_ GUARDED_BY(mutex_);
   std::unordered_map<std::uint32_t, Bundle*> planned_ GUARDED_BY(mutex_);  // by number
-  std::atomic<std::uint64_t> empty_{0};  // bytes of bundles with only free places
+  std::atomic<std::uint64_t> empty_{0};                                    // bytes of bundles with only free places
 };
 
 }  // namespace tessera

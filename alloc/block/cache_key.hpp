@@ -34,15 +34,15 @@ struct CacheKey {
 
 // A hash for tables; its upper bits are the best mixed.
 constexpr std::uint64_t mixed(const CacheKey& key) {
-  return (key.stream.value() >> 4 ^ key.stream.value() ^ key.tag.value() << 9) *
-             0x9E3779B97F4A7C15u +
+  return (key.stream.value() >> 4 ^ key.stream.value() ^ key.tag.value() << 9) * 0x9E3779B97F4A7C15u +
          key.size_class.index * 0xC2B2AE3D27D4EB4Fu;
 }
 
 // The driver's stream objects have addresses with a clear top bit, so the keys below do not collide.
 inline StreamId stream_key(StreamId stream) {
   static constinit thread_local std::uint64_t thread = 0;
-  if (stream != kPerThreadStream) [[likely]] return stream;
+  if (stream != kPerThreadStream) [[likely]]
+    return stream;
   static constinit std::atomic<std::uint64_t> next_thread{0};
   if (thread == 0) thread = next_thread.fetch_add(1, std::memory_order_relaxed) + 1;
   return StreamId((std::uint64_t{1} << 63) + thread);

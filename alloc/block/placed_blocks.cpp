@@ -13,9 +13,7 @@ namespace {
 // fraction of the row they keep them in all passes, so this pass is like all later ones.
 constexpr std::size_t kHead = 8;
 
-std::uint64_t kind_of(StreamId stream, TagId tag) {
-  return stream.value() * 0x9e3779b97f4a7c15 ^ tag.value();
-}
+std::uint64_t kind_of(StreamId stream, TagId tag) { return stream.value() * 0x9e3779b97f4a7c15 ^ tag.value(); }
 
 std::vector<PagedBlock> paged(const AllocationRow& row, Bytes limit) {
   const std::size_t made = row.last + 1;
@@ -69,7 +67,10 @@ std::vector<MovedBlock> PlacedBlocks::moved_by(const Row& row) const {
     if (!spot || !stay.has_own_run) continue;
     Blocks& others = before[spot->run];
     const bool begins = !others.lives && others.end_step <= block.begin;
-    moved.push_back({.run = stay.address.value(), .made = stay.made, .freed = stay.freed, .to = Bundle::name_of(spot->run),
+    moved.push_back({.run = stay.address.value(),
+                     .made = stay.made,
+                     .freed = stay.freed,
+                     .to = Bundle::name_of(spot->run),
                      .bytes = Bundle::run_bytes(places_.at(spot->run)),
                      .freed_before = begins ? std::optional(others.freed) : std::nullopt});
     others = {std::max(others.end_step, block.end), std::max(others.freed, stay.freed), others.lives || block.end == 0};

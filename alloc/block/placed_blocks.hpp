@@ -89,7 +89,7 @@ class PlacedBlocks {
   AllocationLog log_ GUARDED_BY(mutex_);
   std::vector<Row> rows_ GUARDED_BY(mutex_);
   std::unordered_map<std::uint32_t, std::vector<Bytes>> places_ GUARDED_BY(mutex_);  // by run
-  std::uint32_t runs_ GUARDED_BY(mutex_) = 0;     // ever planned
+  std::uint32_t runs_ GUARDED_BY(mutex_) = 0;                                        // ever planned
   std::uint64_t planned_ GUARDED_BY(mutex_) = 0;  // the allocation at which a row was last planned
 };
 

@@ -34,9 +34,8 @@ SingleBlock* RunCache::take_quiet(const CacheKey& key) {
   for (; at != shard.lines.end(); ++at) {
     if (at->first.size_class != key.size_class || at->first.tag != key.tag) break;
     Line& line = at->second;
-    const auto found = std::find_if(line.begin(), line.end(), [this](const Cached& cached) {
-      return is_quiet(*cached.block);
-    });
+    const auto found =
+        std::find_if(line.begin(), line.end(), [this](const Cached& cached) { return is_quiet(*cached.block); });
     if (found == line.end()) continue;
     SingleBlock* const block = found->block;
     line.erase(found);
@@ -171,8 +170,7 @@ Status RunCache::validate(const std::unordered_set<const BlockOwner*>& in_thread
   return Status::ok();
 }
 
-Status RunCache::validate_shard(const Shard& shard,
-                                const std::unordered_set<const BlockOwner*>& in_thread_caches,
+Status RunCache::validate_shard(const Shard& shard, const std::unordered_set<const BlockOwner*>& in_thread_caches,
                                 Bytes& bytes) const {
   MutexLock lock(shard.mutex);
   std::unordered_set<const SingleBlock*> cached;
@@ -187,13 +185,10 @@ Status RunCache::validate_shard(const Shard& shard,
   }
   for (const auto& [block, owned] : shard.blocks) {
     const bool live = block->word.read().live;
-    const int places = (live ? 1 : 0) + (cached.contains(block) ? 1 : 0) +
-                       (in_thread_caches.contains(block) ? 1 : 0);
+    const int places = (live ? 1 : 0) + (cached.contains(block) ? 1 : 0) + (in_thread_caches.contains(block) ? 1 : 0);
     if (places != 1 || block->run->live.load() != (live ? 1u : 0u)) {
-      return Status(Code::kInternal,
-                    fmt::format("the block at {:#x} is in {} places, live {}, counted {}",
-                                block->run->address.value(), places, live,
-                                block->run->live.load()));
+      return Status(Code::kInternal, fmt::format("the block at {:#x} is in {} places, live {}, counted {}",
+                                                 block->run->address.value(), places, live, block->run->live.load()));
     }
   }
   return Status::ok();

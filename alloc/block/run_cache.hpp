@@ -87,8 +87,7 @@ class RunCache {
   bool is_quiet(const SingleBlock& block) const;
   SingleBlock* take_newest(Shard& shard, const LineKey& key) REQUIRES_LOCK(shard.mutex);
   void count_out(Bytes bytes) { cached_bytes_ -= bytes.value(); }
-  Status validate_shard(const Shard& shard,
-                        const std::unordered_set<const BlockOwner*>& in_thread_caches,
+  Status validate_shard(const Shard& shard, const std::unordered_set<const BlockOwner*>& in_thread_caches,
                         Bytes& bytes) const;
 
   const StreamTable& streams_;

@@ -29,10 +29,11 @@ std::unique_ptr<Slab> SharedPage::cut(SizeClass size_class, Bytes bytes) {
   DCHECK_LE(bytes, room());
   const auto lines = std::span(lines_).subspan(std::size_t{cut_} * kUnitLines);
   const auto slots = static_cast<std::uint32_t>(bytes / size_class.bytes());
-  auto slab = std::make_unique<Slab>(
-      size_class, stream, tag,
-      Slab::Part{.page = this, .start = kUnit * cut_, .bytes = bytes,
-                 .lines = lines.first(Slab::lines_for(slots, size_class.bytes()))});
+  auto slab = std::make_unique<Slab>(size_class, stream, tag,
+                                     Slab::Part{.page = this,
+                                                .start = kUnit * cut_,
+                                                .bytes = bytes,
+                                                .lines = lines.first(Slab::lines_for(slots, size_class.bytes()))});
   slab->run = run;
   for (Bytes end = kUnit * cut_ + bytes; kUnit * cut_ < end; ++cut_) {
     slabs_[cut_].store(slab.get(), std::memory_order_release);

@@ -32,8 +32,7 @@ constexpr std::uint64_t after(std::uint64_t bytes) {
 
 constexpr std::uint32_t count() {
   std::uint32_t classes = 1;
-  for (std::uint64_t bytes = kBlockAlignment.value(); bytes < kSlotLimit.value();
-       bytes = after(bytes)) {
+  for (std::uint64_t bytes = kBlockAlignment.value(); bytes < kSlotLimit.value(); bytes = after(bytes)) {
     ++classes;
   }
   return classes;
@@ -61,9 +60,7 @@ struct SizeClass {
 
   constexpr auto operator<=>(const SizeClass&) const = default;
   constexpr bool is_slot() const { return index < kSlotClasses; }
-  constexpr Bytes bytes() const {
-    return is_slot() ? kSlotBytes[index] : kBasePage * (index - kSlotClasses + 1);
-  }
+  constexpr Bytes bytes() const { return is_slot() ? kSlotBytes[index] : kBasePage * (index - kSlotClasses + 1); }
 };
 
 // The smallest class that holds `bytes`; empty for zero and above kLargestBlock.

@@ -29,8 +29,7 @@ Slab::Slab(SizeClass slab_class, StreamId slab_stream, TagId slab_tag, const Par
       start(part.start),
       slots_(static_cast<std::uint32_t>(part.bytes / slab_class.bytes())),
       line_shift_(static_cast<std::uint32_t>(std::countr_zero(line_slots(slab_class.bytes())))),
-      reciprocal_((std::uint64_t{1} << kReciprocalShift) / (slab_class.bytes() / kBlockAlignment) +
-                  1),
+      reciprocal_((std::uint64_t{1} << kReciprocalShift) / (slab_class.bytes() / kBlockAlignment) + 1),
       lines_(part.lines),
       bytes_(part.bytes),
       page_(part.page),
@@ -44,9 +43,7 @@ std::size_t Slab::take_line(std::span<std::uint32_t> out) {
   DCHECK_GT(free_slots_, 0u);
   while (free_[first_word_] == 0) ++first_word_;
   std::uint64_t& word = free_[first_word_];
-  const auto lowest = [&] {
-    return first_word_ * 64 + static_cast<std::uint32_t>(std::countr_zero(word));
-  };
+  const auto lowest = [&] { return first_word_ * 64 + static_cast<std::uint32_t>(std::countr_zero(word)); };
   const std::uint32_t last = lowest() | line_mask();
   std::size_t taken = 0;
   while (taken < out.size() && word != 0 && lowest() <= last) {
@@ -74,8 +71,7 @@ Status Slab::validate() const {
     }
   }
   if (count != free_slots_) {
-    return Status(Code::kInternal,
-                  fmt::format("{} slots are free, {} counted", count, free_slots_));
+    return Status(Code::kInternal, fmt::format("{} slots are free, {} counted", count, free_slots_));
   }
   return Status::ok();
 }

@@ -63,12 +63,8 @@ class Slab : public BlockOwner {
   }
   Bytes offset(std::uint32_t slot) const { return size_class.bytes() * slot; }
   Address address(std::uint32_t slot) const { return run->address + start + offset(slot); }
-  BlockWord& word(std::uint32_t slot) {
-    return lines_[slot >> line_shift_].words[slot & line_mask()];
-  }
-  const BlockWord& word(std::uint32_t slot) const {
-    return lines_[slot >> line_shift_].words[slot & line_mask()];
-  }
+  BlockWord& word(std::uint32_t slot) { return lines_[slot >> line_shift_].words[slot & line_mask()]; }
+  const BlockWord& word(std::uint32_t slot) const { return lines_[slot >> line_shift_].words[slot & line_mask()]; }
 
   // Takes the lowest free slot and further ones of its line, at most out.size(); returns the number taken.
   // REQUIRES: free_slots() > 0, out is not empty.

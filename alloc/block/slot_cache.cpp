@@ -163,8 +163,7 @@ Status SlotCache::validate(const std::function<std::uint32_t(const Slab&)>& cach
   return Status::ok();
 }
 
-Status SlotCache::validate_shard(const Shard& shard,
-                                 const std::function<std::uint32_t(const Slab&)>& cached,
+Status SlotCache::validate_shard(const Shard& shard, const std::function<std::uint32_t(const Slab&)>& cached,
                                  std::unordered_map<const Run*, std::uint32_t>& out) const {
   MutexLock lock(shard.mutex);
   std::unordered_map<const Slab*, std::uint32_t> late;

@@ -52,8 +52,7 @@ class ThreadCache {
     Place& place = places_[index];
     if (place.key != key) return {};
     while (place.filled > 0) {
-      const std::uint64_t address =
-          magazines_[index].addresses[--place.filled].exchange(0, std::memory_order_acquire);
+      const std::uint64_t address = magazines_[index].addresses[--place.filled].exchange(0, std::memory_order_acquire);
       if (address != 0) return Address(address);
     }
     return {};

@@ -58,8 +58,7 @@ std::uint64_t new_id() {
 
 }  // namespace
 
-ThreadCaches::ThreadCaches(std::function<void(ThreadCache&)> empty)
-    : empty_(std::move(empty)), id_(new_id()) {
+ThreadCaches::ThreadCaches(std::function<void(ThreadCache&)> empty) : empty_(std::move(empty)), id_(new_id()) {
   Registry& known = registry();
   MutexLock lock(known.mutex);
   known.alive.emplace(id_, this);

@@ -14,16 +14,14 @@ Status cuda_status(const CudaSymbols& symbols, CUresult result, const char* call
   if (result == CUDA_SUCCESS) return Status::ok();
   const char* name = nullptr;
   if (symbols.cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) name = "unknown";
-  std::string message =
-      std::string(call) + ": " + name + " (" + std::to_string(static_cast<int>(result)) + ")";
+  std::string message = std::string(call) + ": " + name + " (" + std::to_string(static_cast<int>(result)) + ")";
   if (result == CUDA_ERROR_OUT_OF_MEMORY) return Status(Code::kOutOfMemory, std::move(message));
   if (result == CUDA_ERROR_NOT_READY) return Status(Code::kNotReady, std::move(message));
   if (result == CUDA_ERROR_NOT_SUPPORTED) return Status(Code::kNotSupported, std::move(message));
   return Status(Code::kDriver, std::move(message), static_cast<int>(result));
 }
 
-CudaContexts::CudaContexts(const CudaSymbols& symbols, std::size_t devices)
-    : symbols_(symbols), entries_(devices) {}
+CudaContexts::CudaContexts(const CudaSymbols& symbols, std::size_t devices) : symbols_(symbols), entries_(devices) {}
 
 // At the end of a process the driver may already be unloaded; then there is nothing left to release.
 CudaContexts::~CudaContexts() {
@@ -61,13 +59,11 @@ Status CudaContexts::adopt(DeviceId device, CUcontext current, Entry& entry) {
     return Status::ok();
   }
   CUcontext primary = nullptr;
-  TESSERA_TRY(cuda_status(symbols_, symbols_.cuDevicePrimaryCtxRetain(&primary, ordinal),
-                          "cuDevicePrimaryCtxRetain"));
+  TESSERA_TRY(cuda_status(symbols_, symbols_.cuDevicePrimaryCtxRetain(&primary, ordinal), "cuDevicePrimaryCtxRetain"));
   entry.held = current == nullptr || current == primary;
   entry.context = entry.held ? primary : current;
   if (entry.held) return Status::ok();
-  return cuda_status(symbols_, symbols_.cuDevicePrimaryCtxRelease(ordinal),
-                     "cuDevicePrimaryCtxRelease");
+  return cuda_status(symbols_, symbols_.cuDevicePrimaryCtxRelease(ordinal), "cuDevicePrimaryCtxRelease");
 }
 
 Result<CUcontext> CudaContexts::any() {
@@ -84,8 +80,7 @@ Result<CUcontext> CudaContexts::wanted_for(DeviceId device) {
   CUcontext current = nullptr;
   TESSERA_TRY(cuda_status(symbols_, symbols_.cuCtxGetCurrent(&current), "cuCtxGetCurrent"));
   CUdevice current_device = -1;
-  if (current != nullptr &&
-      symbols_.cuCtxGetDevice(&current_device) == CUDA_SUCCESS &&
+  if (current != nullptr && symbols_.cuCtxGetDevice(&current_device) == CUDA_SUCCESS &&
       current_device == static_cast<CUdevice>(device.value())) {
     return CUcontext(nullptr);
   }
@@ -110,8 +105,7 @@ CudaScope::CudaScope(const CudaSymbols& symbols, CudaContexts& contexts) : symbo
   if (status_.is_ok() && current == nullptr) push(contexts.any());
 }
 
-CudaScope::CudaScope(const CudaSymbols& symbols, CudaContexts& contexts, DeviceId device)
-    : symbols_(symbols) {
+CudaScope::CudaScope(const CudaSymbols& symbols, CudaContexts& contexts, DeviceId device) : symbols_(symbols) {
   exchange_capture_mode();
   push(contexts.wanted_for(device));
 }

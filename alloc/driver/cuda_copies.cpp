@@ -17,17 +17,15 @@ CUdeviceptr unified(const void* host) { return reinterpret_cast<CUdeviceptr>(hos
 Status CudaDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId stream) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(
-      *symbols_, symbols_->cuMemcpyHtoDAsync(to.value(), from, bytes.value(), stream_of(stream)),
-      "cuMemcpyHtoDAsync");
+  return cuda_status(*symbols_, symbols_->cuMemcpyHtoDAsync(to.value(), from, bytes.value(), stream_of(stream)),
+                     "cuMemcpyHtoDAsync");
 }
 
 Status CudaDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(
-      *symbols_, symbols_->cuMemcpyDtoHAsync(to, from.value(), bytes.value(), stream_of(stream)),
-      "cuMemcpyDtoHAsync");
+  return cuda_status(*symbols_, symbols_->cuMemcpyDtoHAsync(to, from.value(), bytes.value(), stream_of(stream)),
+                     "cuMemcpyDtoHAsync");
 }
 
 // The source is read in stream order, and by copy engines where the driver has the choice: kernels run meanwhile.
@@ -51,11 +49,10 @@ Status CudaDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, Strea
   attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
   attributes.flags = CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE;
   std::size_t from_first = 0, refused = 0;
-  const CUresult result =
-      call != nullptr ? call(to.data(), from.data(), sizes.data(), sizes.size(), &attributes,
-                             &from_first, 1, stream_of(stream))
-                      : first_form(to.data(), from.data(), sizes.data(), sizes.size(), &attributes,
-                                   &from_first, 1, &refused, stream_of(stream));
+  const CUresult result = call != nullptr ? call(to.data(), from.data(), sizes.data(), sizes.size(), &attributes,
+                                                 &from_first, 1, stream_of(stream))
+                                          : first_form(to.data(), from.data(), sizes.data(), sizes.size(), &attributes,
+                                                       &from_first, 1, &refused, stream_of(stream));
   return cuda_status(*symbols_, result, "cuMemcpyBatchAsync");
 }
 
@@ -63,10 +60,8 @@ Status CudaDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, Strea
 Status CudaDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   const CudaScope scope(*symbols_, *contexts_, stream);
   TESSERA_TRY(scope.status());
-  return cuda_status(
-      *symbols_,
-      symbols_->cuMemcpyDtoDAsync(to.value(), from.value(), bytes.value(), stream_of(stream)),
-      "cuMemcpyDtoDAsync");
+  return cuda_status(*symbols_, symbols_->cuMemcpyDtoDAsync(to.value(), from.value(), bytes.value(), stream_of(stream)),
+                     "cuMemcpyDtoDAsync");
 }
 
 }  // namespace tessera

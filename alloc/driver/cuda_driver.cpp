@@ -52,24 +52,21 @@ Result<std::unique_ptr<CudaDriver>> CudaDriver::open(const CudaResolver& resolve
   return std::unique_ptr<CudaDriver>(new CudaDriver(std::move(symbols), std::move(devices)));
 }
 
-Result<std::unique_ptr<CudaDriver::Device>> CudaDriver::describe(const CudaSymbols& cuda,
-                                                                 int ordinal) {
+Result<std::unique_ptr<CudaDriver::Device>> CudaDriver::describe(const CudaSymbols& cuda, int ordinal) {
   auto described = std::make_unique<Device>();
   DeviceProperties& properties = described->properties;
   CUdevice device = 0;
   TESSERA_TRY(cuda_status(cuda, cuda.cuDeviceGet(&device, ordinal), "cuDeviceGet"));
   std::array<char, 128> name{};
-  TESSERA_TRY(cuda_status(
-      cuda, cuda.cuDeviceGetName(name.data(), static_cast<int>(name.size() - 1), device),
-      "cuDeviceGetName"));
+  TESSERA_TRY(cuda_status(cuda, cuda.cuDeviceGetName(name.data(), static_cast<int>(name.size() - 1), device),
+                          "cuDeviceGetName"));
   properties.name = name.data();
   std::size_t total = 0;
   TESSERA_TRY(cuda_status(cuda, cuda.cuDeviceTotalMem(&total, device), "cuDeviceTotalMem"));
   properties.total_memory = Bytes(total);
   properties.queue_depth = kQueueDepth;
   properties.virtual_memory =
-      cuda.virtual_memory() &&
-      attribute_of(cuda, device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) != 0;
+      cuda.virtual_memory() && attribute_of(cuda, device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) != 0;
   if (!properties.virtual_memory) return described;
   int node = -1;
   if (cuda.cuDeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, device) == CUDA_SUCCESS && node >= 0) {
@@ -83,8 +80,7 @@ Result<std::unique_ptr<CudaDriver::Device>> CudaDriver::describe(const CudaSymbo
   return described;
 }
 
-CudaDriver::CudaDriver(std::unique_ptr<CudaSymbols> symbols,
-                       std::vector<std::unique_ptr<Device>> devices)
+CudaDriver::CudaDriver(std::unique_ptr<CudaSymbols> symbols, std::vector<std::unique_ptr<Device>> devices)
     : symbols_(std::move(symbols)),
       devices_(std::move(devices)),
       contexts_(std::make_unique<CudaContexts>(*symbols_, devices_.size())) {}
@@ -107,8 +103,7 @@ Result<MemoryInfo> CudaDriver::memory_info(DeviceId device) {
   TESSERA_TRY(cuda_status(*symbols_, symbols_->cuMemGetInfo(&free, &total), "cuMemGetInfo"));
   cuuint64_t graphs = 0;
   if (symbols_->cuDeviceGetGraphMemAttribute != nullptr &&
-      symbols_->cuDeviceGetGraphMemAttribute(static_cast<CUdevice>(device.value()),
-                                             CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH,
+      symbols_->cuDeviceGetGraphMemAttribute(static_cast<CUdevice>(device.value()), CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH,
                                              &graphs) != CUDA_SUCCESS) {
     graphs = 0;  // informational: left out if not available
   }
@@ -134,8 +129,7 @@ Status CudaDriver::synchronize(DeviceId device) {
 Status CudaDriver::register_host(void* host, Bytes bytes) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(*symbols_,
-                     symbols_->cuMemHostRegister(host, bytes.value(), CU_MEMHOSTREGISTER_PORTABLE),
+  return cuda_status(*symbols_, symbols_->cuMemHostRegister(host, bytes.value(), CU_MEMHOSTREGISTER_PORTABLE),
                      "cuMemHostRegister");
 }
 
@@ -153,8 +147,7 @@ Result<StreamId> CudaDriver::create_stream(DeviceId device) {
   const CudaScope scope(*symbols_, adopted);
   TESSERA_TRY(scope.status());
   CUstream stream = nullptr;
-  TESSERA_TRY(cuda_status(*symbols_, symbols_->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
-                          "cuStreamCreate"));
+  TESSERA_TRY(cuda_status(*symbols_, symbols_->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"));
   return id_of(stream);
 }
 
@@ -167,25 +160,19 @@ Status CudaDriver::destroy_stream(StreamId stream) {
 Status CudaDriver::synchronize(StreamId stream) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(*symbols_, symbols_->cuStreamSynchronize(handle(stream)),
-                     "cuStreamSynchronize");
+  return cuda_status(*symbols_, symbols_->cuStreamSynchronize(handle(stream)), "cuStreamSynchronize");
 }
 
 Status CudaDriver::wait_event(StreamId stream, EventId event) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(
-      *symbols_, symbols_->cuStreamWaitEvent(handle(stream), handle(event), CU_EVENT_WAIT_DEFAULT),
-      "cuStreamWaitEvent");
+  return cuda_status(*symbols_, symbols_->cuStreamWaitEvent(handle(stream), handle(event), CU_EVENT_WAIT_DEFAULT),
+                     "cuStreamWaitEvent");
 }
 
-Result<EventId> CudaDriver::create_event(DeviceId device) {
-  return make_event(device, CU_EVENT_DISABLE_TIMING);
-}
+Result<EventId> CudaDriver::create_event(DeviceId device) { return make_event(device, CU_EVENT_DISABLE_TIMING); }
 
-Result<EventId> CudaDriver::create_timed_event(DeviceId device) {
-  return make_event(device, CU_EVENT_DEFAULT);
-}
+Result<EventId> CudaDriver::create_timed_event(DeviceId device) { return make_event(device, CU_EVENT_DEFAULT); }
 
 Result<EventId> CudaDriver::make_event(DeviceId device, unsigned flags) {
   TESSERA_TRY(check_exists(device));
@@ -208,8 +195,7 @@ Status CudaDriver::record_event(EventId event, StreamId stream) {
   TESSERA_TRY(scope.status());
   const CUresult result = symbols_->cuEventRecord(handle(event), handle(stream));
   const Status status = cuda_status(*symbols_, result, "cuEventRecord");
-  const bool dead =
-      result == CUDA_ERROR_INVALID_HANDLE || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  const bool dead = result == CUDA_ERROR_INVALID_HANDLE || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
   return dead ? Status(Code::kNotFound, std::string(status.message())) : status;
 }
 
@@ -233,15 +219,15 @@ Status CudaDriver::synchronize(EventId event, Nanoseconds limit) {
 Status CudaDriver::synchronize(StreamId stream, Nanoseconds limit) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return ask_until(limit, [&] { return cuda_status(*symbols_, symbols_->cuStreamQuery(handle(stream)), "cuStreamQuery"); });
+  return ask_until(limit,
+                   [&] { return cuda_status(*symbols_, symbols_->cuStreamQuery(handle(stream)), "cuStreamQuery"); });
 }
 
 Result<std::int64_t> CudaDriver::elapsed(EventId start, EventId end) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
   float milliseconds = 0;
-  TESSERA_TRY(cuda_status(*symbols_,
-                          symbols_->cuEventElapsedTime(&milliseconds, handle(start), handle(end)),
+  TESSERA_TRY(cuda_status(*symbols_, symbols_->cuEventElapsedTime(&milliseconds, handle(start), handle(end)),
                           "cuEventElapsedTime"));
   return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
 }
@@ -251,8 +237,7 @@ Result<std::int64_t> CudaDriver::elapsed(EventId start, EventId end) {
 Status CudaDriver::fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(*symbols_,
-                     symbols_->cuMemsetD8Async(to.value(), value, bytes.value(), handle(stream)),
+  return cuda_status(*symbols_, symbols_->cuMemsetD8Async(to.value(), value, bytes.value(), handle(stream)),
                      "cuMemsetD8Async");
 }
 
@@ -260,15 +245,13 @@ Status CudaDriver::launch(const Launch& launch, StreamId stream) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
   std::size_t bytes = launch.parameters.size();
-  std::array<void*, 5> extra{CU_LAUNCH_PARAM_BUFFER_POINTER,
-                             const_cast<std::byte*>(launch.parameters.data()),
+  std::array<void*, 5> extra{CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<std::byte*>(launch.parameters.data()),
                              CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
   const auto function = reinterpret_cast<CUfunction>(const_cast<void*>(launch.kernel));
   return cuda_status(
       *symbols_,
-      symbols_->cuLaunchKernel(function, launch.grid.x, launch.grid.y, launch.grid.z,
-                               launch.block.x, launch.block.y, launch.block.z, launch.shared_bytes,
-                               handle(stream), nullptr, extra.data()),
+      symbols_->cuLaunchKernel(function, launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y,
+                               launch.block.z, launch.shared_bytes, handle(stream), nullptr, extra.data()),
       "cuLaunchKernel");
 }
 

@@ -29,15 +29,12 @@ Status CudaDriver::load_fingerprint_kernel(CUfunction& kernel) const {
     return Status(Code::kNotSupported, "the CUDA driver loads no modules");
   }
   CUmodule module = nullptr;
-  TESSERA_TRY(cuda_status(*symbols_, symbols_->cuModuleLoadData(&module, fingerprint_ptx()),
-                          "cuModuleLoadData"));
-  return cuda_status(*symbols_,
-                     symbols_->cuModuleGetFunction(&kernel, module, "tessera_fingerprint"),
+  TESSERA_TRY(cuda_status(*symbols_, symbols_->cuModuleLoadData(&module, fingerprint_ptx()), "cuModuleLoadData"));
+  return cuda_status(*symbols_, symbols_->cuModuleGetFunction(&kernel, module, "tessera_fingerprint"),
                      "cuModuleGetFunction");
 }
 
-Status CudaDriver::fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
-                               StreamId stream) {
+Status CudaDriver::fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to, StreamId stream) {
   TESSERA_TRY(check_exists(device));
   TESSERA_TRY_ASSIGN(const CUcontext adopted, contexts_->adopted(device));
   const CudaScope scope(*symbols_, adopted);
@@ -52,8 +49,8 @@ Status CudaDriver::fingerprint(DeviceId device, std::span<const DeviceRange> ran
   if (own.fingerprint_kernel == nullptr) return Status(Code::kNotSupported, own.kernel_problem);
 
   CUdeviceptr results = 0;
-  TESSERA_TRY(cuda_status(*symbols_, symbols_->cuMemHostGetDevicePointer(&results, to, 0),
-                          "cuMemHostGetDevicePointer"));
+  TESSERA_TRY(
+      cuda_status(*symbols_, symbols_->cuMemHostGetDevicePointer(&results, to, 0), "cuMemHostGetDevicePointer"));
   FingerprintRanges table;
   std::uint32_t all = 0, most = 0;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -65,12 +62,11 @@ Status CudaDriver::fingerprint(DeviceId device, std::span<const DeviceRange> ran
     most = std::max(most, parts);
   }
   std::array<void*, 2> parameters{&table, &results};
-  return cuda_status(*symbols_,
-                     symbols_->cuLaunchKernel(own.fingerprint_kernel, most,
-                                              static_cast<unsigned>(ranges.size()), 1, kThreads, 1, 1, 0,
-                                              reinterpret_cast<CUstream>(stream.value()),
-                                              parameters.data(), nullptr),
-                     "cuLaunchKernel");
+  return cuda_status(
+      *symbols_,
+      symbols_->cuLaunchKernel(own.fingerprint_kernel, most, static_cast<unsigned>(ranges.size()), 1, kThreads, 1, 1, 0,
+                               reinterpret_cast<CUstream>(stream.value()), parameters.data(), nullptr),
+      "cuLaunchKernel");
 }
 
 }  // namespace tessera

@@ -10,13 +10,11 @@
 namespace tessera {
 namespace {
 
-Status no_virtual_memory() {
-  return Status(Code::kNotSupported, "the CUDA driver has no virtual memory management");
-}
+Status no_virtual_memory() { return Status(Code::kNotSupported, "the CUDA driver has no virtual memory management"); }
 
 // Device frames can be shared with other processes; by itself that exposes nothing.
-CUmemAllocationProp frame_properties(DeviceId device, FrameLocation location, int numa_node,
-                                     bool rdma_capable, bool shareable) {
+CUmemAllocationProp frame_properties(DeviceId device, FrameLocation location, int numa_node, bool rdma_capable,
+                                     bool shareable) {
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   if (location == FrameLocation::kHost) {
@@ -43,11 +41,9 @@ Result<DeviceProperties> CudaDriver::properties(DeviceId device) {
     const CUmemAllocationProp frame =
         frame_properties(device, FrameLocation::kDevice, 0, entry.rdma_capable, entry.shareable);
     std::size_t granularity = 0;
-    const Status told =
-        cuda_status(*symbols_,
-                    symbols_->cuMemGetAllocationGranularity(&granularity, &frame,
-                                                            CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-                    "cuMemGetAllocationGranularity");
+    const Status told = cuda_status(
+        *symbols_, symbols_->cuMemGetAllocationGranularity(&granularity, &frame, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+        "cuMemGetAllocationGranularity");
     if (!told.is_ok()) {
       entry.properties.virtual_memory = false;
       entry.properties.virtual_memory_problem = told.message();
@@ -67,8 +63,7 @@ Result<Address> CudaDriver::reserve(Bytes bytes, Bytes alignment, Address hint) 
   TESSERA_TRY(scope.status());
   CUdeviceptr address = 0;
   TESSERA_TRY(cuda_status(*symbols_,
-                          symbols_->cuMemAddressReserve(&address, bytes.value(), alignment.value(),
-                                                        hint.value(), 0),
+                          symbols_->cuMemAddressReserve(&address, bytes.value(), alignment.value(), hint.value(), 0),
                           "cuMemAddressReserve"));
   return Address(address);
 }
@@ -77,8 +72,7 @@ Status CudaDriver::release(Address address, Bytes bytes) {
   if (!symbols_->virtual_memory()) return no_virtual_memory();
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(*symbols_, symbols_->cuMemAddressFree(address.value(), bytes.value()),
-                     "cuMemAddressFree");
+  return cuda_status(*symbols_, symbols_->cuMemAddressFree(address.value(), bytes.value()), "cuMemAddressFree");
 }
 
 Result<FrameId> CudaDriver::create_frame(DeviceId device, FrameLocation location, Bytes bytes) {
@@ -108,9 +102,7 @@ Status CudaDriver::map(Address address, Bytes bytes, FrameId frame) {
   if (!symbols_->virtual_memory()) return no_virtual_memory();
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(*symbols_,
-                     symbols_->cuMemMap(address.value(), bytes.value(), 0, frame.value(), 0),
-                     "cuMemMap");
+  return cuda_status(*symbols_, symbols_->cuMemMap(address.value(), bytes.value(), 0, frame.value(), 0), "cuMemMap");
 }
 
 Status CudaDriver::set_access(Address address, Bytes bytes, DeviceId device) {
@@ -122,9 +114,7 @@ Status CudaDriver::set_access(Address address, Bytes bytes, DeviceId device) {
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   access.location.id = static_cast<int>(device.value());
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  return cuda_status(*symbols_,
-                     symbols_->cuMemSetAccess(address.value(), bytes.value(), &access, 1),
-                     "cuMemSetAccess");
+  return cuda_status(*symbols_, symbols_->cuMemSetAccess(address.value(), bytes.value(), &access, 1), "cuMemSetAccess");
 }
 
 Status CudaDriver::unmap(Address address, Bytes bytes) {
@@ -139,8 +129,7 @@ Status CudaDriver::unmap(Address address, Bytes bytes) {
 Status CudaDriver::try_host_frame(DeviceId device, Bytes bytes) {
   TESSERA_TRY_ASSIGN(const FrameId frame, create_frame(device, FrameLocation::kHost, bytes));
   const Result<Address> range = reserve(bytes, bytes);
-  Status status =
-      range.is_ok() ? use_host_frame(device, range.value(), bytes, frame) : range.status();
+  Status status = range.is_ok() ? use_host_frame(device, range.value(), bytes, frame) : range.status();
   if (range.is_ok()) {
     const Status released = release(range.value(), bytes);
     if (status.is_ok()) status = released;

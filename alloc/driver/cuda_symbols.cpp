@@ -11,9 +11,7 @@ bool look_up(const CudaResolver& resolver, const char* name, Function& function)
   return function != nullptr;
 }
 
-Status missing(const char* name) {
-  return Status(Code::kNotSupported, std::string("the CUDA driver has no ") + name);
-}
+Status missing(const char* name) { return Status(Code::kNotSupported, std::string("the CUDA driver has no ") + name); }
 
 }  // namespace
 

@@ -20,61 +20,61 @@
 extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end);
 
 // Tessera cannot work with a driver without one of these.
-#define TESSERA_CUDA_REQUIRED(X)                                                                  \
-  X(cuInit)                                                                                       \
-  X(cuGetErrorName)                                                                               \
-  X(cuDeviceGetCount)                                                                             \
-  X(cuDeviceGet)                                                                                  \
-  X(cuDeviceGetName)                                                                              \
-  X(cuDeviceGetAttribute)                                                                         \
-  X(cuDeviceTotalMem)                                                                             \
-  X(cuDevicePrimaryCtxRetain)                                                                     \
-  X(cuDevicePrimaryCtxRelease)                                                                    \
-  X(cuDevicePrimaryCtxGetState)                                                                   \
-  X(cuCtxGetCurrent)                                                                              \
-  X(cuCtxGetDevice)                                                                               \
-  X(cuCtxPushCurrent)                                                                             \
-  X(cuCtxPopCurrent)                                                                              \
-  X(cuCtxSynchronize)                                                                             \
-  X(cuMemGetInfo)                                                                                 \
-  X(cuMemHostRegister)                                                                            \
-  X(cuMemHostUnregister)                                                                          \
-  X(cuMemcpyHtoDAsync)                                                                            \
-  X(cuMemcpyDtoHAsync)                                                                            \
-  X(cuMemcpyDtoDAsync)                                                                            \
-  X(cuMemsetD8Async)                                                                              \
-  X(cuStreamCreate)                                                                               \
-  X(cuStreamDestroy)                                                                              \
-  X(cuStreamSynchronize)                                                                          \
-  X(cuStreamQuery)                                                                                \
-  X(cuStreamWaitEvent)                                                                            \
-  X(cuEventCreate)                                                                                \
-  X(cuEventDestroy)                                                                               \
-  X(cuEventRecord)                                                                                \
-  X(cuEventQuery)                                                                                 \
-  X(cuEventSynchronize)                                                                           \
-  X(cuEventElapsedTime)                                                                           \
+#define TESSERA_CUDA_REQUIRED(X) \
+  X(cuInit)                      \
+  X(cuGetErrorName)              \
+  X(cuDeviceGetCount)            \
+  X(cuDeviceGet)                 \
+  X(cuDeviceGetName)             \
+  X(cuDeviceGetAttribute)        \
+  X(cuDeviceTotalMem)            \
+  X(cuDevicePrimaryCtxRetain)    \
+  X(cuDevicePrimaryCtxRelease)   \
+  X(cuDevicePrimaryCtxGetState)  \
+  X(cuCtxGetCurrent)             \
+  X(cuCtxGetDevice)              \
+  X(cuCtxPushCurrent)            \
+  X(cuCtxPopCurrent)             \
+  X(cuCtxSynchronize)            \
+  X(cuMemGetInfo)                \
+  X(cuMemHostRegister)           \
+  X(cuMemHostUnregister)         \
+  X(cuMemcpyHtoDAsync)           \
+  X(cuMemcpyDtoHAsync)           \
+  X(cuMemcpyDtoDAsync)           \
+  X(cuMemsetD8Async)             \
+  X(cuStreamCreate)              \
+  X(cuStreamDestroy)             \
+  X(cuStreamSynchronize)         \
+  X(cuStreamQuery)               \
+  X(cuStreamWaitEvent)           \
+  X(cuEventCreate)               \
+  X(cuEventDestroy)              \
+  X(cuEventRecord)               \
+  X(cuEventQuery)                \
+  X(cuEventSynchronize)          \
+  X(cuEventElapsedTime)          \
   X(cuLaunchKernel)
 
 // Virtual memory management (CUDA 10.2): null members mean that the machine does not support it. The exchange of
 // capture modes is older, so a driver with virtual memory management has it.
-#define TESSERA_CUDA_OPTIONAL(X)                                                                  \
-  X(cuMemGetAllocationGranularity)                                                                \
-  X(cuMemAddressReserve)                                                                          \
-  X(cuMemAddressFree)                                                                             \
-  X(cuMemCreate)                                                                                  \
-  X(cuMemRelease)                                                                                 \
-  X(cuMemMap)                                                                                     \
-  X(cuMemUnmap)                                                                                   \
-  X(cuMemSetAccess)                                                                               \
+#define TESSERA_CUDA_OPTIONAL(X)   \
+  X(cuMemGetAllocationGranularity) \
+  X(cuMemAddressReserve)           \
+  X(cuMemAddressFree)              \
+  X(cuMemCreate)                   \
+  X(cuMemRelease)                  \
+  X(cuMemMap)                      \
+  X(cuMemUnmap)                    \
+  X(cuMemSetAccess)                \
   X(cuThreadExchangeStreamCaptureMode)
 
 // Where one is missing, its information is left out, or its batched work is done one by one.
-#define TESSERA_CUDA_EXTRA(X)                                                                     \
-  X(cuDeviceGetGraphMemAttribute)                                                                 \
-  X(cuModuleLoadData)                                                                             \
-  X(cuModuleGetFunction)                                                                          \
-  X(cuStreamGetCtx)                                                                               \
+#define TESSERA_CUDA_EXTRA(X)     \
+  X(cuDeviceGetGraphMemAttribute) \
+  X(cuModuleLoadData)             \
+  X(cuModuleGetFunction)          \
+  X(cuStreamGetCtx)               \
   X(cuMemHostGetDevicePointer)
 
 namespace tessera {
@@ -82,10 +82,9 @@ namespace tessera {
 // The function exported as cuMemcpyBatchAsync by 12.8 and 12.9, which also returns the index of a refused copy. The
 // later form came with 13.0 under another name (_v2), so the name that a driver has tells the form. Both types are
 // written out, since in cuda.h the unversioned name may be either.
-using CudaFirstCopyBatch = CUresult(CUDAAPI*)(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes,
-                                              std::size_t count, CUmemcpyAttributes* attributes,
-                                              std::size_t* attribute_starts, std::size_t attribute_count,
-                                              std::size_t* refused, CUstream stream);
+using CudaFirstCopyBatch = CUresult(CUDAAPI*)(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
+                                              CUmemcpyAttributes* attributes, std::size_t* attribute_starts,
+                                              std::size_t attribute_count, std::size_t* refused, CUstream stream);
 using CudaCopyBatch = CUresult(CUDAAPI*)(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
                                          CUmemcpyAttributes* attributes, std::size_t* attribute_starts,
                                          std::size_t attribute_count, CUstream stream);

@@ -33,11 +33,11 @@ namespace tessera {
 struct DeviceProperties {
   std::string name;
   Bytes total_memory;
-  Bytes granularity;         // of virtual memory management, for device and host frames
-  bool virtual_memory = false;  // can reserve, create, map: without it Tessera passes through
+  Bytes granularity;                        // of virtual memory management, for device and host frames
+  bool virtual_memory = false;              // can reserve, create, map: without it Tessera passes through
   std::string virtual_memory_problem = {};  // why not, for a device that should have it
-  bool host_frames = false;  // create_frame(kHost) works: determined by trying it
-  std::string host_frames_problem = {};  // the error of that trial, where it does not
+  bool host_frames = false;                 // create_frame(kHost) works: determined by trying it
+  std::string host_frames_problem = {};     // the error of that trial, where it does not
   // Operations that a stream holds before a call that queues another one, even a fence, blocks until one ends; 0:
   // unlimited.
   std::size_t queue_depth = 0;

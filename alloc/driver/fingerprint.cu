@@ -8,7 +8,7 @@
 // Thread safety: any number of concurrent launches, each with results of its own.
 #include "fingerprint_lane.h"
 
-#define FINGERPRINT_RANGES 64 /* as kMostFingerprints */
+#define FINGERPRINT_RANGES 64  /* as kMostFingerprints */
 #define FINGERPRINT_LANES 4096 /* 64 KiB, as kFingerprintPart */
 #define FINGERPRINT_THREADS 256
 #define FINGERPRINT_GROUP 16

@@ -21,8 +21,8 @@ struct tessera_print {
 };
 
 /* `index` counts the lanes of the range; a lane's words are little-endian. */
-TESSERA_LANE_FUNCTION void tessera_print_add(struct tessera_print* sum, unsigned long long low,
-                                             unsigned long long high, unsigned long long index) {
+TESSERA_LANE_FUNCTION void tessera_print_add(struct tessera_print* sum, unsigned long long low, unsigned long long high,
+                                             unsigned long long index) {
   const unsigned long long place = index + 1;
   unsigned long long x = low + place * 0x9e3779b97f4a7c15ULL;
   unsigned long long y = high ^ (place * 0xd1342543de82ef95ULL);

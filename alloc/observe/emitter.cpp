@@ -17,9 +17,7 @@ std::string with_blanks(std::string name) {
 }
 
 std::string key_of(const std::string& name, bool is_time) { return is_time ? name + "_ns" : name; }
-std::string label_of(const std::string& name, bool is_time) {
-  return with_blanks(is_time ? name + "_time" : name);
-}
+std::string label_of(const std::string& name, bool is_time) { return with_blanks(is_time ? name + "_time" : name); }
 
 struct Shown {
   std::string rounded;
@@ -55,9 +53,7 @@ void Emitter::add(std::string name, Value value) {
   groups_.back().figures.push_back({std::move(name), std::move(value)});
 }
 
-bool Emitter::is_time(const Figure& figure) {
-  return std::holds_alternative<Nanoseconds>(figure.value);
-}
+bool Emitter::is_time(const Figure& figure) { return std::holds_alternative<Nanoseconds>(figure.value); }
 
 std::string Emitter::table() const {
   std::size_t names = 0;
@@ -76,8 +72,7 @@ std::string Emitter::table() const {
     out += with_blanks(group.name) + "\n";
     for (const Figure& figure : group.figures) {
       const Shown shown = std::visit(Show{}, figure.value);
-      out += fmt::format("  {:<{}}  {:>{}}", label_of(figure.name, is_time(figure)),
-                         names, shown.rounded, values);
+      out += fmt::format("  {:<{}}  {:>{}}", label_of(figure.name, is_time(figure)), names, shown.rounded, values);
       if (!shown.exact.empty()) out += fmt::format("  {:>15}", shown.exact);
       out += "\n";
     }

@@ -18,17 +18,18 @@ enum class EventKind : std::uint8_t {
   kFileRead,   // file to host
   kFileWrite,  // host to file
   kForward,    // an eviction cancelled because the page was used again
-  kPeerFetch, kPeerEvict, kPeerForward,  // the same three over a peer link
-  kDiscard,    // an eviction without a copy
-  kRecompute,     // a callback recomputed a page's bytes
-  kStall,      // a call of the program waited for a move
-  kMark,       // a mark set by the program; bytes is its number
+  kPeerFetch,
+  kPeerEvict,
+  kPeerForward,  // the same three over a peer link
+  kDiscard,      // an eviction without a copy
+  kRecompute,    // a callback recomputed a page's bytes
+  kStall,        // a call of the program waited for a move
+  kMark,         // a mark set by the program; bytes is its number
 };
 
 constexpr const char* name_of(EventKind kind) {
-  constexpr const char* kNames[] = {"fetch",   "evict",   "file_read", "file_write",
-                                    "forward", "peer_fetch", "peer_evict", "peer_forward",
-                                    "discard", "recompute",  "stall",     "mark"};
+  constexpr const char* kNames[] = {"fetch",      "evict",        "file_read", "file_write", "forward", "peer_fetch",
+                                    "peer_evict", "peer_forward", "discard",   "recompute",  "stall",   "mark"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

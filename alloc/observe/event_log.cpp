@@ -3,7 +3,10 @@
 namespace tessera {
 
 EventLog::EventLog(const Clock& clock, std::size_t capacity, bool with_history, Profiler* profiler)
-    : clock_(clock), capacity_(capacity), with_history_(with_history), keeps_(capacity > 0 || with_history),
+    : clock_(clock),
+      capacity_(capacity),
+      with_history_(with_history),
+      keeps_(capacity > 0 || with_history),
       profiler_(profiler) {
   if (with_history) history_.emplace(clock.now());
 }
@@ -63,8 +66,7 @@ std::optional<HistoryPicture> EventLog::history() const {
   return history_->picture(now());
 }
 
-void EventLog::record(EventKind kind, DeviceId device, Nanoseconds begin, Address address,
-                      Bytes bytes) {
+void EventLog::record(EventKind kind, DeviceId device, Nanoseconds begin, Address address, Bytes bytes) {
   record({kind, static_cast<std::uint16_t>(device.value()), begin, now(), address, bytes});
 }
 

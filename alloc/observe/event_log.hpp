@@ -25,8 +25,7 @@ class EventLog {
  public:
   // Keeps the last `capacity` events; 0 disables the ring. `profiler` may be null; it is notified of moves and
   // marks as they happen. REQUIRES: the profiler outlives this.
-  EventLog(const Clock& clock, std::size_t capacity, bool with_history = false,
-           Profiler* profiler = nullptr);
+  EventLog(const Clock& clock, std::size_t capacity, bool with_history = false, Profiler* profiler = nullptr);
 
   Nanoseconds now() const { return clock_.now(); }
   Profiler* profiler() const { return profiler_; }

@@ -80,9 +80,8 @@ void History::add_stall(const StallParts& parts, Nanoseconds begin, Nanoseconds 
 }
 
 History::Presence& History::presence_of(TagId tag, Nanoseconds now) {
-  const auto known = std::find_if(tags_.begin(), tags_.end(), [&](const Presence& presence) {
-    return presence.others || presence.tag == tag;
-  });
+  const auto known = std::find_if(tags_.begin(), tags_.end(),
+                                  [&](const Presence& presence) { return presence.others || presence.tag == tag; });
   if (known != tags_.end()) return *known;
   tags_.push_back({tag, tags_.size() == kTags, now, {}, {}});
   return tags_.back();

@@ -79,7 +79,7 @@ class NvtxProfiler final : public Profiler {
 
   const nvtxDomainHandle_t domain_;
   Mutex mutex_{LockRank::kObserve};
-  std::unordered_map<std::uint64_t, nvtxRangeId_t> moves_ GUARDED_BY(mutex_);  // under way, by page
+  std::unordered_map<std::uint64_t, nvtxRangeId_t> moves_ GUARDED_BY(mutex_);    // under way, by page
   std::map<std::string, nvtxRangeId_t, std::less<>> marked_ GUARDED_BY(mutex_);  // by kind
 };
 

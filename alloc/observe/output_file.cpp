@@ -55,7 +55,8 @@ Result<int> open_fifo(const std::string& path) {
     const int file = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (file >= 0) return file;
     if (errno != ENXIO) return io_error(path);
-    if (std::chrono::steady_clock::now() > until) return Status(Code::kIo, fmt::format("{}: the FIFO has no reader", path));
+    if (std::chrono::steady_clock::now() > until)
+      return Status(Code::kIo, fmt::format("{}: the FIFO has no reader", path));
     ::usleep(std::chrono::duration_cast<std::chrono::microseconds>(kBetweenTries).count());
   }
 }
@@ -117,14 +118,15 @@ Result<std::unique_ptr<OutputFile>> OutputFile::open(const std::string& path, Le
         return failed;
       }
       if (name != path)
-        log_line(LogLevel::kWarning, "{} is in use by another process or an earlier heap of this one: writing {} instead",
-                 path, name);
+        log_line(LogLevel::kWarning,
+                 "{} is in use by another process or an earlier heap of this one: writing {} instead", path, name);
       return std::unique_ptr<OutputFile>(new OutputFile(file, name, regular));
     }
     ::close(file);
     name = path_beside(path, tries == 1 ? std::to_string(::getpid()) : fmt::format("{}-{}", ::getpid(), tries));
   }
-  return Status(Code::kIo, fmt::format("{}: in use by other processes, as are {} alternative names", path, kMostNames - 1));
+  return Status(Code::kIo,
+                fmt::format("{}: in use by other processes, as are {} alternative names", path, kMostNames - 1));
 }
 
 OutputFile::OutputFile(int file, std::string path, bool is_regular)
@@ -132,7 +134,8 @@ OutputFile::OutputFile(int file, std::string path, bool is_regular)
 
 OutputFile::~OutputFile() {
   // close() may be the call that reports a full disk.
-  if (::close(file_) != 0) log_line(LogLevel::kWarning, "{}: the end of the file may be lost", io_error(path_).message());
+  if (::close(file_) != 0)
+    log_line(LogLevel::kWarning, "{}: the end of the file may be lost", io_error(path_).message());
 }
 
 Status OutputFile::append(std::string_view text) {

@@ -38,8 +38,7 @@ Profiler* attached_profiler();
 // A scoped push() and pop(); does nothing without a profiler.
 class ProfilerRange {
  public:
-  ProfilerRange(Profiler* profiler, const char* name, std::uint64_t number = 0)
-      : profiler_(profiler) {
+  ProfilerRange(Profiler* profiler, const char* name, std::uint64_t number = 0) : profiler_(profiler) {
     if (profiler_ != nullptr) profiler_->push(name, number);
   }
   ~ProfilerRange() {

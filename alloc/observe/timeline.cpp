@@ -20,10 +20,9 @@ enum class Track : unsigned { kStalls, kIn, kOut, kFileRead, kFileWrite, kMarks,
 constexpr std::size_t kTracks = 9;
 constexpr unsigned kLanesPerTrack = 10'000;  // a range of numbers; lanes are created on demand
 
-constexpr const char* kTrackNames[kTracks] = {"stalls",    "in: host to device",
-                                              "out: device to host", "file read",
-                                              "file write", "marks", "recomputed",
-                                              "in: peer to device", "out: device to peer"};
+constexpr const char* kTrackNames[kTracks] = {"stalls",     "in: host to device", "out: device to host",
+                                              "file read",  "file write",         "marks",
+                                              "recomputed", "in: peer to device", "out: device to peer"};
 
 Track track_of(EventKind kind) {
   switch (kind) {
@@ -43,9 +42,7 @@ Track track_of(EventKind kind) {
   return Track::kMarks;
 }
 
-bool moves_bytes(EventKind kind) {
-  return kind != EventKind::kStall && kind != EventKind::kMark;
-}
+bool moves_bytes(EventKind kind) { return kind != EventKind::kStall && kind != EventKind::kMark; }
 
 std::string detail_of(const Event& event) {
   if (event.kind == EventKind::kStall) return std::string(" ") + name_of(event.cause);
@@ -64,9 +61,9 @@ class Drawing {
     const unsigned lane = lane_for(event, track);
     add("{{\"name\":\"{}{}\",\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f},"
         "\"args\":{{\"address\":\"0x{:x}\",\"bytes\":{}}}}}",
-        name_of(event.kind), detail_of(event), event.device,
-        thread_of(track, lane), microseconds(event.begin - origin_),
-        microseconds(event.end - event.begin), event.address.value(), event.bytes.value());
+        name_of(event.kind), detail_of(event), event.device, thread_of(track, lane),
+        microseconds(event.begin - origin_), microseconds(event.end - event.begin), event.address.value(),
+        event.bytes.value());
   }
   void draw(const TrackSlice& slice) {
     const std::string size = slice.bytes ? " " + rounded_size(slice.bytes) : std::string();
@@ -76,9 +73,10 @@ class Drawing {
   }
 
   std::string finish(std::uint64_t lost) {
-    return fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"lost_events\":{}}},"
-                       "\"traceEvents\":[\n{}\n]}}\n",
-                       lost, text_);
+    return fmt::format(
+        "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"lost_events\":{}}},"
+        "\"traceEvents\":[\n{}\n]}}\n",
+        lost, text_);
   }
 
  private:
@@ -100,17 +98,15 @@ class Drawing {
 
   void draw_mark(const Event& event) {
     lane_for(event, Track::kMarks);
-    add("{{\"name\":\"mark {}\",\"ph\":\"i\",\"s\":\"p\",\"pid\":{},\"tid\":{},\"ts\":{:.3f}}}",
-        event.bytes.value(), event.device, thread_of(Track::kMarks, 0),
-        microseconds(event.begin - origin_));
+    add("{{\"name\":\"mark {}\",\"ph\":\"i\",\"s\":\"p\",\"pid\":{},\"tid\":{},\"ts\":{:.3f}}}", event.bytes.value(),
+        event.device, thread_of(Track::kMarks, 0), microseconds(event.begin - origin_));
   }
 
   // The first lane that is free at the event's begin.
   unsigned lane_for(const Event& event, Track track) {
     know_device(event.device);
     auto& lanes = ends_[event.device][static_cast<std::size_t>(track)];
-    const auto free = std::find_if(lanes.begin(), lanes.end(),
-                                   [&](Nanoseconds end) { return end <= event.begin; });
+    const auto free = std::find_if(lanes.begin(), lanes.end(), [&](Nanoseconds end) { return end <= event.begin; });
     auto lane = static_cast<unsigned>(free - lanes.begin());
     if (free == lanes.end() && lanes.size() < kLanesPerTrack) {
       lanes.push_back(event.end);
@@ -123,8 +119,7 @@ class Drawing {
 
   void know_device(unsigned device) {
     if (!ends_.try_emplace(device).second) return;
-    add("{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{},\"args\":{{\"name\":\"device {}\"}}}}",
-        device, device);
+    add("{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{},\"args\":{{\"name\":\"device {}\"}}}}", device, device);
   }
 
   void name_lane(unsigned device, Track track, unsigned lane) {
@@ -135,8 +130,8 @@ class Drawing {
   }
 
   void name_thread(unsigned device, unsigned thread, std::string_view name, unsigned place) {
-    add("{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", device,
-        thread, json_string(name));
+    add("{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", device, thread,
+        json_string(name));
     add("{{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{"
         "\"sort_index\":{}}}}}",
         device, thread, place);
@@ -156,12 +151,10 @@ class Drawing {
 
 }  // namespace
 
-std::string timeline_json(std::span<const Event> events, std::uint64_t lost,
-                          std::span<const TrackSlice> slices) {
+std::string timeline_json(std::span<const Event> events, std::uint64_t lost, std::span<const TrackSlice> slices) {
   // The log is in order of end times; lane assignment needs order of begin times.
   std::vector<Event> by_begin(events.begin(), events.end());
-  std::stable_sort(by_begin.begin(), by_begin.end(),
-                   [](const Event& a, const Event& b) { return a.begin < b.begin; });
+  std::stable_sort(by_begin.begin(), by_begin.end(), [](const Event& a, const Event& b) { return a.begin < b.begin; });
   Nanoseconds origin(std::numeric_limits<std::uint64_t>::max());
   if (!by_begin.empty()) origin = by_begin.front().begin;
   for (const TrackSlice& slice : slices) origin = std::min(origin, slice.begin);
@@ -175,8 +168,7 @@ std::string timeline_json(const EventLog& log, std::span<const TrackSlice> slice
   return timeline_json(log.events(), log.lost(), slices);
 }
 
-Status write_timeline(const EventLog& log, const std::string& path,
-                      std::span<const TrackSlice> slices) {
+Status write_timeline(const EventLog& log, const std::string& path, std::span<const TrackSlice> slices) {
   return write_text_file(path, timeline_json(log, slices));
 }
 

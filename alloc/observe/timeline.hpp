@@ -29,13 +29,11 @@ struct TrackSlice {
 
 // `lost` is the number of older events that were overwritten; the trace states it. Time starts at the earliest
 // event or slice. REQUIRES: slices of one track do not overlap.
-std::string timeline_json(std::span<const Event> events, std::uint64_t lost,
-                          std::span<const TrackSlice> slices = {});
+std::string timeline_json(std::span<const Event> events, std::uint64_t lost, std::span<const TrackSlice> slices = {});
 
 std::string timeline_json(const EventLog& log, std::span<const TrackSlice> slices = {});
 
 // Errors: kIo with the path and the reason.
-Status write_timeline(const EventLog& log, const std::string& path,
-                      std::span<const TrackSlice> slices = {});
+Status write_timeline(const EventLog& log, const std::string& path, std::span<const TrackSlice> slices = {});
 
 }  // namespace tessera

@@ -28,9 +28,8 @@ void append_ids(std::string& line, std::span<const std::uint64_t> ids) {
 
 }  // namespace
 
-Result<std::unique_ptr<TraceWriter>> TraceWriter::open(const std::string& path,
-                                                       const Header& header, const Clock& clock,
-                                                       Bytes limit, OutputFile::Left left) {
+Result<std::unique_ptr<TraceWriter>> TraceWriter::open(const std::string& path, const Header& header,
+                                                       const Clock& clock, Bytes limit, OutputFile::Left left) {
   std::unique_ptr<AppendedFile> file;
   TESSERA_TRY_ASSIGN(file, AppendedFile::open(path, left));
   std::string own_path = file->path();
@@ -44,34 +43,38 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::open(const std::string& path,
 }
 
 TraceWriter::TraceWriter(std::unique_ptr<AppendedFile> file, std::string path, const Clock& clock, Bytes limit)
-    : path_(std::move(path)), clock_(clock), start_(clock.now()), limit_(limit), file_(std::move(file)),
+    : path_(std::move(path)),
+      clock_(clock),
+      start_(clock.now()),
+      limit_(limit),
+      file_(std::move(file)),
       last_push_(start_) {}
 
 std::string TraceWriter::line_of(const char* kind) const {
   return fmt::format("{{\"t\":\"{}\",\"at\":{}", kind, (clock_.now() - start_).value());
 }
 
-void TraceWriter::alloc(std::uint64_t id, Bytes bytes, StreamId stream, std::string_view tag,
-                        DeviceId device) {
+void TraceWriter::alloc(std::uint64_t id, Bytes bytes, StreamId stream, std::string_view tag, DeviceId device) {
   std::string line = line_of("alloc");
-  fmt::format_to(std::back_inserter(line), ",\"id\":{},\"bytes\":{},\"stream\":{},\"device\":{}", id,
-                 bytes.value(), stream.value(), device.value());
+  fmt::format_to(std::back_inserter(line), ",\"id\":{},\"bytes\":{},\"stream\":{},\"device\":{}", id, bytes.value(),
+                 stream.value(), device.value());
   if (!tag.empty()) line += ",\"tag\":" + json_string(tag);
   append(line + "}\n", false);
 }
 
-void TraceWriter::op(std::string_view name, StreamId stream, DeviceId device,
-                     std::span<const std::uint64_t> reads, std::span<const std::uint64_t> writes) {
+void TraceWriter::op(std::string_view name, StreamId stream, DeviceId device, std::span<const std::uint64_t> reads,
+                     std::span<const std::uint64_t> writes) {
   std::string line = line_of("op");
   line.reserve(kLine + name.size() + (reads.size() + writes.size()) * kId);
-  fmt::format_to(std::back_inserter(line), ",\"name\":{},\"stream\":{},\"device\":{},\"r\":[",
-                 json_string(name), stream.value(), device.value());
+  fmt::format_to(std::back_inserter(line), ",\"name\":{},\"stream\":{},\"device\":{},\"r\":[", json_string(name),
+                 stream.value(), device.value());
   const std::size_t first = line.size();
   append_ids(line, reads);
   const std::size_t end = line.size();
   line += "],\"w\":[";
   if (reads.data() == writes.data() && reads.size() == writes.size()) {
-    line.append(line, first, end - first);  // a launch's reads and writes are the same set, as they cannot be told apart
+    line.append(line, first,
+                end - first);  // a launch's reads and writes are the same set, as they cannot be told apart
   } else {
     append_ids(line, writes);
   }
@@ -88,9 +91,7 @@ void TraceWriter::mark(std::string_view kind, std::uint64_t number) {
   append(fmt::format("{},\"kind\":{},\"n\":{}}}\n", line_of("mark"), json_string(kind), number), true);
 }
 
-void TraceWriter::free(std::uint64_t id) {
-  append(fmt::format("{},\"id\":{}}}\n", line_of("free"), id), false);
-}
+void TraceWriter::free(std::uint64_t id) { append(fmt::format("{},\"id\":{}}}\n", line_of("free"), id), false); }
 
 void TraceWriter::remakable(std::uint64_t id, Nanoseconds time) {
   append(fmt::format("{},\"id\":{},\"recompute_ns\":{}}}\n", line_of("recompute"), id, time.value()), false);
@@ -100,7 +101,8 @@ void TraceWriter::append(const std::string& line, bool push_now) {
   const MutexLock lock(mutex_);
   if (!failure_.is_ok()) return;
   if (file_->size() + Bytes(line.size()) > limit_) {
-    return fail(Status(Code::kIo, fmt::format("{}: the trace reached its size limit, {}", path_, rounded_size(limit_))));
+    return fail(
+        Status(Code::kIo, fmt::format("{}: the trace reached its size limit, {}", path_, rounded_size(limit_))));
   }
   const Nanoseconds now = clock_.now();
   Status status = file_->append(line);

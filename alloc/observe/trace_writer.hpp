@@ -29,19 +29,18 @@ class TraceWriter {
   static constexpr Bytes kDefaultLimit = 4_GiB;
 
   struct Header {
-    std::string name;         // of the program
-    Bytes device_memory;      // the budget it ran with
+    std::string name;     // of the program
+    Bytes device_memory;  // the budget it ran with
   };
 
   // Same contract as OutputFile::open.
-  static Result<std::unique_ptr<TraceWriter>> open(const std::string& path, const Header& header,
-                                                   const Clock& clock,
+  static Result<std::unique_ptr<TraceWriter>> open(const std::string& path, const Header& header, const Clock& clock,
                                                    Bytes limit = kDefaultLimit,
                                                    OutputFile::Left left = OutputFile::Left::kReplace);
   void alloc(std::uint64_t id, Bytes bytes, StreamId stream, std::string_view tag, DeviceId device);
   // An operation on a stream. Blocks are given by id; one that is read and written is in both lists.
-  void op(std::string_view name, StreamId stream, DeviceId device,
-          std::span<const std::uint64_t> reads, std::span<const std::uint64_t> writes);
+  void op(std::string_view name, StreamId stream, DeviceId device, std::span<const std::uint64_t> reads,
+          std::span<const std::uint64_t> writes);
   // A kind of operation: a name, the number of blocks, and their total bytes.
   struct OpKind {
     std::string name;

@@ -34,10 +34,11 @@ Result<std::unique_ptr<AddressSpace>> AddressSpace::reserve(Driver& driver, Byte
     auto reserved = reserve_high(driver, kLargePage * windows);
     if (reserved.is_ok()) {
       if (size < wanted) {
-        log_line(LogLevel::kWarning,
-                 "only {} of addresses instead of {} could be reserved (ulimit -v, or the driver): a heap with many block "
-                 "sizes may run out of addresses",
-                 rounded_size(size), rounded_size(wanted));
+        log_line(
+            LogLevel::kWarning,
+            "only {} of addresses instead of {} could be reserved (ulimit -v, or the driver): a heap with many block "
+            "sizes may run out of addresses",
+            rounded_size(size), rounded_size(wanted));
       }
       return std::unique_ptr<AddressSpace>(new AddressSpace(driver, reserved.value(), windows));
     }

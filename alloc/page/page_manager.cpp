@@ -12,16 +12,14 @@ constexpr std::uint64_t base_pages(RunShape shape) { return shape.bytes() / kBas
 
 }  // namespace
 
-Result<std::unique_ptr<PageManager>> PageManager::create(Driver& driver, Residency& residency,
-                                                         Bytes heap, Bytes least) {
+Result<std::unique_ptr<PageManager>> PageManager::create(Driver& driver, Residency& residency, Bytes heap,
+                                                         Bytes least) {
   TESSERA_TRY_ASSIGN(auto space, AddressSpace::reserve(driver, heap, least));
   TESSERA_TRY_ASSIGN(auto map, PageMap::create(space->low(), space->bytes()));
-  return std::unique_ptr<PageManager>(
-      new PageManager(residency, std::move(space), std::move(map)));
+  return std::unique_ptr<PageManager>(new PageManager(residency, std::move(space), std::move(map)));
 }
 
-PageManager::PageManager(Residency& residency, std::unique_ptr<AddressSpace> space,
-                         std::unique_ptr<PageMap> map)
+PageManager::PageManager(Residency& residency, std::unique_ptr<AddressSpace> space, std::unique_ptr<PageMap> map)
     : residency_(residency), space_(std::move(space)), map_(std::move(map)) {}
 
 PageManager::~PageManager() {
@@ -38,16 +36,15 @@ PageManager::~PageManager() {
 Result<Run*> PageManager::acquire(Bytes bytes, Domain domain, RunOwner owner) {
   if (!bytes) return Status(Code::kInvalidArgument, "a run of 0 bytes");
   if (bytes > space_->bytes()) {
-    return Status(Code::kOutOfMemory, fmt::format("{} bytes exceed the {} bytes of addresses",
-                                                  bytes.value(), space_->bytes().value()));
+    return Status(Code::kOutOfMemory,
+                  fmt::format("{} bytes exceed the {} bytes of addresses", bytes.value(), space_->bytes().value()));
   }
   const RunShape shape = shape_for(bytes);
   MutexLock lock(mutex_);
   const auto position = place(shape, domain);
   if (!position) {
-    return Status(Code::kOutOfMemory,
-                  fmt::format("no free range of {} bytes in {} bytes of addresses",
-                              shape.bytes().value(), space_->bytes().value()));
+    return Status(Code::kOutOfMemory, fmt::format("no free range of {} bytes in {} bytes of addresses",
+                                                  shape.bytes().value(), space_->bytes().value()));
   }
   auto added = residency_.add(address_of(*position), shape, domain.tag, owner);
   if (!added.is_ok()) {

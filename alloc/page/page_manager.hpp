@@ -38,10 +38,10 @@ struct Domain {
 };
 
 struct PageStats {
-  Bytes heap;         // the whole range
-  Bytes in_runs;      // pages of all runs
-  Bytes in_windows;   // windows in use: in_runs plus the free base pages between
-  Bytes lost;         // addresses abandoned because the driver failed there
+  Bytes heap;        // the whole range
+  Bytes in_runs;     // pages of all runs
+  Bytes in_windows;  // windows in use: in_runs plus the free base pages between
+  Bytes lost;        // addresses abandoned because the driver failed there
   std::uint64_t runs = 0;
   std::uint64_t acquired = 0, released = 0;
 };
@@ -50,8 +50,7 @@ class PageManager {
  public:
   // Reserves `heap` bytes of addresses, or less, down to `least`. REQUIRES: driver and residency outlive it.
   // Errors: kOutOfMemory.
-  static Result<std::unique_ptr<PageManager>> create(Driver& driver, Residency& residency,
-                                                     Bytes heap, Bytes least);
+  static Result<std::unique_ptr<PageManager>> create(Driver& driver, Residency& residency, Bytes heap, Bytes least);
   // Removes all remaining runs. REQUIRES: no other call is in progress.
   ~PageManager();
 
@@ -95,19 +94,16 @@ class PageManager {
     Domain domain;
   };
   struct Home {
-    ExtentMap free;              // base pages in this domain's windows
+    ExtentMap free;  // base pages in this domain's windows
     std::uint64_t windows = 0;
   };
 
-  PageManager(Residency& residency, std::unique_ptr<AddressSpace> space,
-              std::unique_ptr<PageMap> map);
+  PageManager(Residency& residency, std::unique_ptr<AddressSpace> space, std::unique_ptr<PageMap> map);
 
   Address address_of(std::uint64_t position) const { return low() + kBasePage * position; }
   std::optional<std::uint64_t> place(RunShape shape, const Domain& domain) REQUIRES_LOCK(mutex_);
-  std::optional<std::uint64_t> place_base(std::uint64_t pages, const Domain& domain)
-      REQUIRES_LOCK(mutex_);
-  void take_back(std::uint64_t position, RunShape shape, const Domain& domain)
-      REQUIRES_LOCK(mutex_);
+  std::optional<std::uint64_t> place_base(std::uint64_t pages, const Domain& domain) REQUIRES_LOCK(mutex_);
+  void take_back(std::uint64_t position, RunShape shape, const Domain& domain) REQUIRES_LOCK(mutex_);
   void adopt_window(std::uint64_t window, const Domain& domain) REQUIRES_LOCK(mutex_);
   void return_window_if_free(std::uint64_t window, const Domain& domain) REQUIRES_LOCK(mutex_);
   Status validate_run(std::uint64_t position, const Placed& placed) const REQUIRES_LOCK(mutex_);

@@ -19,8 +19,8 @@ Status PageManager::validate() const {
     bytes += placed.shape.bytes();
   }
   if (bytes != stats_.in_runs + stats_.lost) {
-    return broken(fmt::format("{} bytes in runs, but {} and {} lost counted", bytes.value(),
-                              stats_.in_runs.value(), stats_.lost.value()));
+    return broken(fmt::format("{} bytes in runs, but {} and {} lost counted", bytes.value(), stats_.in_runs.value(),
+                              stats_.lost.value()));
   }
   for (const auto& [domain, home] : homes_) TESSERA_TRY(validate_free(domain, home));
   return validate_windows();
@@ -37,8 +37,8 @@ Status PageManager::validate_run(std::uint64_t position, const Placed& placed) c
     if (i < large) continue;
     const auto window = base_windows_.find((position + i) / kBasePerLarge);
     if (window == base_windows_.end() || window->second != placed.domain) {
-      return broken(fmt::format("the run at {:#x} has a page in a window of another domain",
-                                address_of(position).value()));
+      return broken(
+          fmt::format("the run at {:#x} has a page in a window of another domain", address_of(position).value()));
     }
   }
   if (placed.run && placed.run->shape != placed.shape) {
@@ -67,8 +67,8 @@ Status PageManager::validate_free(const Domain& domain, const Home& home) const 
     free += free_here;
   }
   if (free != home.free.free_count() || windows != home.windows) {
-    return broken(fmt::format("{} free pages in {} windows of a domain, but {} in {} counted",
-                              free, windows, home.free.free_count(), home.windows));
+    return broken(fmt::format("{} free pages in {} windows of a domain, but {} in {} counted", free, windows,
+                              home.free.free_count(), home.windows));
   }
   return Status::ok();
 }
@@ -93,12 +93,10 @@ Status PageManager::validate_windows() const {
   }
   const std::uint64_t used = large_windows + base_windows_.size();
   if (used + space_->free_windows() != space_->windows()) {
-    return broken(fmt::format("{} windows used and {} free of {}", used, space_->free_windows(),
-                              space_->windows()));
+    return broken(fmt::format("{} windows used and {} free of {}", used, space_->free_windows(), space_->windows()));
   }
   if (pages != base_windows_.size() * kBasePerLarge) {
-    return broken(fmt::format("{} base pages free or in runs, in {} base windows", pages,
-                              base_windows_.size()));
+    return broken(fmt::format("{} base pages free or in runs, in {} base windows", pages, base_windows_.size()));
   }
   return Status::ok();
 }

@@ -14,8 +14,7 @@ namespace tessera {
 Result<std::unique_ptr<PageMap>> PageMap::create(Address low, Bytes bytes) {
   DCHECK_EQ((bytes % kBasePage).value(), 0u);
   const std::size_t size = bytes / kBasePage * sizeof(Run*);
-  void* const array = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const array = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (array == MAP_FAILED) {
     return Status(Code::kOutOfMemory,
                   fmt::format("no memory for a page map of {} bytes: {}", size, std::strerror(errno)));

@@ -41,9 +41,7 @@ class PageMap {
  private:
   PageMap(Address low, Bytes bytes, Run** entries) : low_(low), bytes_(bytes), entries_(entries) {}
 
-  std::atomic_ref<Run*> entry(std::uint64_t page) const {
-    return std::atomic_ref<Run*>(entries_[page]);
-  }
+  std::atomic_ref<Run*> entry(std::uint64_t page) const { return std::atomic_ref<Run*>(entries_[page]); }
   Bytes array_bytes() const { return Bytes(bytes_ / kBasePage * sizeof(Run*)); }
 
   const Address low_;

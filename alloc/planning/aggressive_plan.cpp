@@ -23,9 +23,14 @@ using Time = double;  // nanoseconds
 class AggressivePlanner {
  public:
   AggressivePlanner(const Iteration& iteration, const Machine& machine, const OffloadPlan& chosen)
-      : iteration_(iteration), machine_(machine), count_(iteration.steps.size()),
-        distances_(next_use_distances(iteration)), frees_(frees_by_step(iteration)),
-        runs_(iteration.runs.size()), leaving_(count_), host_{machine.out_rate, machine.in_rate},
+      : iteration_(iteration),
+        machine_(machine),
+        count_(iteration.steps.size()),
+        distances_(next_use_distances(iteration)),
+        frees_(frees_by_step(iteration)),
+        runs_(iteration.runs.size()),
+        leaving_(count_),
+        host_{machine.out_rate, machine.in_rate},
         file_{slower(machine.out_rate, machine.file_write_rate), slower(machine.in_rate, machine.file_read_rate)},
         peer_{machine.peer_rate, machine.peer_rate} {
     for (std::size_t run = 0; run < runs_.size(); ++run) runs_[run].away = iteration.runs[run].bytes;
@@ -62,21 +67,22 @@ class AggressivePlanner {
     }
     if (!last) return std::nullopt;
     const RunState& state = runs_[*last];
-    return Gap{.run = *last, .after = static_cast<std::uint32_t>(state.last % count_),
+    return Gap{.run = *last,
+               .after = static_cast<std::uint32_t>(state.last % count_),
                .until = static_cast<std::uint32_t>(state.next % count_),
                .wraps = state.next / count_ != state.last / count_};
   }
 
  private:
   struct RunState {
-    Bytes away{};                        // not on the device
-    Bytes copied{};                      // this many bytes at its end have a valid copy in a lower tier
-    bool holds = false;                  // whether its contents matter
-    OffloadTarget to = OffloadTarget::kHost;               // the latest offload target
-    std::uint64_t last = 0, next = 0;    // steps of its uses around now, counted over the passes
-    Time ready = 0;                      // when its bytes are on the device
-    std::uint32_t lives = 0;             // further allocations that will reuse its memory
-    std::optional<std::size_t> interval;  // index in the plan, until its fetch begins
+    Bytes away{};                             // not on the device
+    Bytes copied{};                           // this many bytes at its end have a valid copy in a lower tier
+    bool holds = false;                       // whether its contents matter
+    OffloadTarget to = OffloadTarget::kHost;  // the latest offload target
+    std::uint64_t last = 0, next = 0;         // steps of its uses around now, counted over the passes
+    Time ready = 0;                           // when its bytes are on the device
+    std::uint32_t lives = 0;                  // further allocations that will reuse its memory
+    std::optional<std::size_t> interval;      // index in the plan, until its fetch begins
   };
   struct Release {
     Time at;
@@ -222,7 +228,7 @@ class AggressivePlanner {
   const Iteration& iteration_;
   const Machine& machine_;
   const std::uint64_t count_;
-  const std::vector<std::uint32_t> distances_;  // per use
+  const std::vector<std::uint32_t> distances_;           // per use
   const std::vector<std::vector<std::uint32_t>> frees_;  // per step
   std::vector<RunState> runs_;
   std::vector<std::vector<const OffloadInterval*>> leaving_;  // by the step after which they begin

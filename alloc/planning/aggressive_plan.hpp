@@ -6,7 +6,8 @@
 // the first room on. If memory is fullest in the middle of an iteration, as at the end of a forward pass, the
 // two directions cannot overlap (lab/replay/time_bounds.hpp), and no scheme that waits for demand, or for the last
 // moment at which a copy can be hidden, is as fast. Compared with a linear program that may move parts of runs
-// at any time (docs/policy-benchmark.md), this is within a few percent if runs are many and small relative to the device.
+// at any time (docs/policy-benchmark.md), this is within a few percent if runs are many and small relative to the
+// device.
 //
 // The aggressive prefetching of Cao, Felten, Karlin and Li (SIGMETRICS 1995), for a cache with a separate link
 // for write-back. The intervals come from farthest_intervals.hpp, excess_cover.hpp, or any other plan.

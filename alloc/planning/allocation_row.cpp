@@ -6,7 +6,8 @@ namespace tessera {
 
 std::uint64_t AllocationLog::note(Bytes bytes, std::uint64_t kind) {
   const std::uint64_t signature = mix_into_context(mix_into_context(kind, bytes.value()), live_.value());
-  blocks_.push_back({.block = {.bytes = bytes, .kind = kind, .begin = step_++}, .signature = signature, .lived = live_});
+  blocks_.push_back(
+      {.block = {.bytes = bytes, .kind = kind, .begin = step_++}, .signature = signature, .lived = live_});
   if (blocks_.size() > kMost) {
     blocks_.pop_front();
     ++first_;
@@ -71,8 +72,7 @@ AllocationRow AllocationLog::row() const {
 std::size_t AllocationLog::kept_to(std::span<const std::uint64_t> signatures, std::size_t last) const {
   const std::size_t length = signatures.size();
   std::size_t kept = 0;
-  while (kept < blocks_.size() &&
-         before_last(kept).signature == signatures[(last + length - kept % length) % length]) {
+  while (kept < blocks_.size() && before_last(kept).signature == signatures[(last + length - kept % length) % length]) {
     ++kept;
   }
   return kept;

@@ -88,7 +88,7 @@ class AllocationLog {
   PeriodFinder finder_{kMost};
   bool repeats_anew_ = false;  // since the latest allocation
   std::deque<Noted> blocks_;
-  std::uint64_t first_ = 0;  // number of the oldest one remembered
+  std::uint64_t first_ = 0;                           // number of the oldest one remembered
   std::unordered_map<std::uint64_t, Served> served_;  // live recorded blocks, by address
   std::uint64_t step_ = 0;
   Bytes live_;

@@ -16,7 +16,10 @@ struct Stretch {
 class Cover {
  public:
   Cover(const Iteration& iteration, const Machine& machine, GapOrder order)
-      : iteration_(iteration), machine_(machine), order_(order), gaps_(find_gaps(iteration)),
+      : iteration_(iteration),
+        machine_(machine),
+        order_(order),
+        gaps_(find_gaps(iteration)),
         count_(static_cast<std::uint32_t>(iteration.steps.size())) {
     for (const IterationStep& step : iteration.steps) {
       const auto duration = static_cast<double>(step.duration.value());
@@ -44,9 +47,7 @@ class Cover {
   struct Ranked {
     double score;
     std::uint32_t gap;
-    bool operator<(const Ranked& other) const {
-      return score != other.score ? score < other.score : gap > other.gap;
-    }
+    bool operator<(const Ranked& other) const { return score != other.score ? score < other.score : gap > other.gap; }
   };
 
   std::uint32_t step_at(const Stretch& stretch, std::uint32_t offset) const {
@@ -58,15 +59,11 @@ class Cover {
   }
   // A pinned run keeps its memory, whatever it holds.
   bool is_freed(const Gap& gap) const { return gap.dead && !iteration_.runs[gap.run].pinned; }
-  double bytes_of(const Gap& gap) const {
-    return static_cast<double>(iteration_.runs[gap.run].bytes.value());
-  }
+  double bytes_of(const Gap& gap) const { return static_cast<double>(iteration_.runs[gap.run].bytes.value()); }
   double out_time(const Gap& gap) const {
     return copies_out_[gap.run] && machine_.out_rate > 0 ? bytes_of(gap) * 1e9 / machine_.out_rate : 0;
   }
-  double in_time(const Gap& gap) const {
-    return machine_.in_rate > 0 ? bytes_of(gap) * 1e9 / machine_.in_rate : 0;
-  }
+  double in_time(const Gap& gap) const { return machine_.in_rate > 0 ? bytes_of(gap) * 1e9 / machine_.in_rate : 0; }
 
   // A run counts in all steps around the circle, except inside its dead gaps.
   void measure_excess() {
@@ -88,8 +85,8 @@ class Cover {
 
   // The number of steps from the given end of the stretch that a copy of this duration takes; nullopt if the
   // stretch is too short.
-  std::optional<std::uint32_t> steps_for(const Stretch& stretch, const std::vector<double>& left,
-                                         double time, bool from_end) const {
+  std::optional<std::uint32_t> steps_for(const Stretch& stretch, const std::vector<double>& left, double time,
+                                         bool from_end) const {
     std::uint32_t steps = 0;
     while (time > 0) {
       if (steps == stretch.length) return std::nullopt;

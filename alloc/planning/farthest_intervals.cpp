@@ -19,8 +19,11 @@ constexpr std::uint64_t kTurnTaken = kTurnsWalked - 2;
 class FarthestWalk {
  public:
   FarthestWalk(const Iteration& iteration, Bytes device)
-      : iteration_(iteration), device_(device), count_(iteration.steps.size()),
-        distances_(next_use_distances(iteration)), frees_(frees_by_step(iteration)),
+      : iteration_(iteration),
+        device_(device),
+        count_(iteration.steps.size()),
+        distances_(next_use_distances(iteration)),
+        frees_(frees_by_step(iteration)),
         runs_(iteration.runs.size()) {}
 
   OffloadPlan plan() {
@@ -34,11 +37,11 @@ class FarthestWalk {
  private:
   struct RunState {
     Bytes there{};
-    std::uint64_t next = 0;  // step of its next use, counted over the passes
-    std::uint64_t last = 0;  // step of its latest use, likewise
+    std::uint64_t next = 0;               // step of its next use, counted over the passes
+    std::uint64_t last = 0;               // step of its latest use, likewise
     std::optional<std::size_t> interval;  // index in the plan, if evicted since its latest use
-    bool left = false;   // evicted since its latest use, so a copy exists
-    bool clean = false;  // unchanged since that copy was made
+    bool left = false;                    // evicted since its latest use, so a copy exists
+    bool clean = false;                   // unchanged since that copy was made
   };
   // Next use, whether it is clean, run.
   using Key = std::tuple<std::uint64_t, bool, std::uint32_t>;

@@ -16,9 +16,7 @@ constexpr int kTurns = 3;
 
 using Time = double;  // nanoseconds
 
-Time copy_time(Bytes bytes, double rate) {
-  return rate > 0 ? static_cast<double>(bytes.value()) * 1e9 / rate : 0;
-}
+Time copy_time(Bytes bytes, double rate) { return rate > 0 ? static_cast<double>(bytes.value()) * 1e9 / rate : 0; }
 
 class Model {
  public:
@@ -70,13 +68,11 @@ class Model {
   // The file is behind the host link, so the slower of both counts. A peer has its own links.
   double out_rate(OffloadTarget to) const {
     if (to == OffloadTarget::kPeer) return machine_.peer_rate;
-    return to == OffloadTarget::kFile ? std::min(machine_.out_rate, machine_.file_write_rate)
-                             : machine_.out_rate;
+    return to == OffloadTarget::kFile ? std::min(machine_.out_rate, machine_.file_write_rate) : machine_.out_rate;
   }
   double in_rate(OffloadTarget to) const {
     if (to == OffloadTarget::kPeer) return machine_.peer_rate;
-    return to == OffloadTarget::kFile ? std::min(machine_.in_rate, machine_.file_read_rate)
-                             : machine_.in_rate;
+    return to == OffloadTarget::kFile ? std::min(machine_.in_rate, machine_.file_read_rate) : machine_.in_rate;
   }
 
   void go_through(std::uint32_t step) {
@@ -153,8 +149,7 @@ class Model {
 
   // Bytes that have left by `now` no longer count.
   void let_go(Time now) {
-    for (; !releases_.empty() && releases_.top().at <= now; releases_.pop())
-      used_ -= releases_.top().bytes;
+    for (; !releases_.empty() && releases_.top().at <= now; releases_.pop()) used_ -= releases_.top().bytes;
   }
 
   // When there is room, if ever: first from evictions in flight, then by evicting the farthest next use.

@@ -5,15 +5,15 @@
 namespace tessera {
 namespace {
 
-double time_for(Bytes bytes, double rate) {
-  return rate > 0 ? static_cast<double>(bytes.value()) * 1e9 / rate : 0;
-}
+double time_for(Bytes bytes, double rate) { return rate > 0 ? static_cast<double>(bytes.value()) * 1e9 / rate : 0; }
 
 }  // namespace
 
 GapTime::GapTime(const Iteration& iteration, const Machine& machine)
-    : iteration_(iteration), machine_(machine),
-      count_(static_cast<std::uint32_t>(iteration.steps.size())), begins_{0.0},
+    : iteration_(iteration),
+      machine_(machine),
+      count_(static_cast<std::uint32_t>(iteration.steps.size())),
+      begins_{0.0},
       written_(iteration.runs.size()) {
   for (const IterationStep& step : iteration.steps) {
     begins_.push_back(begins_.back() + static_cast<double>(step.duration.value()));

@@ -36,8 +36,11 @@ void for_each_pair(const Iteration& iteration, Visit visit) {
 std::vector<Gap> find_gaps(const Iteration& iteration) {
   std::vector<std::vector<Gap>> by_run(iteration.runs.size());
   for_each_pair(iteration, [&](std::uint32_t run, LastUse from, LastUse to) {
-    by_run[run].push_back({.run = run, .after = from.step, .until = to.step,
-                           .wraps = to.use <= from.use, .dead = iteration.uses[to.use].fresh});
+    by_run[run].push_back({.run = run,
+                           .after = from.step,
+                           .until = to.step,
+                           .wraps = to.use <= from.use,
+                           .dead = iteration.uses[to.use].fresh});
   });
   std::vector<Gap> gaps;
   for (const std::vector<Gap>& own : by_run) gaps.insert(gaps.end(), own.begin(), own.end());
@@ -87,8 +90,8 @@ Iteration with_small_runs(const Iteration& iteration) {
       all.uses.push_back(small.uses[begin]);
       all.uses.back().run += first;
     }
-    all.steps.push_back({iteration.steps[step].duration, first_use,
-                         static_cast<std::uint32_t>(all.uses.size()), iteration.steps[step].stream});
+    all.steps.push_back({iteration.steps[step].duration, first_use, static_cast<std::uint32_t>(all.uses.size()),
+                         iteration.steps[step].stream});
   }
   return all;
 }
@@ -104,9 +107,8 @@ std::vector<std::uint32_t> next_use_distances(const Iteration& iteration) {
 
 std::vector<bool> last_uses_before_fresh(const Iteration& iteration) {
   std::vector<bool> last(iteration.uses.size());
-  for_each_pair(iteration, [&](std::uint32_t, LastUse from, LastUse to) {
-    last[from.use] = iteration.uses[to.use].fresh;
-  });
+  for_each_pair(iteration,
+                [&](std::uint32_t, LastUse from, LastUse to) { last[from.use] = iteration.uses[to.use].fresh; });
   return last;
 }
 

@@ -17,9 +17,9 @@
 namespace tessera {
 
 struct RunUse {
-  std::uint32_t run = 0;   // index into Iteration::runs
+  std::uint32_t run = 0;  // index into Iteration::runs
   bool writes = false;
-  bool fresh = false;      // reallocated since its last use: the old contents do not matter
+  bool fresh = false;  // reallocated since its last use: the old contents do not matter
 };
 
 // The set of tiers with valid copies of a page's bytes. Empty: the page has no contents.
@@ -29,11 +29,11 @@ inline constexpr Places kAtDevice = 1, kAtHost = 2, kAtFile = 4, kAtPeer = 8;
 struct IterationRun {
   Bytes bytes{};
   TagId tag{};
-  Nanoseconds recompute{};  // time to recompute its bytes; 0 = not possible
-  bool pinned = false;     // must stay on the device
+  Nanoseconds recompute{};             // time to recompute its bytes; 0 = not possible
+  bool pinned = false;                 // must stay on the device
   RunClass kind = RunClass::kUnknown;  // from its tag
-  std::uint32_t lingers = 0;  // if reallocated in each iteration: steps from its last use to its free
-  std::vector<Places> pages{};  // locations at Iteration::last_step; empty = unknown
+  std::uint32_t lingers = 0;           // if reallocated in each iteration: steps from its last use to its free
+  std::vector<Places> pages{};         // locations at Iteration::last_step; empty = unknown
 };
 
 // An iteration on more streams is recorded with this many.
@@ -65,8 +65,7 @@ struct Iteration {
   std::vector<IterationRun> others;  // ... and runs that no step uses but that occupy memory
 
   std::span<const RunUse> uses_of(std::uint32_t step) const {
-    return std::span(uses).subspan(steps[step].first_use,
-                                   steps[step].end_use - steps[step].first_use);
+    return std::span(uses).subspan(steps[step].first_use, steps[step].end_use - steps[step].first_use);
   }
 };
 

@@ -7,7 +7,7 @@
 namespace tessera {
 
 OffloadPlan late_intervals(const Iteration& iteration, const Machine& machine, const OffloadPlan& plan,
-                          std::uint32_t step) {
+                           std::uint32_t step) {
   const auto count = static_cast<std::uint32_t>(iteration.steps.size());
   const auto ago = [&](const OffloadInterval& interval) { return (step + count - interval.gap.after) % count; };
   OffloadPlan late;
@@ -21,7 +21,8 @@ OffloadPlan late_intervals(const Iteration& iteration, const Machine& machine, c
   const GapTime time(iteration, machine);
   double queued = 0;
   std::erase_if(late, [&](const OffloadInterval& interval) {
-    const Gap left{.run = interval.gap.run, .after = step, .until = interval.back_at, .wraps = interval.back_at <= step};
+    const Gap left{
+        .run = interval.gap.run, .after = step, .until = interval.back_at, .wraps = interval.back_at <= step};
     const double done = queued + time.copy_out(interval.gap.run, interval.to);
     if (done > time.between(left)) return true;
     queued = done;

@@ -15,6 +15,6 @@ namespace tessera {
 // The intervals that span `step` and are worth starting now, ordered by the run's last use, which is when
 // pending work on it ends.
 OffloadPlan late_intervals(const Iteration& iteration, const Machine& machine, const OffloadPlan& plan,
-                          std::uint32_t step);
+                           std::uint32_t step);
 
 }  // namespace tessera

@@ -14,8 +14,7 @@ constexpr double kZero = 1e-9;  // rows are scaled to factors of at most 1
 // limit, then the right-hand side. The basis names the column that each row determines.
 class Tableau {
  public:
-  explicit Tableau(const LinearProgram& program)
-      : unknowns_(program.cost_.size()), rows_(program.rows_.size()) {
+  explicit Tableau(const LinearProgram& program) : unknowns_(program.cost_.size()), rows_(program.rows_.size()) {
     const std::size_t plain = unknowns_ + rows_;
     columns_ = plain;
     for (const auto& row : program.rows_) columns_ += row.limit < 0 ? 1 : 0;
@@ -121,9 +120,7 @@ class Tableau {
   std::vector<std::size_t> basis_;
 };
 
-void LinearProgram::at_most(std::vector<double> factors, double limit) {
-  rows_.push_back({std::move(factors), limit});
-}
+void LinearProgram::at_most(std::vector<double> factors, double limit) { rows_.push_back({std::move(factors), limit}); }
 
 void LinearProgram::at_least(std::vector<double> factors, double limit) {
   for (double& factor : factors) factor = -factor;

@@ -40,8 +40,8 @@ struct Machine {
   double in_rate = 0;
   double file_write_rate = 0;
   double file_read_rate = 0;
-  Bytes peer{};          // memory borrowed from another device
-  double peer_rate = 0;  // per direction, all links to it together
+  Bytes peer{};             // memory borrowed from another device
+  double peer_rate = 0;     // per direction, all links to it together
   bool unseen = false;      // work may use runs without naming them: Residency::expect_unseen_work()
   std::uint32_t grace = 0;  // if so: the number of launches on its stream that a run stays after a use
 };

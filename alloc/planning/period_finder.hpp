@@ -73,11 +73,12 @@ class PeriodFinder {
   std::vector<std::uint64_t> history_;  // a ring that grows until it is full
   std::uint64_t count_ = 0;
   std::optional<std::uint64_t> context_;
-  std::unordered_map<std::uint64_t, std::uint64_t> seen_;  // context -> launch count at the end of its newest occurrence
-  std::vector<std::uint64_t> before_;   // ring, by launch count: the previous occurrence of the same context; 0 = none
-  std::uint64_t distance_ = 0;          // the candidate; 0 = none
-  std::uint64_t agreed_ = 0;            // launches that agreed with it in a row
-  std::uint64_t known_ = 0;             // the length of the newest period that is followed
+  std::unordered_map<std::uint64_t, std::uint64_t>
+      seen_;                           // context -> launch count at the end of its newest occurrence
+  std::vector<std::uint64_t> before_;  // ring, by launch count: the previous occurrence of the same context; 0 = none
+  std::uint64_t distance_ = 0;         // the candidate; 0 = none
+  std::uint64_t agreed_ = 0;           // launches that agreed with it in a row
+  std::uint64_t known_ = 0;            // the length of the newest period that is followed
 };
 
 }  // namespace tessera

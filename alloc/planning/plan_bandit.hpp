@@ -63,7 +63,7 @@ class PlanBandit {
   std::size_t current_ = 0;
   Nanoseconds last_{};  // previous iteration; 0 = none to compare with
   std::uint64_t many_ = 0;
-  Nanoseconds took_{};  // the sum of many_ iterations
+  Nanoseconds took_{};      // the sum of many_ iterations
   Nanoseconds baseline_{};  // the baseline; 0 = none, or it was beaten
 };
 

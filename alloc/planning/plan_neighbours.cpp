@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "base/page_class.hpp"
-#include "planning/nearest_places.hpp"
 #include "planning/aggressive_plan.hpp"
+#include "planning/nearest_places.hpp"
 
 namespace tessera {
 namespace {

@@ -38,9 +38,9 @@ class PlanNeighbours {
 
   const Iteration& iteration_;
   const Machine& machine_;
-  std::uint64_t changes_ = 0;       // kinds to draw from; the last kind is for hosts that cannot hold everything
-  std::mt19937_64 random_;          // the standard specifies its numbers
-  std::vector<Gap> gaps_;           // usable gaps, ...
+  std::uint64_t changes_ = 0;        // kinds to draw from; the last kind is for hosts that cannot hold everything
+  std::mt19937_64 random_;           // the standard specifies its numbers
+  std::vector<Gap> gaps_;            // usable gaps, ...
   std::vector<std::uint64_t> ends_;  // ... and their cumulative bytes
 };
 

@@ -12,13 +12,20 @@ struct Word {
 
 // The tags of bench/traces, and common names for the same things.
 constexpr std::array kWords = {
-    Word{"weight", RunClass::kWeight},         Word{"weights", RunClass::kWeight},
-    Word{"parameter", RunClass::kWeight},      Word{"expert", RunClass::kWeight},
-    Word{"optimizer", RunClass::kOptimizer},   Word{"gradient", RunClass::kGradient},
-    Word{"weight-gradient", RunClass::kGradient}, Word{"activation", RunClass::kActivation},
-    Word{"feature-map", RunClass::kActivation}, Word{"saved", RunClass::kActivation},
-    Word{"loss", RunClass::kActivation},       Word{"input", RunClass::kInput},
-    Word{"kv", RunClass::kKvCache},            Word{"kv-cache", RunClass::kKvCache},
+    Word{"weight", RunClass::kWeight},
+    Word{"weights", RunClass::kWeight},
+    Word{"parameter", RunClass::kWeight},
+    Word{"expert", RunClass::kWeight},
+    Word{"optimizer", RunClass::kOptimizer},
+    Word{"gradient", RunClass::kGradient},
+    Word{"weight-gradient", RunClass::kGradient},
+    Word{"activation", RunClass::kActivation},
+    Word{"feature-map", RunClass::kActivation},
+    Word{"saved", RunClass::kActivation},
+    Word{"loss", RunClass::kActivation},
+    Word{"input", RunClass::kInput},
+    Word{"kv", RunClass::kKvCache},
+    Word{"kv-cache", RunClass::kKvCache},
     Word{"kv_cache", RunClass::kKvCache},
 };
 

@@ -16,7 +16,13 @@
 namespace tessera {
 
 enum class RunClass : std::uint8_t {
-  kUnknown, kWeight, kOptimizer, kGradient, kActivation, kInput, kKvCache,
+  kUnknown,
+  kWeight,
+  kOptimizer,
+  kGradient,
+  kActivation,
+  kInput,
+  kKvCache,
 };
 
 // The class that a tag's word stands for; kUnknown for other words.

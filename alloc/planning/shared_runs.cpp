@@ -8,8 +8,8 @@
 namespace tessera {
 namespace {
 
-constexpr double kSteepness = 0.01;  // fraction of the peak: with this much less held, a moment counts e times less
-constexpr double kAlways = 0.01;     // additional weight of a full moment, so that no lifetime grows without need
+constexpr double kSteepness = 0.01;    // fraction of the peak: with this much less held, a moment counts e times less
+constexpr double kAlways = 0.01;       // additional weight of a full moment, so that no lifetime grows without need
 constexpr std::uint64_t kWorth = 200;  // a plan must save at least the peak divided by this
 
 using Numbers = std::vector<std::uint32_t>;

@@ -23,19 +23,19 @@ struct PagedBlock {
   Bytes bytes;
   std::uint64_t begin = 0, end = 0;  // steps; each step is one allocation or free. `end` is exclusive
   std::uint64_t kind = 0;            // only blocks of the same kind share a run
-  bool may_share = false;  // false: it keeps pages of its own
+  bool may_share = false;            // false: it keeps pages of its own
 };
 
 struct SharedRuns {
   std::vector<std::vector<std::uint32_t>> runs;  // of at least two blocks each, as block numbers in allocation order
-  Bytes alone;  // peak bytes with pages of its own for each block
-  Bytes held;   // peak bytes with these runs
+  Bytes alone;                                   // peak bytes with pages of its own for each block
+  Bytes held;                                    // peak bytes with these runs
 };
 
 struct SharingLimits {
-  Bytes run;                // maximum total size of the blocks of a run
-  std::size_t blocks = 0;   // maximum number of blocks of a run
-  Bytes alignment;          // of each block within the run
+  Bytes run;               // maximum total size of the blocks of a run
+  std::size_t blocks = 0;  // maximum number of blocks of a run
+  Bytes alignment;         // of each block within the run
 };
 
 // `beside`: bytes held at all times. Returns no runs if they would save less than half a percent of the peak.

@@ -70,8 +70,8 @@ RunClass class_of(const UsePattern& pattern, std::uint32_t forward_end) {
 }
 
 void find_layers(const Iteration& iteration, Structure& structure) {
-  const bool told = std::find(structure.classes.begin(), structure.classes.end(), RunClass::kWeight) !=
-                    structure.classes.end();
+  const bool told =
+      std::find(structure.classes.begin(), structure.classes.end(), RunClass::kWeight) != structure.classes.end();
   std::vector<std::uint32_t> current, weights;
   for (std::uint32_t step = 0; step < iteration.steps.size(); ++step) {
     weights.clear();
@@ -94,8 +94,7 @@ Structure find_structure(const Iteration& iteration) {
   structure.forward_end = find_forward_end(iteration, patterns);
   for (std::size_t run = 0; run < iteration.runs.size(); ++run) {
     const RunClass told = iteration.runs[run].kind;
-    structure.classes.push_back(
-        told != RunClass::kUnknown ? told : class_of(patterns[run], structure.forward_end));
+    structure.classes.push_back(told != RunClass::kUnknown ? told : class_of(patterns[run], structure.forward_end));
   }
   find_layers(iteration, structure);
   return structure;

@@ -22,9 +22,9 @@
 namespace tessera {
 
 struct Structure {
-  std::uint32_t forward_end = 0;        // first backward step; the number of steps if there is none
-  std::vector<RunClass> classes;        // per run; kUnknown only for runs without uses
-  std::vector<std::uint32_t> layer_of;  // per step, from 0
+  std::uint32_t forward_end = 0;           // first backward step; the number of steps if there is none
+  std::vector<RunClass> classes;           // per run; kUnknown only for runs without uses
+  std::vector<std::uint32_t> layer_of;     // per step, from 0
   std::vector<std::uint32_t> layer_begin;  // first step of each layer
 };
 

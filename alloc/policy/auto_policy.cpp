@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "planning/aggressive_plan.hpp"
 #include "planning/excess_cover.hpp"
 #include "planning/farthest_intervals.hpp"
 #include "planning/nearest_places.hpp"
-#include "planning/aggressive_plan.hpp"
 #include "policy/planned_policy.hpp"
 
 namespace tessera {
@@ -51,9 +51,7 @@ const Policy* AutoPolicy::rest_of(const Policy& rival) const {
   return farthest->get();
 }
 
-Decision AutoPolicy::decide(const Snapshot& snapshot) const {
-  return rivals_.front()->decide(snapshot);
-}
+Decision AutoPolicy::decide(const Snapshot& snapshot) const { return rivals_.front()->decide(snapshot); }
 
 void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, const EmitCandidate& emit) const {
   const Machine machine = needs_file(iteration, all) ? all : without_file(all);
@@ -69,7 +67,8 @@ void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, cons
     const OffloadPlan near = spend_with_peer(iteration, machine, chosen);
     if (!offer_timed(name, near)) return false;
     const OffloadPlan split = spend_in_file(iteration, machine, near);
-    const bool splits = std::ranges::any_of(split, [](const OffloadInterval& interval) { return interval.to == OffloadTarget::kFile; });
+    const bool splits =
+        std::ranges::any_of(split, [](const OffloadInterval& interval) { return interval.to == OffloadTarget::kFile; });
     return !splits || offer_timed(name, split);
   };
   if (!offer("recency", {})) return;

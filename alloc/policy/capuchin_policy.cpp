@@ -42,8 +42,7 @@ std::vector<Candidate> candidates_of(const PlanGround& ground) {
 
 }  // namespace
 
-OffloadPlan CapuchinPolicy::plan_with_lead(const Iteration& iteration, const Machine& machine,
-                                           double lead) {
+OffloadPlan CapuchinPolicy::plan_with_lead(const Iteration& iteration, const Machine& machine, double lead) {
   PlanGround ground(iteration, machine);
   Occupancy occupancy(iteration, machine.device, ground.time);
   for (const Candidate& candidate : candidates_of(ground)) {
@@ -51,9 +50,8 @@ OffloadPlan CapuchinPolicy::plan_with_lead(const Iteration& iteration, const Mac
     const double before = lead * ground.time.copy_in(candidate.gap.run);
     const bool recomputed = candidate.to == OffloadTarget::kRecomputed;
     OffloadInterval interval{.gap = candidate.gap,
-                    .back_at = recomputed ? candidate.gap.until
-                                      : ground.time.back_by(candidate.gap, before),
-                    .to = candidate.to};
+                             .back_at = recomputed ? candidate.gap.until : ground.time.back_by(candidate.gap, before),
+                             .to = candidate.to};
     // Without time to hide the copy the run stays away as long as possible and is fetched on demand.
     if (candidate.free_time < 0) interval.back_at = candidate.gap.until;
     if (!occupancy.helps(interval)) continue;

@@ -46,8 +46,7 @@ Volumes volumes_of(const PlanGround& ground) {
 // Unknowns: the time, then the share of each group in each tier.
 class Split {
  public:
-  Split(const PlanGround& ground, const Volumes& volumes)
-      : ground_(ground), volumes_(volumes), program_(cost()) {
+  Split(const PlanGround& ground, const Volumes& volumes) : ground_(ground), volumes_(volumes), program_(cost()) {
     for (std::size_t group = 0; group < kGroups; ++group) {
       std::vector<double> all(kUnknowns);
       for (std::size_t tier = 0; tier < kTiers; ++tier) all[unknown(group, tier)] = 1;
@@ -152,9 +151,7 @@ OffloadPlan FlexgenPolicy::plan(const Iteration& iteration, const Machine& machi
       const auto bytes = static_cast<double>(ground.bytes_of(gap).value());
       const double middle = (placed[group] + bytes / 2) / std::max(volumes[group].bytes, 1.0);
       const double in_file = (*shares)[group][kInFile];
-      tiers[gap.run] = middle < in_file                              ? kInFile
-                       : middle < in_file + (*shares)[group][kOnHost] ? kOnHost
-                                                                      : kOnDevice;
+      tiers[gap.run] = middle < in_file ? kInFile : middle < in_file + (*shares)[group][kOnHost] ? kOnHost : kOnDevice;
       placed[group] += bytes;
     }
     if (*tiers[gap.run] == kOnHost) host.push_back(gap);

@@ -17,8 +17,7 @@ std::vector<double> dearness(const Iteration& iteration) {
     for (const RunUse& use : iteration.uses_of(step)) {
       if (!use.fresh) continue;
       const Bytes bytes = std::max(iteration.runs[use.run].bytes, 1_B);
-      dear[use.run] = static_cast<double>(iteration.steps[step].duration.value()) /
-                      static_cast<double>(bytes.value());
+      dear[use.run] = static_cast<double>(iteration.steps[step].duration.value()) / static_cast<double>(bytes.value());
     }
   }
   return dear;
@@ -27,8 +26,7 @@ std::vector<double> dearness(const Iteration& iteration) {
 std::vector<Gap> ranked(const PlanGround& ground) {
   const std::vector<double> dear = dearness(ground.iteration);
   std::vector<Gap> saved = ground.saved_activations();
-  std::stable_sort(saved.begin(), saved.end(),
-                   [&](const Gap& a, const Gap& b) { return dear[a.run] > dear[b.run]; });
+  std::stable_sort(saved.begin(), saved.end(), [&](const Gap& a, const Gap& b) { return dear[a.run] > dear[b.run]; });
   return saved;
 }
 
@@ -48,8 +46,7 @@ void leave_by_room(PlanGround& ground, const std::vector<Gap>& leaving) {
 
 }  // namespace
 
-OffloadPlan LohanPolicy::plan_moving(const Iteration& iteration, const Machine& machine,
-                                     std::size_t count) {
+OffloadPlan LohanPolicy::plan_moving(const Iteration& iteration, const Machine& machine, std::size_t count) {
   PlanGround ground(iteration, machine);
   std::vector<Gap> moving = ranked(ground);
   for (std::size_t i = count; i < moving.size(); ++i) {

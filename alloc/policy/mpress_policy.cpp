@@ -13,9 +13,11 @@ namespace {
 class Assignment {
  public:
   explicit Assignment(PlanGround& ground)
-      : ground_(ground), occupancy_(ground.iteration, ground.machine.device, ground.time),
+      : ground_(ground),
+        occupancy_(ground.iteration, ground.machine.device, ground.time),
         peer_left_(has_peer(ground.machine) ? ground.machine.peer : Bytes()),
-        out_left_(time_of_link(ground)), in_left_(out_left_) {}
+        out_left_(time_of_link(ground)),
+        in_left_(out_left_) {}
 
   bool fits() const { return occupancy_.fits(); }
 
@@ -39,8 +41,7 @@ class Assignment {
   }
 
   void take_exposed(const Gap& gap) {
-    const bool peer = ground_.bytes_of(gap) <= peer_left_ &&
-                      ground_.machine.peer_rate > ground_.machine.in_rate;
+    const bool peer = ground_.bytes_of(gap) <= peer_left_ && ground_.machine.peer_rate > ground_.machine.in_rate;
     take({.gap = gap, .back_at = gap.until, .to = peer ? OffloadTarget::kPeer : OffloadTarget::kHost});
   }
 
@@ -70,9 +71,8 @@ class Assignment {
 OffloadPlan MpressPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
   std::vector<Gap> longest = ground.gaps, exposed;
-  std::stable_sort(longest.begin(), longest.end(), [&](const Gap& a, const Gap& b) {
-    return ground.time.between(a) > ground.time.between(b);
-  });
+  std::stable_sort(longest.begin(), longest.end(),
+                   [&](const Gap& a, const Gap& b) { return ground.time.between(a) > ground.time.between(b); });
   Assignment assignment(ground);
   for (const Gap& gap : longest) {
     if (assignment.fits()) break;

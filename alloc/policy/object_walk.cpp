@@ -90,7 +90,10 @@ ObjectCounts ObjectWalk::even_counts() const {
 class ObjectTurns {
  public:
   ObjectTurns(const ObjectWalk& walk, const ObjectCounts& counts)
-      : walk_(walk), counts_(counts), by_next_(counts.size()), runs_(walk.class_of_.size()),
+      : walk_(walk),
+        counts_(counts),
+        by_next_(counts.size()),
+        runs_(walk.class_of_.size()),
         absences_(walk.gaps_.size()) {}
 
   OffloadPlan run() {

@@ -45,9 +45,9 @@ class ObjectWalk {
   PlanGround ground_;
   Bytes capacity_;
   std::vector<ObjectClass> classes_;
-  std::vector<std::uint32_t> class_of_;     // per run; kNoClass for those that stay
-  std::vector<Gap> gaps_;                   // all gaps
-  std::vector<std::uint32_t> gap_of_use_;   // per use, the gap that follows it
+  std::vector<std::uint32_t> class_of_;    // per run; kNoClass for those that stay
+  std::vector<Gap> gaps_;                  // all gaps
+  std::vector<std::uint32_t> gap_of_use_;  // per use, the gap that follows it
 };
 
 }  // namespace tessera

@@ -8,7 +8,9 @@
 namespace tessera {
 
 PlanGround::PlanGround(const Iteration& the_iteration, const Machine& the_machine)
-    : iteration(the_iteration), machine(the_machine), structure(find_structure(the_iteration)),
+    : iteration(the_iteration),
+      machine(the_machine),
+      structure(find_structure(the_iteration)),
       time(the_iteration, the_machine) {
   for (const Gap& gap : find_gaps(iteration)) {
     if (iteration.runs[gap.run].pinned) continue;
@@ -26,8 +28,7 @@ std::vector<Gap> PlanGround::saved_among(const std::vector<Gap>& some) const {
     const bool crosses = gap.after < structure.forward_end && gap.until >= structure.forward_end;
     if (class_of(gap) == RunClass::kActivation && !gap.wraps && !gap.dead && crosses) saved.push_back(gap);
   }
-  std::stable_sort(saved.begin(), saved.end(),
-                   [](const Gap& a, const Gap& b) { return a.after < b.after; });
+  std::stable_sort(saved.begin(), saved.end(), [](const Gap& a, const Gap& b) { return a.after < b.after; });
   return saved;
 }
 
@@ -64,8 +65,7 @@ void PlanGround::leave_in_chain(std::vector<OffloadInterval> chosen, std::size_t
   for (OffloadInterval& interval : chosen) {
     const Gap& gap = interval.gap;
     if (needs.empty() || needs.back() != gap.until) needs.push_back(gap.until);
-    const std::uint32_t before =
-        needs.size() > ahead ? needs[needs.size() - 1 - ahead] : structure.forward_end;
+    const std::uint32_t before = needs.size() > ahead ? needs[needs.size() - 1 - ahead] : structure.forward_end;
     interval.back_at = before == gap.until ? gap.until : time.inside(gap, before);
     plan.push_back(interval);
   }
@@ -82,8 +82,7 @@ void PlanGround::leave_for_queue(std::vector<Gap> chosen, OffloadTarget to) {
   const auto need_of = [&](const Gap& gap) {
     return time.begin_of(gap.until) + (gap.wraps ? time.begin_of(count) : 0);
   };
-  std::stable_sort(chosen.begin(), chosen.end(),
-                   [&](const Gap& a, const Gap& b) { return need_of(a) > need_of(b); });
+  std::stable_sort(chosen.begin(), chosen.end(), [&](const Gap& a, const Gap& b) { return need_of(a) > need_of(b); });
   double start = chosen.empty() ? 0 : need_of(chosen.front());
   for (const Gap& gap : chosen) {
     start = std::min(start, need_of(gap)) - time.copy_in(gap.run, to);
@@ -102,9 +101,8 @@ std::vector<bool> beside_weights(const Iteration& iteration, const Structure& st
   std::vector<bool> beside(iteration.runs.size());
   for (std::uint32_t step = 0; step < structure.forward_end; ++step) {
     const auto uses = iteration.uses_of(step);
-    const bool has_weight = std::any_of(uses.begin(), uses.end(), [&](const RunUse& use) {
-      return structure.classes[use.run] == RunClass::kWeight;
-    });
+    const bool has_weight = std::any_of(
+        uses.begin(), uses.end(), [&](const RunUse& use) { return structure.classes[use.run] == RunClass::kWeight; });
     if (!has_weight) continue;
     for (const RunUse& use : uses) {
       if (use.writes == written) beside[use.run] = true;

@@ -62,7 +62,7 @@ struct PolicyEntry {
   std::string_view summary;  // one line
   std::unique_ptr<Policy> (*make)();
   std::unique_ptr<Policy> (*make_with)(double) = nullptr;  // for "NAME:NUMBER", if it takes a number
-  bool draws = false;        // random; the number is the seed
+  bool draws = false;                                      // random; the number is the seed
 };
 
 const std::vector<PolicyEntry>& policies();

@@ -13,7 +13,8 @@ class Passes {
  public:
   explicit Passes(const PlanGround& ground) : pass_of_(ground.iteration.steps.size()) {
     std::iota(pass_of_.begin(), pass_of_.end(), 0U);
-    std::vector<std::optional<std::uint32_t>> last(ground.iteration.runs.size());  // latest use of the current contents, per run
+    std::vector<std::optional<std::uint32_t>> last(
+        ground.iteration.runs.size());  // latest use of the current contents, per run
     for (std::uint32_t step = 0; step < pass_of_.size(); ++step) {
       for (const RunUse& use : ground.iteration.uses_of(step)) {
         if (ground.structure.classes[use.run] != RunClass::kActivation) continue;

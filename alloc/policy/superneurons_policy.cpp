@@ -20,9 +20,7 @@ void recompute_for_each_use(PlanGround& ground, const std::vector<bool>& outputs
 
 }  // namespace
 
-Decision SuperneuronsPolicy::decide(const Snapshot& snapshot) const {
-  return LruPolicy().decide(snapshot);
-}
+Decision SuperneuronsPolicy::decide(const Snapshot& snapshot) const { return LruPolicy().decide(snapshot); }
 
 OffloadPlan SuperneuronsPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);

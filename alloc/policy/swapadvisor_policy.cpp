@@ -99,7 +99,8 @@ OffloadPlan SwapadvisorPolicy::plan(const Iteration& iteration, const Machine& m
   return std::move(bred(iteration, machine, walk, seed_).front().plan);
 }
 
-void SwapadvisorPolicy::strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const {
+void SwapadvisorPolicy::strategies(const Iteration& iteration, const Machine& machine,
+                                   const EmitCandidate& emit) const {
   const ObjectWalk walk(iteration, machine);
   if (is_too_tight(walk)) return Policy::strategies(iteration, machine, emit);
   std::vector<Individual> live = bred(iteration, machine, walk, seed_);

@@ -9,8 +9,7 @@ namespace tessera {
 namespace {
 
 constexpr double kEfficient = 0.5;
-constexpr RunClass kStates[] = {RunClass::kOptimizer, RunClass::kGradient, RunClass::kWeight,
-                                RunClass::kActivation};
+constexpr RunClass kStates[] = {RunClass::kOptimizer, RunClass::kGradient, RunClass::kWeight, RunClass::kActivation};
 
 // The file if it is fast enough for these bytes or the host is full; the slower of its directions counts.
 OffloadTarget tier_for(const PlanGround& ground, Bytes bytes, Bytes& host_left) {

@@ -1,8 +1,8 @@
 // State that all parts of the engine share: the machine below them, and what they know of the program.
 //
 // The parts form a chain in which each calls only those before it: PageMover, Transfers, HostEvictor, DeviceEvictor,
-// Fetcher, PlanExecutor. Residency owns all of them behind its lock. Clang's analysis does not follow a mutex into objects that
-// refer to each other, so nothing here is annotated: each part is an annotated member of Residency.
+// Fetcher, PlanExecutor. Residency owns all of them behind its lock. Clang's analysis does not follow a mutex into
+// objects that refer to each other, so nothing here is annotated: each part is an annotated member of Residency.
 //
 // Thread safety: none; the engine's lock. The objects that it refers to have rules of their own.
 #pragma once
@@ -16,16 +16,16 @@
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
 #include "policy/snapshot.hpp"
+#include "residency/eviction/spare_room.hpp"
+#include "residency/held_uses.hpp"
 #include "residency/iteration/iteration_tracker.hpp"
 #include "residency/pages/copy_lanes.hpp"
-#include "residency/streams/gate.hpp"
-#include "residency/held_uses.hpp"
 #include "residency/pages/recompute.hpp"
-#include "residency/residency_options.hpp"
-#include "residency/residency_stats.hpp"
 #include "residency/pages/run.hpp"
 #include "residency/pages/runs_by_trait.hpp"
-#include "residency/eviction/spare_room.hpp"
+#include "residency/residency_options.hpp"
+#include "residency/residency_stats.hpp"
+#include "residency/streams/gate.hpp"
 #include "residency/streams/stall.hpp"
 #include "residency/streams/stream_table.hpp"
 #include "residency/streams/waiting_kernels.hpp"
@@ -34,9 +34,7 @@
 namespace tessera {
 
 // How often the run was used recently, as of epoch `now`.
-inline std::uint32_t often_by(const Run& run, std::uint64_t now) {
-  return decayed(run.often, run.counted, now);
-}
+inline std::uint32_t often_by(const Run& run, std::uint64_t now) { return decayed(run.often, run.counted, now); }
 
 struct Engine {
   Driver& driver;
@@ -54,13 +52,13 @@ struct Engine {
   WaitingKernels& waiting;
 
   std::vector<std::unique_ptr<Run>> runs{};
-  RunsByTrait by_trait{};         // of `runs`: the same indices
-  Bytes pinned_bytes{};           // of runs with a pin
+  RunsByTrait by_trait{};  // of `runs`: the same indices
+  Bytes pinned_bytes{};    // of runs with a pin
   ResidencyStats stats{};
-  IterationTracker::Orders orders{};     // not carried out yet, oldest first
+  IterationTracker::Orders orders{};  // not carried out yet, oldest first
   RecomputeTurn turn{};
   SpareRoom spare{};
-  Stall* stall = nullptr;         // of the call that fetches at the moment
+  Stall* stall = nullptr;  // of the call that fetches at the moment
 
   // Runs with such a page, in list order.
   RunsByTrait::Range with(PageTrait trait) const { return by_trait.of(runs, trait); }

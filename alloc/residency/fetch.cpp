@@ -95,8 +95,9 @@ void Residency::note_stall(const Stall& stall, Run& run) {
   add_parts(engine_.stats.stall_parts, parts);
   run.cost.stalls += 1;
   run.cost.stalled += end - stall.begin();
-  log_.record({EventKind::kStall, static_cast<std::uint16_t>(device_.value()), stall.begin(), end,
-               run.address, run.shape.bytes(), stall.main_cause()}, parts);
+  log_.record({EventKind::kStall, static_cast<std::uint16_t>(device_.value()), stall.begin(), end, run.address,
+               run.shape.bytes(), stall.main_cause()},
+              parts);
 }
 
 }  // namespace tessera

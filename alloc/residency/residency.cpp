@@ -10,32 +10,45 @@
 
 namespace tessera {
 
-Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId device,
-                                                     TierStack tiers,
+Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId device, TierStack tiers,
                                                      std::unique_ptr<Policy> policy, EventLog& log,
                                                      ResidencyOptions options) {
   std::unique_ptr<CopyLanes> lanes;
   TESSERA_TRY_ASSIGN(lanes, CopyLanes::create(driver, device, tiers.peer != nullptr));
   tiers.host.add_reserve(device);
-  return std::unique_ptr<Residency>(new Residency(driver, device, tiers, std::move(policy), log,
-                                                  std::move(options), std::move(lanes)));
+  return std::unique_ptr<Residency>(
+      new Residency(driver, device, tiers, std::move(policy), log, std::move(options), std::move(lanes)));
 }
 
-Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
-                     std::unique_ptr<Policy> policy, EventLog& log, ResidencyOptions options,
-                     std::unique_ptr<CopyLanes> lanes)
-    : driver_(driver), device_(device), tiers_(tiers), guide_(make_guide(std::move(policy), options.make_planner)),
-      log_(log), options_(std::move(options)), lanes_(std::move(lanes)),
+Residency::Residency(Driver& driver, DeviceId device, TierStack tiers, std::unique_ptr<Policy> policy, EventLog& log,
+                     ResidencyOptions options, std::unique_ptr<CopyLanes> lanes)
+    : driver_(driver),
+      device_(device),
+      tiers_(tiers),
+      guide_(make_guide(std::move(policy), options.make_planner)),
+      log_(log),
+      options_(std::move(options)),
+      lanes_(std::move(lanes)),
       streams_(driver, device, options_.patience, options_.queue_depth),
       tracker_(driver, device, *guide_.policy, *guide_.planner, engine_.runs, options_.class_of_tag),
       gate_(options_.patience),
-      engine_{.driver = driver, .device = device, .tiers = tiers, .log = log, .options = options_,
-              .lanes = *lanes_, .streams = streams_, .tracker = tracker_, .gate = gate_,
-              .held_uses = held_uses_, .automatic = automatic_, .unseen = unseen_,
+      engine_{.driver = driver,
+              .device = device,
+              .tiers = tiers,
+              .log = log,
+              .options = options_,
+              .lanes = *lanes_,
+              .streams = streams_,
+              .tracker = tracker_,
+              .gate = gate_,
+              .held_uses = held_uses_,
+              .automatic = automatic_,
+              .unseen = unseen_,
               .waiting = waiting_},
       mover_(driver, device, tiers, *lanes_, gate_, log, engine_.stats, engine_.by_trait, unseen_,
              options_.fingerprints),
-      transfers_(engine_, mover_, in_flight_), host_evictor_(engine_, mover_, transfers_),
+      transfers_(engine_, mover_, in_flight_),
+      host_evictor_(engine_, mover_, transfers_),
       device_evictor_(engine_, mover_, transfers_, host_evictor_),
       fetcher_(engine_, transfers_, host_evictor_, device_evictor_),
       executor_(engine_, mover_, transfers_, host_evictor_, device_evictor_, awaits_room_) {
@@ -163,10 +176,11 @@ Status Residency::check_room_beside_pins(const Run& run) const {
   const Bytes device = tiers_.device.usage().capacity;
   const Bytes launches = std::min(tracker_.largest_launch().bytes, Bytes(device.value() / 2));
   if (run.pins.load() != 0 || engine_.pinned_bytes + run.shape.bytes() + launches <= device) return {};
-  return Status(Code::kOutOfMemory,
-                fmt::format("of {} MiB of device memory, {} MiB are pinned and launches need {} MiB: another {} MiB cannot "
-                            "be pinned",
-                            device / 1_MiB, engine_.pinned_bytes / 1_MiB, launches / 1_MiB, run.shape.bytes() / 1_MiB));
+  return Status(
+      Code::kOutOfMemory,
+      fmt::format("of {} MiB of device memory, {} MiB are pinned and launches need {} MiB: another {} MiB cannot "
+                  "be pinned",
+                  device / 1_MiB, engine_.pinned_bytes / 1_MiB, launches / 1_MiB, run.shape.bytes() / 1_MiB));
 }
 
 Status Residency::keep(Run* run, const char* reason, const Held& held) {
@@ -297,9 +311,8 @@ std::vector<std::pair<const char*, Bytes>> Residency::exposures() const {
   std::vector<std::pair<const char*, Bytes>> sums;
   for (const auto& run : engine_.runs) {
     if (run->stays_for() == nullptr) continue;
-    auto sum = std::find_if(sums.begin(), sums.end(), [&](const auto& s) {
-      return std::string_view(s.first) == run->stays_for();
-    });
+    auto sum = std::find_if(sums.begin(), sums.end(),
+                            [&](const auto& s) { return std::string_view(s.first) == run->stays_for(); });
     if (sum == sums.end()) sum = sums.insert(sums.end(), {run->stays_for(), Bytes()});
     sum->second += run->shape.bytes();
   }

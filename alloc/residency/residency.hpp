@@ -1,9 +1,8 @@
 // The front of this layer: where the bytes of every run of one device are, and when they move.
 //
 // The engine owns the runs and makes all moves. Decisions come from the policy, frames from the tiers, ordering from
-// streams and events. One lock serialises all of it; a use with all pages present takes only the gate. The parts
-// that do the work are behind the lock (engine.hpp); this class takes the lock, and releases it to wait for other calls
-// or to run callbacks.
+// streams and events. One lock serialises all of it; a use with all pages present takes only the gate. The parts that
+// do the work are behind it (engine.hpp); this class takes it, and releases it to wait for other calls or callbacks.
 //
 // The path of a use: begin_use enters the gate, finds nothing missing, stamps and returns; the caller queues its work;
 // end_use leaves the gate. If something is missing, begin_use leaves the gate, takes the lock, *holds* the runs, makes
@@ -23,25 +22,25 @@
 #include "base/mutex.hpp"
 #include "driver/driver.hpp"
 #include "policy/policy.hpp"
-#include "residency/eviction/fetcher.hpp"
-#include "residency/iteration/iteration_tracker.hpp"
 #include "residency/engine.hpp"
-#include "residency/iteration/plan_executor.hpp"
-#include "residency/streams/gate.hpp"
-#include "residency/held_uses.hpp"
+#include "residency/eviction/device_evictor.hpp"
+#include "residency/eviction/fetcher.hpp"
 #include "residency/eviction/host_evictor.hpp"
+#include "residency/eviction/transfers.hpp"
+#include "residency/held_uses.hpp"
+#include "residency/iteration/iteration_tracker.hpp"
+#include "residency/iteration/plan_executor.hpp"
 #include "residency/pages/page_mover.hpp"
 #include "residency/pages/recompute.hpp"
+#include "residency/pages/run.hpp"
 #include "residency/residency_options.hpp"
 #include "residency/residency_stats.hpp"
-#include "residency/eviction/device_evictor.hpp"
-#include "residency/pages/run.hpp"
+#include "residency/streams/gate.hpp"
 #include "residency/streams/stall.hpp"
 #include "residency/streams/stream_table.hpp"
-#include "residency/eviction/transfers.hpp"
+#include "residency/streams/waiting_kernels.hpp"
 #include "residency/use.hpp"
 #include "residency/use_counts.hpp"
-#include "residency/streams/waiting_kernels.hpp"
 #include "tier/tier_stack.hpp"
 
 namespace tessera {
@@ -49,7 +48,8 @@ namespace tessera {
 class Residency {
  public:
   static Result<std::unique_ptr<Residency>> create(Driver& driver, DeviceId device, TierStack tiers,
-                                                   std::unique_ptr<Policy> policy, EventLog& log, ResidencyOptions options);
+                                                   std::unique_ptr<Policy> policy, EventLog& log,
+                                                   ResidencyOptions options);
   ~Residency();  // waits for all moves, then returns every frame. REQUIRES: no queued work uses a run
 
   // ---- runs ----
@@ -74,7 +74,8 @@ class Residency {
   // The same for queued work when nothing has to be fetched: returns true with the use begun, or false with nothing
   // changed. `find()` returns the runs, or nullopt to give up; it is called inside the gate, where runs in the page map
   // cannot be removed, since remove() closes the gate first. Takes no lock, unless `stream` is new.
-  template <class Find> bool try_use(Find find, StreamId stream, Access access, Use& use);
+  template <class Find>
+  bool try_use(Find find, StreamId stream, Access access, Use& use);
   void end_use(Runs runs, StreamId stream, const Use& use);
   // Announces queued work that names no run but may access any: no run is evicted before it is over. kNoStream: the
   // stream may belong to another device. Returns the gate slot. `work`: as Use::work.
@@ -97,8 +98,8 @@ class Residency {
   // The last block of the run was freed on `stream`. Where memory is short this records a fence, so that the room is
   // known to be free as soon as the work queued so far is over.
   void fence_freed(StreamId stream);
-  // Around a wait of the program for its own work, on one stream or on all of the device's context. Work up to the epoch
-  // that before_wait() returned counts as over after note_over(), which ignores 0 = unknown.
+  // Around a wait of the program for its own work, on one stream or on all of the device's context. Work up to the
+  // epoch that before_wait() returned counts as over after note_over(), which ignores 0 = unknown.
   std::uint64_t before_wait() const;
   void note_over(std::optional<StreamId> stream, std::uint64_t epoch);
   // Fences all uses and frees noted so far, and polls; streams().passed() then answers.
@@ -123,7 +124,7 @@ class Residency {
   Result<Moved> wake(std::optional<TagId> tag);
   // Switches the policy; what was learned is kept. Returns the previous one, which is best destroyed without a lock.
   Guide set_policy(std::unique_ptr<Policy> policy);
-  // From the next use on, acts as if this iteration had been learned with this answer (IterationTracker::activate_plan()).
+  // As if this iteration had been learned with this answer, from the next use on (IterationTracker::activate_plan()).
   void activate_plan(Iteration iteration, const Strategy& strategy, Runs players = {});
   Status place(Run* run, std::span<const Places> places);  // REQUIRES: all pages on the device, none in use
   // Off: live runs are evicted by evict() and sleep() only, since work may use them unannounced; these then wait for
@@ -142,8 +143,8 @@ class Residency {
   // ---- progress ----
   void advance();  // finishes transfers and evicts ahead of need; cheap when nothing is in flight
   bool has_work() const;
-  Status drain();  // waits until no move is in flight
-  void trim();     // returns unused frames to the driver
+  Status drain();         // waits until no move is in flight
+  void trim();            // returns unused frames to the driver
   void prepare_checks();  // registers the host memory that checks need, so that no later call has to
   // Reduces the bytes held on the device to at most `keep`, as far as that needs no move. Errors: the driver's.
   Status trim_device(Bytes keep);
@@ -160,14 +161,14 @@ class Residency {
   StreamTable& streams() { return streams_; }
   ResidencyStats stats() const;
   Bytes pinned_bytes() const;  // of runs that may not be evicted
-  Bytes live_bytes() const;  // of runs with a live block: a device of this size would need no eviction
+  Bytes live_bytes() const;    // of runs with a live block: a device of this size would need no eviction
   std::vector<std::pair<const char*, Bytes>> exposures() const;  // by the call that exposed the run first
   std::array<Bytes, kPlaces> whereabouts(const Run& run) const;  // each page counted in its nearest tier, device first
   Status validate() const;
 
  private:
-  Residency(Driver& driver, DeviceId device, TierStack tiers, std::unique_ptr<Policy> policy,
-            EventLog& log, ResidencyOptions options, std::unique_ptr<CopyLanes> lanes);
+  Residency(Driver& driver, DeviceId device, TierStack tiers, std::unique_ptr<Policy> policy, EventLog& log,
+            ResidencyOptions options, std::unique_ptr<CopyLanes> lanes);
   Status await_uses(const Run& run, const Status& fenced) REQUIRES_LOCK(mutex_);
   void keep_to_plan() EXCLUDES_LOCK(mutex_);
   void note_unseen_use(Run& run) REQUIRES_LOCK(mutex_);

@@ -56,9 +56,10 @@ bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
 // is smaller than either. (The run was stamped after this epoch was drawn, and a greater label can only be noted after
 // that too.) Only the fences of per-thread default streams are recorded with the gate open; once there is such a
 // stream, stamps only rise.
-inline std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId stream,
-                                          std::uint32_t slot, Access access) {
-  if (own_streams_.load(std::memory_order_relaxed)) [[unlikely]] return stamp_rising(runs, stream, slot, access);
+inline std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId stream, std::uint32_t slot,
+                                          Access access) {
+  if (own_streams_.load(std::memory_order_relaxed)) [[unlikely]]
+    return stamp_rising(runs, stream, slot, access);
   const std::uint64_t epoch = streams_.tick();
   const std::uint64_t bit = bit_of(stream, slot);
   const auto stamp = [epoch](std::atomic<std::uint64_t>& of) {
@@ -76,8 +77,8 @@ inline std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId s
   return epoch;
 }
 
-inline void Residency::note_use(std::span<Run* const> runs, StreamId stream, std::uint32_t slot,
-                                Access access, Use& use) {
+inline void Residency::note_use(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access,
+                                Use& use) {
   const std::uint64_t epoch = stamp_all(runs, stream, slot, access);
   if (tracker_.log().is_on()) note_launch(runs, stream, epoch, access, use);
 }

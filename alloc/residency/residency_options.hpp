@@ -21,8 +21,8 @@ struct ResidencyOptions {
   std::uint32_t low_percent = 0;    // of a budget: start evicting when less is free
   std::uint32_t high_percent = 12;  // ... until this much is free
   MakePlanner make_planner = first_strategy;
-  bool fingerprints = true;         // to find out which pages have changed
-  ClassOfTag class_of_tag = {};     // called under the engine's lock; must outlive it
+  bool fingerprints = true;      // to find out which pages have changed
+  ClassOfTag class_of_tag = {};  // called under the engine's lock; must outlive it
   // Where work may be unannounced: launches on its stream for which a run stays after its last announced use, while
   // other runs can be evicted. At most StreamTable::kMostGrace.
   std::uint32_t grace = 0;

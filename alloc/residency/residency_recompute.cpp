@@ -11,8 +11,8 @@ namespace tessera {
 namespace {
 
 Status refused(const Run& run, const Status& reason) {
-  return Status(reason.code(), fmt::format("the block at {:#x} could not be recomputed: {}",
-                                           run.address.value(), reason.message()),
+  return Status(reason.code(),
+                fmt::format("the block at {:#x} could not be recomputed: {}", run.address.value(), reason.message()),
                 reason.native_code());
 }
 
@@ -88,7 +88,7 @@ Status Residency::recompute(Run& run, StreamId on) {
     TESSERA_TRY(work ? transfers_.await_recompute(page, on) : mover_.accept(page));
   }
   if (!work) return {};
-  run.unfinished.reset();  // now tracked by its pages
+  run.unfinished.reset();                       // now tracked by its pages
   run.recompute->written = run.written.load();  // not written meanwhile: it was missing
   engine_.stats.recomputes += 1;
   engine_.stats.recompute_time += run.recompute->cost;

@@ -21,14 +21,11 @@ Bytes bytes_there(const Run& run) {
 // Dead bytes are never fetched, so they do not count.
 Bytes bytes_away(const Run& run) {
   if (run.is_dead()) return {};
-  return run.bytes_in(PageState::kCold) + run.bytes_in(PageState::kSpilling) +
-         run.bytes_in(PageState::kLoading) + run.bytes_in(PageState::kGone) +
-         run.bytes_in(PageState::kLost);
+  return run.bytes_in(PageState::kCold) + run.bytes_in(PageState::kSpilling) + run.bytes_in(PageState::kLoading) +
+         run.bytes_in(PageState::kGone) + run.bytes_in(PageState::kLost);
 }
 
-bool no_room_code(Code code) {
-  return code == Code::kOutOfMemory || code == Code::kBusy || code == Code::kNotReady;
-}
+bool no_room_code(Code code) { return code == Code::kOutOfMemory || code == Code::kBusy || code == Code::kNotReady; }
 
 }  // namespace
 
@@ -64,7 +61,8 @@ Status Residency::set_automatic(bool on) {
   return keep_evicting_runs();
 }
 
-// Holds the runs with evictions in flight, so that their pages stay when the copies are done: no use is announced any more.
+// Holds the runs with evictions in flight, so that their pages stay when the copies are done: no use is announced any
+// more.
 Status Residency::keep_evicting_runs() {
   std::vector<Run*> leaving;
   for (const auto& run : engine_.runs) {
@@ -78,7 +76,8 @@ Status Residency::keep_evicting_runs() {
     }
   }
   Status status = transfers_.recall(apart);
-  while (status.is_ok() && mover_.evicting_bytes()) status = transfers_.finish(Transfers::Await::kEvicting, mover_.evicting_bytes());
+  while (status.is_ok() && mover_.evicting_bytes())
+    status = transfers_.finish(Transfers::Await::kEvicting, mover_.evicting_bytes());
   held_uses_.let_go(leaving);
   return status;
 }
@@ -130,7 +129,9 @@ Status Residency::start_evicting(std::optional<TagId> tag) {
         TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
       }
       drop_peer_copies(*run);
-      TESSERA_TRY(device_evictor_.start_eviction(*run, run->shape.bytes(), DeviceEvictor::Patience::kDemand, OffloadTarget::kHost).status());
+      TESSERA_TRY(device_evictor_
+                      .start_eviction(*run, run->shape.bytes(), DeviceEvictor::Patience::kDemand, OffloadTarget::kHost)
+                      .status());
     }
     if (!queued) return {};
   }
@@ -153,7 +154,8 @@ Status Residency::finish_evicting(std::optional<TagId> tag) {
     }
     if (!bytes_there(*run)) continue;
     drop_peer_copies(*run);
-    if (Status status = device_evictor_.evict(*run, OffloadTarget::kHost); !status.is_ok() && status.code() != Code::kBusy) {
+    if (Status status = device_evictor_.evict(*run, OffloadTarget::kHost);
+        !status.is_ok() && status.code() != Code::kBusy) {
       return status;
     }
   }
@@ -162,7 +164,7 @@ Status Residency::finish_evicting(std::optional<TagId> tag) {
 
 struct Residency::Waking {
   std::vector<Run*> runs{};
-  Bytes bytes{};         // of these runs, not on the device
+  Bytes bytes{};            // of these runs, not on the device
   bool recomputes = false;  // some of them are recomputed, so this call has the turn
 };
 

@@ -8,8 +8,7 @@
 namespace tessera {
 
 // As stamp_all(), when a per-thread default stream is in use.
-std::uint64_t Residency::stamp_rising(std::span<Run* const> runs, StreamId stream,
-                                      std::uint32_t slot, Access access) {
+std::uint64_t Residency::stamp_rising(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access) {
   const std::uint64_t epoch = streams_.tick();
   const std::uint64_t bit = bit_of(stream, slot);
   for (Run* const run : runs) {
@@ -41,8 +40,8 @@ void Residency::expect_own_streams() {
   const Gate::Closed closed(gate_);
 }
 
-Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access access,
-                            Use::Kind kind, Use& use, const Held& on_held) {
+Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access access, Use::Kind kind, Use& use,
+                            const Held& on_held) {
   expect_use(stream);
   counts_.add(thread_number(), runs.size());
   std::uint32_t gate_slot = gate_.enter();
@@ -62,8 +61,7 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
 }
 
 // The watch runs from here, after everything the work waits for, to end_use.
-void Residency::note_launch(std::span<Run* const> runs, StreamId stream, std::uint64_t epoch,
-                            Access access, Use& use) {
+void Residency::note_launch(std::span<Run* const> runs, StreamId stream, std::uint64_t epoch, Access access, Use& use) {
   if (is_inside_callback()) return;  // not part of what the program repeats
   std::optional<Stopwatches::Watch> watch;
   if (use.kind == Use::Kind::kGate && stream != kNoStream && tracker_.times()) {
@@ -137,9 +135,9 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
 }
 
 // The stream is stamped first: a reader of the run's stamp must find that the stream has not passed it. An epoch that
-// was closed meanwhile is not used: the thread that closed it (in start_eviction()) may have read the run's streams before
-// this stream was among them. It closes first and then reads; this stamps first and then checks, so one side always
-// sees the other.
+// was closed meanwhile is not used: the thread that closed it (in start_eviction()) may have read the run's streams
+// before this stream was among them. It closes first and then reads; this stamps first and then checks, so one side
+// always sees the other.
 std::uint64_t Residency::note_free(Run* run, StreamId stream) {
   if (stream == kNoStream) return 0;
   expect_use(stream);
@@ -196,7 +194,8 @@ void Residency::note_moved(std::span<const MovedBlock> moved) {
 Status Residency::poll_streams() {
   MutexLock lock(mutex_);
   const Status fenced = engine_.fence_all();
-  if (!fenced.is_ok() && fenced.code() != Code::kNotReady) return fenced;  // after kNotReady, less work is known to be over
+  if (!fenced.is_ok() && fenced.code() != Code::kNotReady)
+    return fenced;  // after kNotReady, less work is known to be over
   return streams_.poll();
 }
 

@@ -49,9 +49,9 @@ Result<Bytes> Residency::begin_yield(Bytes wanted) {
   return before.used + before.spare - (after.used + after.spare);
 }
 
-// Moves nothing if the need cannot be met in full. Runs with live blocks must still fit into all tiers together, or pages
-// would fill the staging reserve and nothing could be fetched. A launch that is retried needs its own blocks, so half of
-// them stay if the need is not known.
+// Moves nothing if the need cannot be met in full. Runs with live blocks must still fit into all tiers together, or
+// pages would fill the staging reserve and nothing could be fetched. A launch that is retried needs its own blocks, so
+// half of them stay if the need is not known.
 Status Residency::evict_for_driver(Bytes wanted) {
   MemoryInfo memory;
   TESSERA_TRY_ASSIGN(memory, driver_.memory_info(device_));

@@ -8,12 +8,8 @@
 namespace tessera {
 
 CandidateRace::CandidateRace(const Iteration& iteration, const Machine& machine, const Policy& policy,
-                 const std::atomic<bool>& stop, Report tell)
-    : iteration_(iteration),
-      machine_(machine),
-      policy_(policy),
-      stop_(stop),
-      report_(std::move(tell)) {}
+                             const std::atomic<bool>& stop, Report tell)
+    : iteration_(iteration), machine_(machine), policy_(policy), stop_(stop), report_(std::move(tell)) {}
 
 void CandidateRace::play(std::size_t place, Strategy strategy) {
   const bool likeliest = place == 0;

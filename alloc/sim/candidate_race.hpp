@@ -1,7 +1,7 @@
 // Compares the candidate strategies for one iteration: the simulated time of each, and which may be the best.
 //
-// Each candidate is simulated on an engine of its own (simulated_engine.hpp) and aborted when it is behind the best so far.
-// The most likely one, which is the reference for the others, is simulated to the end. No result is reported
+// Each candidate is simulated on an engine of its own (simulated_engine.hpp) and aborted when it is behind the best so
+// far. The most likely one, which is the reference for the others, is simulated to the end. No result is reported
 // before the most likely candidate has been simulated, or a candidate that is faster than the policy without
 // a plan: any other may be worse than what the program is currently doing.
 //
@@ -31,8 +31,8 @@ class CandidateRace {
   using Report = std::function<void(const Candidate& best)>;
 
   // `stop` aborts running simulations. REQUIRES: all arguments outlive this; the machine's rates are not zero.
-  CandidateRace(const Iteration& iteration, const Machine& machine, const Policy& policy,
-          const std::atomic<bool>& stop, Report tell);
+  CandidateRace(const Iteration& iteration, const Machine& machine, const Policy& policy, const std::atomic<bool>& stop,
+                Report tell);
 
   // `place`: the position in the policy's order; 0 is the most likely candidate.
   void play(std::size_t place, Strategy strategy);
@@ -58,8 +58,7 @@ class CandidateRace {
   const Report report_;
   std::atomic<std::uint64_t> uses_{0};
   const std::atomic<Nanoseconds> never_{Nanoseconds(~std::uint64_t{0})};
-  std::atomic<Nanoseconds> enough_{
-      Nanoseconds(~std::uint64_t{0})};  // slower candidates are not returned
+  std::atomic<Nanoseconds> enough_{Nanoseconds(~std::uint64_t{0})};  // slower candidates are not returned
   Mutex mutex_{LockRank::kSimulation};
   std::vector<Entry> entries_ GUARDED_BY(mutex_);
   bool reports_ GUARDED_BY(mutex_) = false;

@@ -69,8 +69,7 @@ class FaultDriver final : public Driver {
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   Status launch(const Launch& launch, StreamId stream) override;
-  Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
-                     StreamId stream) override;
+  Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to, StreamId stream) override;
 
  private:
   void count(DriverCall call) EXCLUDES_LOCK(mutex_);

@@ -17,7 +17,7 @@ Nanoseconds near_enough_to(Nanoseconds computing) { return computing + computing
 }  // namespace
 
 PlanSearch::PlanSearch(const Iteration& iteration, const Machine& machine, const Policy& policy,
-               const std::atomic<bool>& stop, Report tell, std::vector<Candidate> from)
+                       const std::atomic<bool>& stop, Report tell, std::vector<Candidate> from)
     : iteration_(iteration),
       machine_(machine),
       policy_(policy),

@@ -45,8 +45,8 @@ class PlanSearch {
 
   // REQUIRES: `from` is sorted, best first, and not empty; all other arguments, and the policies of its
   // strategies, outlive the search; the machine's rates are not zero.
-  PlanSearch(const Iteration& iteration, const Machine& machine, const Policy& policy,
-         const std::atomic<bool>& stop, Report tell, std::vector<Candidate> from);
+  PlanSearch(const Iteration& iteration, const Machine& machine, const Policy& policy, const std::atomic<bool>& stop,
+             Report tell, std::vector<Candidate> from);
 
   bool goes_on() const EXCLUDES_LOCK(mutex_);
   // Simulates one more candidate.

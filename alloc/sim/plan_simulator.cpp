@@ -127,8 +127,9 @@ std::vector<Candidate> PlanSimulator::simulate_candidates(const Question& questi
 }
 
 std::vector<Candidate> PlanSimulator::search(const Question& question, std::vector<Candidate> candidates) {
-  PlanSearch search(question.iteration, question.machine, policy_, stop_,
-                [this](std::vector<Candidate> best) { publish(std::move(best)); }, std::move(candidates));
+  PlanSearch search(
+      question.iteration, question.machine, policy_, stop_,
+      [this](std::vector<Candidate> best) { publish(std::move(best)); }, std::move(candidates));
   {
     WorkerPool workers(workers_);
     while (search.goes_on()) {

@@ -24,8 +24,8 @@
 #include <thread>
 
 #include "base/mutex.hpp"
-#include "sim/pace.hpp"
 #include "residency/residency.hpp"
+#include "sim/pace.hpp"
 
 namespace tessera {
 

@@ -23,11 +23,9 @@ class SimAddresses {
 
   // The start of a new range, a multiple of `alignment`: at `hint` if that is not 0, is free and is honoured, else at a
   // low address, like a real driver. Nothing, with errno, when none is left.
-  virtual std::optional<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment,
-                                               std::uint64_t hint) = 0;
+  virtual std::optional<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment, std::uint64_t hint) = 0;
   // Among the process's own mappings, where the memory of cuMemAlloc is.
-  virtual std::optional<std::uint64_t> reserve_beside_host(std::uint64_t bytes,
-                                                           std::uint64_t alignment) = 0;
+  virtual std::optional<std::uint64_t> reserve_beside_host(std::uint64_t bytes, std::uint64_t alignment) = 0;
   // False, with errno, when the system refuses. REQUIRES: reserve() returned the range.
   virtual bool release(const SimRange& range) = 0;
   // From now on an access faults. False, with errno, when the system refuses. REQUIRES: reserved.

@@ -23,9 +23,7 @@ constexpr Bytes kStaged = 64_KiB;
 std::span<const std::byte> bytes_of(const void* host, Bytes bytes) {
   return {static_cast<const std::byte*>(host), bytes.value()};
 }
-std::span<std::byte> bytes_of(void* host, Bytes bytes) {
-  return {static_cast<std::byte*>(host), bytes.value()};
-}
+std::span<std::byte> bytes_of(void* host, Bytes bytes) { return {static_cast<std::byte*>(host), bytes.value()}; }
 
 // An engine of the stream's device. A copy that crosses a link takes a copy engine, whichever call it was.
 SimEngine engine_for(const SimBytes& to, const SimBytes& from, DeviceId device) {
@@ -100,8 +98,7 @@ Result<SimWork> SimDriver::copy_work(CopyWay way, const HostCopy& copy, DeviceId
   // No bytes on a machine without contents.
   const std::span<std::byte> host = bytes_of(copy.host, Bytes(there.bytes.size()));
   const bool in = way == CopyWay::kIn;
-  SimWork work = in ? make_transfer("copy_in", there.bytes, host)
-                    : make_transfer("copy_out", host, there.bytes);
+  SimWork work = in ? make_transfer("copy_in", there.bytes, host) : make_transfer("copy_out", host, there.bytes);
   work.time = (in ? options_.inbound : options_.outbound).time_for(copy.bytes);
   touches(work, range_of(copy.device, copy.bytes));
   touches(work, range_of(copy.host, copy.bytes));
@@ -154,8 +151,7 @@ Status SimDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   return engines_->submit(on.stream, engine, std::move(work)).status();
 }
 
-Status SimDriver::fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
-                              StreamId stream) {
+Status SimDriver::fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to, StreamId stream) {
   TESSERA_TRY(check_device(device));
   if (options_.contents == SimContents::kNone || !options_.makes_fingerprints) {
     return {Code::kNotSupported, "this machine has no fingerprints", native::kNotSupported};
@@ -172,8 +168,7 @@ Status SimDriver::fingerprint(DeviceId device, std::span<const DeviceRange> rang
   Bytes all;
   for (const DeviceRange& range : ranges) {
     if (!range.bytes || range.bytes % kFingerprintPart != Bytes() || range.address.value() % 16 != 0) {
-      return violation(fmt::format("a fingerprint of {} bytes at {:#x}", range.bytes.value(),
-                                   range.address.value()));
+      return violation(fmt::format("a fingerprint of {} bytes at {:#x}", range.bytes.value(), range.address.value()));
     }
     TESSERA_TRY_ASSIGN(const SimBytes there, bytes_at(range.address, range.bytes, device));
     bytes.push_back(there.bytes);
@@ -182,8 +177,7 @@ Status SimDriver::fingerprint(DeviceId device, std::span<const DeviceRange> rang
   }
   touched.push_back(range_of(to, Bytes(all / kFingerprintPart * sizeof(Fingerprint))));
   if (!pins_->holds(touched.back())) {
-    return violation(fmt::format("a fingerprint written to {}, which is not registered",
-                                 touched.back().to_string()));
+    return violation(fmt::format("a fingerprint written to {}, which is not registered", touched.back().to_string()));
   }
   SimWork work = make_fingerprints(std::move(bytes), to);
   work.time = options_.fingerprints.time_for(all);

@@ -38,7 +38,8 @@ SimDriver::SimDriver(SimOptions options, const Clock& clock)
     : SimDriver(options, std::make_unique<RealEngines>(options.devices, clock, options.queue_depth)) {}
 
 SimDriver::SimDriver(SimOptions options, VirtualClock& clock)
-    : SimDriver(options, std::make_unique<VirtualEngines>(options.devices, clock, options.watcher, options.queue_depth)) {}
+    : SimDriver(options,
+                std::make_unique<VirtualEngines>(options.devices, clock, options.watcher, options.queue_depth)) {}
 
 SimDriver::SimDriver(SimOptions options, std::unique_ptr<SimEngines> engines)
     : serial_(next_serial.fetch_add(1, std::memory_order_relaxed)),
@@ -64,8 +65,7 @@ int SimDriver::device_count() { return options_.devices; }
 
 Status SimDriver::check_device(DeviceId device) const {
   if (device.value() < static_cast<std::uint64_t>(options_.devices)) return {};
-  return {Code::kInvalidArgument,
-          fmt::format("no device {} of {}", device.value(), options_.devices),
+  return {Code::kInvalidArgument, fmt::format("no device {} of {}", device.value(), options_.devices),
           native::kInvalidDevice};
 }
 
@@ -107,8 +107,7 @@ DeviceId SimDriver::current_device() const {
 
 Status SimDriver::check_virtual_memory() const {
   if (options_.virtual_memory) return {};
-  return {Code::kNotSupported, "this machine has no virtual memory management",
-          native::kNotSupported};
+  return {Code::kNotSupported, "this machine has no virtual memory management", native::kNotSupported};
 }
 
 Result<Address> SimDriver::reserve(Bytes bytes, Bytes alignment, Address hint) {
@@ -202,8 +201,7 @@ Status SimDriver::check_host(const void* host, Bytes bytes) {
     return violation(fmt::format("{} is not host memory", range.to_string()));
   }
   if (memory_->overlaps_reserved(range)) {
-    return violation(fmt::format("{} is not host memory: it is in a reserved range of the device",
-                                 range.to_string()));
+    return violation(fmt::format("{} is not host memory: it is in a reserved range of the device", range.to_string()));
   }
   return {};
 }
@@ -269,9 +267,7 @@ Result<StreamId> SimDriver::create_stream(DeviceId device, bool blocking) {
 
 Status SimDriver::destroy_stream(StreamId stream) { return engines_->remove_stream(stream); }
 
-Result<DeviceId> SimDriver::device_of(StreamId stream) {
-  return engines_->device_of(meant(stream));
-}
+Result<DeviceId> SimDriver::device_of(StreamId stream) { return engines_->device_of(meant(stream)); }
 
 Status SimDriver::synchronize(StreamId stream) { return engines_->synchronize(meant(stream)); }
 
@@ -306,9 +302,7 @@ Status SimDriver::synchronize(EventId event) { return engines_->synchronize(even
 
 Status SimDriver::synchronize(EventId event, Nanoseconds limit) { return engines_->synchronize(event, limit); }
 
-Result<std::int64_t> SimDriver::elapsed(EventId start, EventId end) {
-  return engines_->elapsed(start, end);
-}
+Result<std::int64_t> SimDriver::elapsed(EventId start, EventId end) { return engines_->elapsed(start, end); }
 
 // ---- work --------------------------------------------------------------------------------------
 
@@ -316,12 +310,11 @@ Status SimDriver::fill(Address to, std::uint8_t value, Bytes bytes, StreamId str
   return fill_elements(to, value, 1, bytes.value(), stream);
 }
 
-Status SimDriver::fill_elements(Address to, std::uint32_t value, std::uint32_t width,
-                                std::uint64_t count, StreamId stream) {
+Status SimDriver::fill_elements(Address to, std::uint32_t value, std::uint32_t width, std::uint64_t count,
+                                StreamId stream) {
   if (width != 1 && width != 2 && width != 4) return violation(fmt::format("fill width {}", width));
   if (to.value() % width != 0 || count > UINT64_MAX / width) {
-    return violation(
-        fmt::format("fill of {} elements of {} bytes at {:#x}", count, width, to.value()));
+    return violation(fmt::format("fill of {} elements of {} bytes at {:#x}", count, width, to.value()));
   }
   if (count == 0) return {};
   const Bytes bytes(count * width);

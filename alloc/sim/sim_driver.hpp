@@ -103,8 +103,7 @@ class SimDriver final : public Driver {
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   // `launch.kernel` is a `const sim_kernel*`.
   Status launch(const Launch& launch, StreamId stream) override;
-  Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
-                     StreamId stream) override;
+  Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to, StreamId stream) override;
 
   // A kernel without code: takes `time`, and may access these ranges.
   Status occupy(StreamId stream, Nanoseconds time, std::span<const DeviceRange> ranges);
@@ -120,8 +119,7 @@ class SimDriver final : public Driver {
   // Runs `function` in stream order on a thread of the driver. It may not call the driver.
   Status host_function(StreamId stream, std::function<void()> function);
   // `count` elements of `width` (1, 2 or 4) bytes, each set to the low bytes of `value`.
-  Status fill_elements(Address to, std::uint32_t value, std::uint32_t width, std::uint64_t count,
-                       StreamId stream);
+  Status fill_elements(Address to, std::uint32_t value, std::uint32_t width, std::uint64_t count, StreamId stream);
   // Like reserve(), but at addresses like those of cuMemAlloc: among the process's own mappings.
   Result<Address> reserve_beside_host(Bytes bytes);
   // One more destroy_frame is needed; also for a destroyed frame that is still mapped.

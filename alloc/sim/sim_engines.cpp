@@ -44,8 +44,7 @@ StreamId SimEngines::thread_stream(DeviceId device) {
 
 StreamId SimEngines::add_stream(DeviceId device, bool blocking) {
   MutexLock lock(mutex_);
-  return schedule_.add_stream(device,
-                              blocking ? SimStreamKind::kBlocking : SimStreamKind::kNonBlocking);
+  return schedule_.add_stream(device, blocking ? SimStreamKind::kBlocking : SimStreamKind::kNonBlocking);
 }
 
 Status SimEngines::remove_stream(StreamId stream) {
@@ -115,8 +114,7 @@ Status SimEngines::record(EventId event, StreamId stream) {
   }
   TESSERA_TRY_ASSIGN(const SimSchedule::Event* const known, find(event));
   if (known->device != device.value()) {
-    return {Code::kNotFound, "an event of one device cannot be recorded on another's stream",
-            native::kInvalidHandle};
+    return {Code::kNotFound, "an event of one device cannot be recorded on another's stream", native::kInvalidHandle};
   }
   TESSERA_TRY(error(device.value()));
   schedule_.record(event, stream, clock_.now());

@@ -101,21 +101,17 @@ class SimEngines {
   SimSchedule schedule_ GUARDED_BY(mutex_);
 
  private:
-  void note_unfinished() REQUIRES_LOCK(mutex_) {
-    unfinished_.store(schedule_.unfinished(), std::memory_order_relaxed);
-  }
+  void note_unfinished() REQUIRES_LOCK(mutex_) { unfinished_.store(schedule_.unfinished(), std::memory_order_relaxed); }
   void wait_all(const std::vector<SimOp>& ops) REQUIRES_LOCK(mutex_);
   Result<DeviceId> find(StreamId stream) const REQUIRES_LOCK(mutex_);
   Result<const SimSchedule::Event*> find(EventId event) const REQUIRES_LOCK(mutex_);
-  const Status& error(DeviceId device) const REQUIRES_LOCK(mutex_) {
-    return errors_[device.value()];
-  }
+  const Status& error(DeviceId device) const REQUIRES_LOCK(mutex_) { return errors_[device.value()]; }
 
   const std::size_t device_count_;
   const std::size_t queue_depth_;
-  const Status not_ready_;  // returned in polling loops, so it is made once
-  std::atomic<std::size_t> unfinished_{0};  // may be stale; for a quick check without the lock
-  std::vector<Status> errors_ GUARDED_BY(mutex_);  // the first error of each device
+  const Status not_ready_;                                       // returned in polling loops, so it is made once
+  std::atomic<std::size_t> unfinished_{0};                       // may be stale; for a quick check without the lock
+  std::vector<Status> errors_ GUARDED_BY(mutex_);                // the first error of each device
   std::deque<std::optional<SimWork>> works_ GUARDED_BY(mutex_);  // by the slot of its operation
   // A thread id is reused after its thread has ended, and the stream with it.
   std::unordered_map<std::thread::id, std::vector<StreamId>> thread_streams_ GUARDED_BY(mutex_);

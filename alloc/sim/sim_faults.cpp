@@ -59,8 +59,7 @@ class OwnSlot {
 Slot* slot_of_this_thread() {
   const pid_t self = gettid();
   const std::size_t used = slots_used.load();
-  const auto slot = std::find_if(slots, slots + used,
-                                 [self](const Slot& s) { return s.thread.load() == self; });
+  const auto slot = std::find_if(slots, slots + used, [self](const Slot& s) { return s.thread.load() == self; });
   return slot == slots + used ? nullptr : slot;
 }
 

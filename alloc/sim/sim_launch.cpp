@@ -46,11 +46,9 @@ void run_blocks(void* argument) {
 
 Status run_kernel(const sim_kernel& kernel, const Launch& launch, const SimWork& work) {
   const std::unique_ptr<void, Free> shared(
-      launch.shared_bytes == 0 ? nullptr
-                               : std::aligned_alloc(16, (launch.shared_bytes + 15U) & ~15U));
+      launch.shared_bytes == 0 ? nullptr : std::aligned_alloc(16, (launch.shared_bytes + 15U) & ~15U));
   if (launch.shared_bytes != 0 && shared == nullptr) {
-    return {Code::kDriver, fmt::format("kernel {}: no shared memory", kernel.name),
-            native::kLaunchFailed};
+    return {Code::kDriver, fmt::format("kernel {}: no shared memory", kernel.name), native::kLaunchFailed};
   }
   Run run{.kernel = &kernel,
           .parameters = work.parameters.data(),
@@ -60,15 +58,13 @@ Status run_kernel(const sim_kernel& kernel, const Launch& launch, const SimWork&
                     .shared = shared.get()}};
   const auto fault = run_guarded(run_blocks, &run);
   if (run.starved) {
-    return {Code::kDriver,
-            fmt::format("kernel {}: no memory for the stacks of its threads", kernel.name),
+    return {Code::kDriver, fmt::format("kernel {}: no memory for the stacks of its threads", kernel.name),
             native::kLaunchOutOfResources};
   }
   if (!fault) return {};
   return {Code::kDriver,
-          fmt::format("kernel {} touched {:#x}, where nothing is mapped, in block ({}, {}, {})",
-                      kernel.name, fault->address, run.block.index[0], run.block.index[1],
-                      run.block.index[2]),
+          fmt::format("kernel {} touched {:#x}, where nothing is mapped, in block ({}, {}, {})", kernel.name,
+                      fault->address, run.block.index[0], run.block.index[1], run.block.index[2]),
           native::kIllegalAddress};
 }
 
@@ -79,18 +75,17 @@ bool is_empty(const Dim3& size) { return size.x == 0 || size.y == 0 || size.z ==
 Result<SimWork> make_launch(const Launch& launch) {
   const auto* const kernel = static_cast<const sim_kernel*>(launch.kernel);
   if (kernel == nullptr || kernel->abi_version != SIM_KERNEL_ABI_VERSION) {
-    return Status(Code::kDriver, "launch of a handle that is not a kernel of this device",
-                  native::kInvalidHandle);
+    return Status(Code::kDriver, "launch of a handle that is not a kernel of this device", native::kInvalidHandle);
   }
   const Dim3& block = launch.block;
   const std::uint64_t plane = std::uint64_t{block.x} * block.y;
-  if (is_empty(launch.grid) || is_empty(block) || plane > kMaxThreads ||
-      plane * block.z > kMaxThreads || launch.shared_bytes > kMaxShared) {
+  if (is_empty(launch.grid) || is_empty(block) || plane > kMaxThreads || plane * block.z > kMaxThreads ||
+      launch.shared_bytes > kMaxShared) {
     return Status(Code::kDriver,
                   fmt::format("launch of {}: a grid of {}x{}x{} blocks of {}x{}x{} threads with {} "
                               "bytes of shared memory",
-                              kernel->name, launch.grid.x, launch.grid.y, launch.grid.z, block.x,
-                              block.y, block.z, launch.shared_bytes),
+                              kernel->name, launch.grid.x, launch.grid.y, launch.grid.z, block.x, block.y, block.z,
+                              launch.shared_bytes),
                   native::kInvalidValue);
   }
   if (launch.parameters.size() < kernel->parameter_bytes) {

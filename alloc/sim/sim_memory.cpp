@@ -14,8 +14,7 @@ namespace tessera {
 namespace {
 
 Status no_memory(std::string_view what, const SimRange& range) {
-  return {Code::kOutOfMemory,
-          fmt::format("{} {}: {}", what, range.to_string(), std::strerror(errno)),
+  return {Code::kOutOfMemory, fmt::format("{} {}: {}", what, range.to_string(), std::strerror(errno)),
           native::kOutOfMemory};
 }
 
@@ -30,10 +29,8 @@ SimMemory::~SimMemory() {
 
 Status SimMemory::check_shape(std::string_view action, const SimRange& range) const {
   const std::uint64_t unit = options_.granularity.value();
-  if (range.bytes == 0 || range.start % unit != 0 || range.bytes % unit != 0 ||
-      range.end() < range.start) {
-    return violation(fmt::format("{} {}: not multiples of the granularity, {:#x}", action,
-                                 range.to_string(), unit));
+  if (range.bytes == 0 || range.start % unit != 0 || range.bytes % unit != 0 || range.end() < range.start) {
+    return violation(fmt::format("{} {}: not multiples of the granularity, {:#x}", action, range.to_string(), unit));
   }
   return {};
 }
@@ -49,14 +46,12 @@ Result<Address> SimMemory::reserve(Bytes bytes, Bytes alignment, Address hint) {
   }
   const std::uint64_t slack = bytes.value() + align;
   if (slack < align) return violation("reserve: more bytes than the address space");
-  return note_reserved(
-      addresses_->reserve(bytes.value(), options_.aligns ? align : unit, hint.value()), bytes);
+  return note_reserved(addresses_->reserve(bytes.value(), options_.aligns ? align : unit, hint.value()), bytes);
 }
 
 Result<Address> SimMemory::reserve_beside_host(Bytes bytes) {
   TESSERA_TRY(check_shape("reserve", {0, bytes.value()}));
-  return note_reserved(
-      addresses_->reserve_beside_host(bytes.value(), options_.granularity.value()), bytes);
+  return note_reserved(addresses_->reserve_beside_host(bytes.value(), options_.granularity.value()), bytes);
 }
 
 Result<Address> SimMemory::note_reserved(std::optional<std::uint64_t> start, Bytes bytes) {
@@ -73,8 +68,8 @@ Status SimMemory::release(Address address, Bytes bytes) {
   }
   const auto mapping = mappings_.lower_bound(range.start);
   if (mapping != mappings_.end() && mapping->first < range.end()) {
-    return violation(fmt::format("release {} while frame {:#x} is mapped at {:#x}",
-                                 range.to_string(), mapping->second.frame->id.value(), mapping->first));
+    return violation(fmt::format("release {} while frame {:#x} is mapped at {:#x}", range.to_string(),
+                                 mapping->second.frame->id.value(), mapping->first));
   }
   if (!addresses_->release(range)) return no_memory("release", range);
   ranges_.erase(found);
@@ -104,20 +99,19 @@ Status SimMemory::map(Address address, Bytes bytes, FrameId frame) {
             native::kInvalidHandle};
   }
   if (record->bytes != bytes) {
-    return violation(fmt::format("map {}: frame {:#x} has {:#x} bytes", range.to_string(),
-                                 frame.value(), record->bytes.value()));
+    return violation(
+        fmt::format("map {}: frame {:#x} has {:#x} bytes", range.to_string(), frame.value(), record->bytes.value()));
   }
   const auto after = ranges_.upper_bound(range.start);
-  if (after == ranges_.begin() ||
-      std::prev(after)->first + std::prev(after)->second < range.end()) {
+  if (after == ranges_.begin() || std::prev(after)->first + std::prev(after)->second < range.end()) {
     return violation(fmt::format("map {}: not within one reserved range", range.to_string()));
   }
   const auto next = mappings_.lower_bound(range.end());
   if (next != mappings_.begin()) {
     const auto& [start, other] = *std::prev(next);
     if (start + other.bytes > range.start) {
-      return violation(fmt::format("map of frame {:#x} at {}: frame {:#x} is mapped at {:#x}",
-                                   frame.value(), range.to_string(), other.frame->id.value(), start));
+      return violation(fmt::format("map of frame {:#x} at {}: frame {:#x} is mapped at {:#x}", frame.value(),
+                                   range.to_string(), other.frame->id.value(), start));
     }
   }
   add(range.start, Mapping{.bytes = range.bytes, .frame = record}, next);
@@ -125,12 +119,10 @@ Status SimMemory::map(Address address, Bytes bytes, FrameId frame) {
   return {};
 }
 
-Result<SimMemory::Mappings::iterator> SimMemory::covering(std::string_view action,
-                                                          const SimRange& range) {
+Result<SimMemory::Mappings::iterator> SimMemory::covering(std::string_view action, const SimRange& range) {
   const auto first = mappings_.find(range.start);
   std::uint64_t reached = range.start;
-  for (auto at = first; at != mappings_.end() && at->first == reached && reached < range.end();
-       ++at) {
+  for (auto at = first; at != mappings_.end() && at->first == reached && reached < range.end(); ++at) {
     reached += at->second.bytes;
   }
   if (reached == range.end()) return first;
@@ -139,8 +131,7 @@ Result<SimMemory::Mappings::iterator> SimMemory::covering(std::string_view actio
     return violation(fmt::format("{} {} covers only part of the mapping {}", action, range.to_string(),
                                  range_of(mapping->address, mapping->bytes).to_string()));
   }
-  return violation(
-      fmt::format("{} {}: nothing is mapped at {:#x}", action, range.to_string(), reached));
+  return violation(fmt::format("{} {}: nothing is mapped at {:#x}", action, range.to_string(), reached));
 }
 
 Status SimMemory::set_access(Address address, Bytes bytes, DeviceId device) {
@@ -248,11 +239,9 @@ Result<SimBytes> SimMemory::bytes_at(Address address, Bytes bytes, DeviceId devi
       return violation(fmt::format("{} is not mapped at {:#x}", range.to_string(), at));
     }
     const SimFrames::Frame& frame = *mapping->second.frame;
-    const std::uint64_t may_use = std::uint64_t{1} << device.value() | std::uint64_t{1}
-                                                                           << frame.device.value();
+    const std::uint64_t may_use = std::uint64_t{1} << device.value() | std::uint64_t{1} << frame.device.value();
     if ((mapping->second.access & may_use) == 0) {
-      return violation(fmt::format("device {} has no access to {} at {:#x}", device.value(),
-                                   range.to_string(), at));
+      return violation(fmt::format("device {} has no access to {} at {:#x}", device.value(), range.to_string(), at));
     }
     if (at == range.start) {
       found.location = frame.location;
@@ -278,10 +267,9 @@ Status SimMemory::validate() const {
   for (const auto& [start, mapping] : mappings_) {
     const SimFrames::Frame* const frame = frames_.find(mapping.frame->id);
     const auto after = ranges_.upper_bound(start);
-    const bool inside = after != ranges_.begin() &&
-                        start + mapping.bytes <= std::prev(after)->first + std::prev(after)->second;
-    if (start < end_before || !inside || frame == nullptr ||
-        frame->bytes.value() != mapping.bytes) {
+    const bool inside =
+        after != ranges_.begin() && start + mapping.bytes <= std::prev(after)->first + std::prev(after)->second;
+    if (start < end_before || !inside || frame == nullptr || frame->bytes.value() != mapping.bytes) {
       return {Code::kInternal, fmt::format("the mapping at {:#x} is incomplete", start)};
     }
     end_before = start + mapping.bytes;

@@ -34,7 +34,7 @@ namespace tessera {
 struct SimBytes {
   FrameLocation location = FrameLocation::kDevice;  // of the first byte
   DeviceId device{};                                // the owner of that byte's frame
-  std::span<std::byte> bytes;  // empty on a machine without contents
+  std::span<std::byte> bytes;                       // empty on a machine without contents
 };
 
 class SimMemory {
@@ -58,8 +58,8 @@ class SimMemory {
   std::optional<SimMapping> mapping_at(Address address) const;
   // Whether any byte is in a reserved range.
   bool overlaps_reserved(const SimRange& range) const;
-  // Errors: native 1 where a byte is not mapped, or not accessible to a copy engine of `device`. It may use all that its
-  // device has access to, and memory of a peer that the peer has access to.
+  // Errors: native 1 where a byte is not mapped, or not accessible to a copy engine of `device`. It may use all that
+  // its device has access to, and memory of a peer that the peer has access to.
   Result<SimBytes> bytes_at(Address address, Bytes bytes, DeviceId device) const;
 
   std::vector<std::string> leaks() const;
@@ -90,7 +90,7 @@ class SimMemory {
   const std::unique_ptr<SimAddresses> addresses_;
   std::map<std::uint64_t, std::uint64_t> ranges_;  // start → bytes
   Mappings mappings_;                              // by start
-  std::vector<Mappings::node_type> spare_;  // of removed mappings, reused for new ones
+  std::vector<Mappings::node_type> spare_;         // of removed mappings, reused for new ones
 };
 
 }  // namespace tessera

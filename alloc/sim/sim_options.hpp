@@ -26,30 +26,30 @@ enum class SimContents : std::uint8_t {
 };
 
 struct SimOptions {
-  int devices = 1;                          // at most 64
-  Bytes memory = 1_GiB;                     // per device
-  Bytes host_memory = 16_GiB;               // all host frames together
-  Bytes granularity = 2_MiB;                // a power of two, at least 64 KiB
-  LinkSpeed inbound{}, outbound{};          // of the copy engines; as fast as memcpy where empty
-  LinkSpeed peer{};                         // between devices, in each direction; as fast as memcpy where empty
-  bool peers_carry = true;                  // false: peer copies succeed without writing anything, as behind some IOMMUs
+  int devices = 1;                  // at most 64
+  Bytes memory = 1_GiB;             // per device
+  Bytes host_memory = 16_GiB;       // all host frames together
+  Bytes granularity = 2_MiB;        // a power of two, at least 64 KiB
+  LinkSpeed inbound{}, outbound{};  // of the copy engines; as fast as memcpy where empty
+  LinkSpeed peer{};                 // between devices, in each direction; as fast as memcpy where empty
+  bool peers_carry = true;          // false: peer copies succeed without writing anything, as behind some IOMMUs
   std::vector<std::pair<int, int>> apart{};  // the first device cannot access memory of the second
-  Nanoseconds kernel_time{};                // minimum for each launch
-  LinkSpeed fingerprints{};                 // at which a device reads its memory for fingerprints
+  Nanoseconds kernel_time{};                 // minimum for each launch
+  LinkSpeed fingerprints{};                  // at which a device reads its memory for fingerprints
   // At which host memory is registered and unregistered; no time where empty. In real time every call about memory, on
   // any thread and device, waits meanwhile, as for a driver's own lock. In virtual time only the caller waits.
   LinkSpeed pinning{};
   SimContents contents = SimContents::kReal;
-  bool host_frames = true;                  // false: create_frame(kHost) is not supported
-  std::optional<unsigned> host_node{};      // as reported by properties()
-  bool copies_at_once = true;               // false: copy_all() is not supported, as before CUDA 12.8
-  bool makes_fingerprints = true;           // false, or no contents: fingerprint() is not supported
+  bool host_frames = true;              // false: create_frame(kHost) is not supported
+  std::optional<unsigned> host_node{};  // as reported by properties()
+  bool copies_at_once = true;           // false: copy_all() is not supported, as before CUDA 12.8
+  bool makes_fingerprints = true;       // false, or no contents: fingerprint() is not supported
   // False (only without contents): mappings and accesses are not tracked, and no such call is an error. For simulations
   // of an engine that other runs check.
   bool watches_memory = true;
-  bool takes_hints = true;     // false: reserve() ignores the hint
-  bool aligns = true;          // false: it ignores alignments beyond the granularity
-  Address first_address{};     // of ranges without a hint; 0: as a real driver, or beyond those of any process
+  bool takes_hints = true;  // false: reserve() ignores the hint
+  bool aligns = true;       // false: it ignores alignments beyond the granularity
+  Address first_address{};  // of ranges without a hint; 0: as a real driver, or beyond those of any process
   // Per stream: a caller that queues more operations than this waits until one of them is over. 0: only the total of
   // all streams is bounded.
   std::size_t queue_depth = 0;

@@ -16,10 +16,9 @@ Status SimPins::add(const SimRange& range) {
   if (next != ranges_.begin()) {
     const SimRange other{std::prev(next)->first, std::prev(next)->second};
     if (other.overlaps(range)) {
-      return {
-          Code::kDriver,
-          fmt::format("register_host {}: {} is already registered", range.to_string(), other.to_string()),
-          native::kHostMemoryAlreadyRegistered};
+      return {Code::kDriver,
+              fmt::format("register_host {}: {} is already registered", range.to_string(), other.to_string()),
+              native::kHostMemoryAlreadyRegistered};
     }
   }
   ranges_[range.start] = range.bytes;

@@ -14,8 +14,8 @@ Result<Bytes> SimPool::take(Bytes bytes) {
   const Bytes left = capacity_ - used_;
   if (bytes > left) {
     return Status(Code::kOutOfMemory,
-                  fmt::format("a frame of {} bytes on {}: {} of {} bytes are free", bytes.value(),
-                              name_, left.value(), capacity_.value()),
+                  fmt::format("a frame of {} bytes on {}: {} of {} bytes are free", bytes.value(), name_, left.value(),
+                              capacity_.value()),
                   native::kOutOfMemory);
   }
   TESSERA_TRY_ASSIGN(const Bytes offset, place(bytes));

@@ -16,8 +16,7 @@ namespace tessera {
 namespace {
 
 // With the prefix "sim63-", each fits the 15 characters of a thread's name.
-constexpr const char* kEngineNames[kSimEngines] = {"compute", "inbound",  "outbound",
-                                                   "peer_in", "peer_out", "host"};
+constexpr const char* kEngineNames[kSimEngines] = {"compute", "inbound", "outbound", "peer_in", "peer_out", "host"};
 
 // Concurrent kernels per device, as on GPUs since compute capability 7.5.
 constexpr std::size_t kMostKernels = 128;
@@ -57,9 +56,7 @@ RealEngines::~RealEngines() {
   }
 }
 
-void RealEngines::pass(Nanoseconds time) {
-  std::this_thread::sleep_for(std::chrono::nanoseconds(time.value()));
-}
+void RealEngines::pass(Nanoseconds time) { std::this_thread::sleep_for(std::chrono::nanoseconds(time.value())); }
 
 Status RealEngines::add_thread(DeviceId device, SimEngine engine) {
   std::thread thread;
@@ -80,8 +77,7 @@ Status RealEngines::prepare(DeviceId device, SimEngine engine) {
 void RealEngines::run_engine(DeviceId device, SimEngine engine) {
   block_signals_of_the_program();
   const auto index = static_cast<std::size_t>(engine);
-  pthread_setname_np(pthread_self(),
-                     fmt::format("sim{}-{}", device.value(), kEngineNames[index]).c_str());
+  pthread_setname_np(pthread_self(), fmt::format("sim{}-{}", device.value(), kEngineNames[index]).c_str());
   Engine& own = devices_[device.value()]->engines[index];
   MutexLock lock(mutex_);
   while (true) {

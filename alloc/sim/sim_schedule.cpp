@@ -109,8 +109,8 @@ void SimSchedule::for_each_pending(const Stream& queue, Visit visit) const {
   }
 }
 
-void SimSchedule::enqueue(SimOp op, StreamId stream, SimEngine engine, EventId event,
-                          SimOp also_wait_for, Nanoseconds now) {
+void SimSchedule::enqueue(SimOp op, StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for,
+                          Nanoseconds now) {
   Stream& queue = streams_.at(stream);
   Op& record = ops_.at(op);
   record.stream = stream;
@@ -226,8 +226,8 @@ Status SimSchedule::validate() const {
   Status status;
   for (const auto& [id, stream] : streams_) {
     if (stream.unfinished == of_streams[id]) continue;
-    status = {Code::kInternal, fmt::format("stream {} counts {} operations, but has {}", id.value(),
-                                           stream.unfinished, of_streams[id])};
+    status = {Code::kInternal,
+              fmt::format("stream {} counts {} operations, but has {}", id.value(), stream.unfinished, of_streams[id])};
   }
   ops_.for_each([&](SimOp id, const Op& op) {
     if (waits[id] != op.waits_for) {
@@ -236,8 +236,8 @@ Status SimSchedule::validate() const {
     }
     const bool ready = op.waits_for == 0 && !op.started;
     if (queued[id] != (ready ? 1U : 0U) || (ready && op.engine == SimEngine::kMarker)) {
-      status = {Code::kInternal, fmt::format("operation {}: ready {}, but queued {} times",
-                                             id.value(), ready, queued[id])};
+      status = {Code::kInternal,
+                fmt::format("operation {}: ready {}, but queued {} times", id.value(), ready, queued[id])};
     }
   });
   return status;

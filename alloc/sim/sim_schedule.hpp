@@ -100,7 +100,7 @@ class SimSchedule {
   struct Stream {
     DeviceId device;
     SimStreamKind kind = SimStreamKind::kNonBlocking;
-    SimOp last{};          // the last unfinished one, or none
+    SimOp last{};  // the last unfinished one, or none
     std::size_t unfinished = 0;
     bool removed = false;  // kept until its last operation is over
   };
@@ -115,8 +115,7 @@ class SimSchedule {
   };
 
   // REQUIRES: `op` was just taken.
-  void enqueue(SimOp op, StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for,
-               Nanoseconds now);
+  void enqueue(SimOp op, StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for, Nanoseconds now);
   // Visits the operations of pending(stream).
   template <class Visit>
   void for_each_pending(const Stream& queue, Visit visit) const;

@@ -18,30 +18,26 @@ namespace tessera {
 namespace {
 
 Status refused(std::string_view what, const std::string& name) {
-  return {Code::kOutOfMemory, fmt::format("{} for {}: {}", what, name, std::strerror(errno)),
-          native::kOutOfMemory};
+  return {Code::kOutOfMemory, fmt::format("{} for {}: {}", what, name, std::strerror(errno)), native::kOutOfMemory};
 }
 
 // Whole page tables can move only between addresses of the same alignment.
 void* map_aligned(int file, std::uint64_t bytes, std::uint64_t alignment) {
   const std::uint64_t slack = bytes + alignment;
-  void* const room =
-      ::mmap(nullptr, slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const room = ::mmap(nullptr, slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) return room;
   const auto first = reinterpret_cast<std::uint64_t>(room);
   const std::uint64_t start = (first + alignment - 1) / alignment * alignment;
   if (start > first) ::munmap(room, start - first);
   ::munmap(reinterpret_cast<void*>(start + bytes), first + slack - (start + bytes));
-  return ::mmap(reinterpret_cast<void*>(start), bytes, PROT_READ | PROT_WRITE,
-                MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0);
+  return ::mmap(reinterpret_cast<void*>(start), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+                file, 0);
 }
 
 }  // namespace
 
 SimStore::SimStore(std::string name, Bytes capacity, Bytes granularity)
-    : SimPool(std::move(name), capacity),
-      granularity_(granularity),
-      extent_(round_up(capacity * 4, granularity)) {
+    : SimPool(std::move(name), capacity), granularity_(granularity), extent_(round_up(capacity * 4, granularity)) {
   free_.give(0, extent_ / granularity_);
 }
 
@@ -96,17 +92,16 @@ Result<Bytes> SimStore::place(Bytes bytes) {
   const auto start = free_.take(bytes / granularity_);
   if (!start) {
     return Status(Code::kOutOfMemory,
-                  fmt::format("a frame of {} bytes on {}: the longest free extent has {}",
-                              bytes.value(), name(), (granularity_ * free_.largest()).value()),
+                  fmt::format("a frame of {} bytes on {}: the longest free extent has {}", bytes.value(), name(),
+                              (granularity_ * free_.largest()).value()),
                   native::kOutOfMemory);
   }
   return granularity_ * *start;
 }
 
 void SimStore::clear(Bytes offset, Bytes bytes) {
-  const int failed =
-      ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  static_cast<off_t>(offset.value()), static_cast<off_t>(bytes.value()));
+  const int failed = ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset.value()),
+                                 static_cast<off_t>(bytes.value()));
   // Without a hole the pages stay in use, and must be cleared for the next frame.
   if (failed != 0) std::memset(at(offset), 0, bytes.value());
   free_.give(offset / granularity_, bytes / granularity_);

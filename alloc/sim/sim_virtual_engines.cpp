@@ -6,8 +6,8 @@ namespace tessera {
 namespace {
 
 constexpr bool one_at_a_time(SimEngine engine) {
-  return engine == SimEngine::kInbound || engine == SimEngine::kOutbound ||
-         engine == SimEngine::kPeerIn || engine == SimEngine::kPeerOut;
+  return engine == SimEngine::kInbound || engine == SimEngine::kOutbound || engine == SimEngine::kPeerIn ||
+         engine == SimEngine::kPeerOut;
 }
 
 }  // namespace

@@ -8,9 +8,7 @@
 
 namespace tessera {
 
-Status violation(std::string message) {
-  return {Code::kDriver, std::move(message), native::kInvalidValue};
-}
+Status violation(std::string message) { return {Code::kDriver, std::move(message), native::kInvalidValue}; }
 
 std::string SimRange::to_string() const { return fmt::format("[{:#x}, {:#x})", start, end()); }
 

@@ -38,11 +38,11 @@ inline void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(add
 Status violation(std::string message);
 
 struct SimWork {
-  const char* name = "";              // "copy_in", or the kernel's; outlives the work
-  std::vector<SimRange> ranges;       // what it reads and writes
-  std::vector<std::byte> parameters;  // of a kernel: any aligned word of them may be an address
-  std::shared_ptr<const void> keeps;  // memory that the work reads and owns
-  Nanoseconds time{};                 // minimum duration
+  const char* name = "";                      // "copy_in", or the kernel's; outlives the work
+  std::vector<SimRange> ranges;               // what it reads and writes
+  std::vector<std::byte> parameters;          // of a kernel: any aligned word of them may be an address
+  std::shared_ptr<const void> keeps;          // memory that the work reads and owns
+  Nanoseconds time{};                         // minimum duration
   std::function<Status(const SimWork&)> run;  // may be empty: then it only takes time
 
   // Whether this work may access the range. Called for all queued work at every unmap.

@@ -48,7 +48,8 @@ SimulatedEngine::SimulatedEngine(const Iteration& iteration, const Machine& mach
                .outbound = speed(machine.out_rate),
                .peer = speed(machine.peer_rate),
                .contents = SimContents::kNone,
-               .watches_memory = has_peer(machine),  // to identify copies between peers; replays and tests check the same engine
+               .watches_memory =
+                   has_peer(machine),  // to identify copies between peers; replays and tests check the same engine
                .name = "simulation"},
               clock_),
       log_(clock_, 0),
@@ -59,10 +60,10 @@ SimulatedEngine::SimulatedEngine(const Iteration& iteration, const Machine& mach
       last_uses_(iteration_.runs.size()) {}
 
 Result<std::unique_ptr<SimulatedEngine>> SimulatedEngine::create(const Iteration& iteration, const Machine& machine,
-                                             const Strategy& strategy, const Policy& policy) {
+                                                                 const Strategy& strategy, const Policy& policy) {
   std::unique_ptr<SimulatedEngine> engine(new SimulatedEngine(iteration, machine, strategy));
-  auto io = std::make_unique<VirtualFileIo>(engine->clock_, speed(machine.file_read_rate),
-                                            speed(machine.file_write_rate));
+  auto io =
+      std::make_unique<VirtualFileIo>(engine->clock_, speed(machine.file_read_rate), speed(machine.file_write_rate));
   engine->file_ = std::make_unique<FileTier>(std::move(io), machine.file, checksum_of_nothing);
   std::uint32_t last_stream = 0;
   for (const IterationStep& step : iteration.steps) last_stream = std::max(last_stream, step.stream);
@@ -78,13 +79,11 @@ Result<std::unique_ptr<SimulatedEngine>> SimulatedEngine::create(const Iteration
   }
   const TierStack tiers{engine->device_, engine->host_, *engine->file_, nullptr, engine->peer_.get()};
   TESSERA_TRY_ASSIGN(engine->residency_,
-                     Residency::create(engine->driver_, DeviceId(), tiers,
-                                       std::make_unique<Borrowed>(policy), engine->log_,
-                                       {.grace = machine.grace}));
+                     Residency::create(engine->driver_, DeviceId(), tiers, std::make_unique<Borrowed>(policy),
+                                       engine->log_, {.grace = machine.grace}));
   if (machine.unseen) engine->residency_->expect_unseen_work();
   const Bytes addresses = tiers.capacity() * kAddressesPerByte;
-  TESSERA_TRY_ASSIGN(engine->pages_, PageManager::create(engine->driver_, *engine->residency_, addresses,
-                                                        addresses));
+  TESSERA_TRY_ASSIGN(engine->pages_, PageManager::create(engine->driver_, *engine->residency_, addresses, addresses));
   auto blocks = BlockCacheOptions::for_device(tiers.device.usage().capacity);
   blocks.planned_limit = {};  // the iteration consists of runs
   engine->blocks_ = std::make_unique<BlockCache>(*engine->residency_, *engine->pages_, blocks);
@@ -290,8 +289,7 @@ void SimulatedEngine::look() {
 }
 
 Simulated simulate_plan(const Iteration& iteration, const Machine& machine, const Strategy& strategy,
-                     const Policy& policy, const std::atomic<Nanoseconds>& enough,
-                     const std::atomic<bool>& stop) {
+                        const Policy& policy, const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop) {
   const auto engine = SimulatedEngine::create(iteration, machine, strategy, policy);
   Simulated played{engine.is_ok() ? engine.value()->play(enough, stop) : Result<Nanoseconds>(engine.status()), {}};
   if (engine.is_ok()) {
@@ -299,8 +297,7 @@ Simulated simulate_plan(const Iteration& iteration, const Machine& machine, cons
     played.uses = static_cast<std::uint64_t>(engine.value()->passes()) * iteration.uses.size();
   }
   log_line(LogLevel::kDebug, "simulated {}: {}", strategy.name,
-           played.time.is_ok() ? fmt::format("{} ns", played.time.value().value())
-                               : played.time.status().to_string());
+           played.time.is_ok() ? fmt::format("{} ns", played.time.value().value()) : played.time.status().to_string());
   return played;
 }
 

@@ -17,9 +17,9 @@
 
 #include "base/virtual_clock.hpp"
 #include "block/block_cache.hpp"
-#include "sim/sim_driver.hpp"
 #include "observe/event_log.hpp"
 #include "residency/residency.hpp"
+#include "sim/sim_driver.hpp"
 #include "tier/host_pages.hpp"
 
 namespace tessera {
@@ -41,7 +41,7 @@ class SimulatedEngine {
   // REQUIRES: all arguments but the machine, and the strategy's policy, outlive it; the machine's rates are not
   // zero. Errors: as Residency::create.
   static Result<std::unique_ptr<SimulatedEngine>> create(const Iteration& iteration, const Machine& machine,
-                                               const Strategy& strategy, const Policy& policy);
+                                                         const Strategy& strategy, const Policy& policy);
   ~SimulatedEngine();
   SimulatedEngine(const SimulatedEngine&) = delete;
   SimulatedEngine& operator=(const SimulatedEngine&) = delete;
@@ -73,7 +73,7 @@ class SimulatedEngine {
 
   const Iteration& learned_;
   const Strategy& strategy_;
-  const Iteration iteration_;     // including small runs
+  const Iteration iteration_;                            // including small runs
   const std::vector<std::vector<std::uint32_t>> frees_;  // runs freed after each step
   VirtualClock clock_;
   NoHostPages host_pages_;
@@ -87,8 +87,8 @@ class SimulatedEngine {
   std::unique_ptr<PageManager> pages_;
   std::unique_ptr<BlockCache> blocks_;
   std::vector<StreamId> streams_;  // by stream number of the steps
-  std::vector<Run*> held_;    // by run of the iteration; null while not allocated
-  std::vector<bool> pinned_;  // by run of the iteration
+  std::vector<Run*> held_;         // by run of the iteration; null while not allocated
+  std::vector<bool> pinned_;       // by run of the iteration
   std::vector<Run*> operands_;
   std::vector<DeviceRange> ranges_;
   // The latest uses of a run as step numbers, from 1; 0 = none.
@@ -98,18 +98,18 @@ class SimulatedEngine {
     std::uint32_t written_on = 0;
   };
   std::vector<LastUses> last_uses_;  // by run of the iteration
-  std::vector<EventId> events_;  // ring of events, one after each of the latest steps
+  std::vector<EventId> events_;      // ring of events, one after each of the latest steps
   bool has_active_plan_ = false;
   std::uint64_t queued_ = 0, awaited_ = 0;
   Nanoseconds next_look_{};
   int passes_ = 0;
-  Nanoseconds enough_{};       // limit as of the latest step
-  int longer_ = 0;             // consecutive passes above the limit
-  int pass_ = 0;               // the pass that the device is executing
-  Nanoseconds pass_began_{};   // its begin
-  Nanoseconds last_pass_{};    // duration of the previous one
-  Nanoseconds alone_{};        // duration of the one without a strategy
-  Nanoseconds unsettled_{};    // end of the passes excluded from the mean
+  Nanoseconds enough_{};      // limit as of the latest step
+  int longer_ = 0;            // consecutive passes above the limit
+  int pass_ = 0;              // the pass that the device is executing
+  Nanoseconds pass_began_{};  // its begin
+  Nanoseconds last_pass_{};   // duration of the previous one
+  Nanoseconds alone_{};       // duration of the one without a strategy
+  Nanoseconds unsettled_{};   // end of the passes excluded from the mean
   std::optional<Nanoseconds> settled_;
 };
 
@@ -120,7 +120,6 @@ struct Simulated {
 };
 // Runs on a temporary SimulatedEngine.
 Simulated simulate_plan(const Iteration& iteration, const Machine& machine, const Strategy& strategy,
-                     const Policy& policy, const std::atomic<Nanoseconds>& enough,
-                     const std::atomic<bool>& stop);
+                        const Policy& policy, const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop);
 
 }  // namespace tessera

@@ -28,8 +28,8 @@ std::uint64_t number(const MemoryInfo& info) { return info.free.value(); }
 }  // namespace
 
 std::string DriverRecord::to_string() const {
-  std::string text = fmt::format("{}({:#x}, {:#x}, {:#x}, {:#x}) = {}", name_of(call), operands[0],
-                                 operands[1], operands[2], operands[3], name_of(code));
+  std::string text = fmt::format("{}({:#x}, {:#x}, {:#x}, {:#x}) = {}", name_of(call), operands[0], operands[1],
+                                 operands[2], operands[3], name_of(code));
   if (native_code != 0) text += fmt::format(" {}", native_code);
   if (result != 0) text += fmt::format(", {:#x}", result);
   return text;
@@ -61,15 +61,10 @@ void TraceDriver::clear() {
   dropped_ = 0;
 }
 
-void TraceDriver::note(DriverCall call, Operands operands, const Status& status,
-                       std::uint64_t result) {
-  DriverRecord record{.call = call,
-                      .operands = {},
-                      .code = status.code(),
-                      .native_code = status.native_code(),
-                      .result = result};
-  std::copy_n(operands.begin(), std::min(operands.size(), record.operands.size()),
-              record.operands.begin());
+void TraceDriver::note(DriverCall call, Operands operands, const Status& status, std::uint64_t result) {
+  DriverRecord record{
+      .call = call, .operands = {}, .code = status.code(), .native_code = status.native_code(), .result = result};
+  std::copy_n(operands.begin(), std::min(operands.size(), record.operands.size()), record.operands.begin());
   MutexLock lock(mutex_);
   if (records_.size() == capacity_) {
     records_.pop_front();
@@ -115,8 +110,7 @@ Result<Address> TraceDriver::reserve(Bytes bytes, Bytes alignment, Address hint)
 }
 
 Status TraceDriver::release(Address address, Bytes bytes) {
-  return noted(DriverCall::kRelease, {number(address), number(bytes)},
-               inner_.release(address, bytes));
+  return noted(DriverCall::kRelease, {number(address), number(bytes)}, inner_.release(address, bytes));
 }
 
 Result<FrameId> TraceDriver::create_frame(DeviceId device, FrameLocation location, Bytes bytes) {
@@ -129,8 +123,7 @@ Status TraceDriver::destroy_frame(FrameId frame) {
 }
 
 Status TraceDriver::map(Address address, Bytes bytes, FrameId frame) {
-  return noted(DriverCall::kMap, {number(address), number(bytes), number(frame)},
-               inner_.map(address, bytes, frame));
+  return noted(DriverCall::kMap, {number(address), number(bytes), number(frame)}, inner_.map(address, bytes, frame));
 }
 
 Status TraceDriver::set_access(Address address, Bytes bytes, DeviceId device) {
@@ -143,8 +136,7 @@ Status TraceDriver::unmap(Address address, Bytes bytes) {
 }
 
 Status TraceDriver::register_host(void* host, Bytes bytes) {
-  return noted(DriverCall::kRegisterHost, {number(host), number(bytes)},
-               inner_.register_host(host, bytes));
+  return noted(DriverCall::kRegisterHost, {number(host), number(bytes)}, inner_.register_host(host, bytes));
 }
 
 Status TraceDriver::unregister_host(void* host) {
@@ -168,8 +160,7 @@ Status TraceDriver::synchronize(StreamId stream) {
 }
 
 Status TraceDriver::wait_event(StreamId stream, EventId event) {
-  return noted(DriverCall::kWaitEvent, {number(stream), number(event)},
-               inner_.wait_event(stream, event));
+  return noted(DriverCall::kWaitEvent, {number(stream), number(event)}, inner_.wait_event(stream, event));
 }
 
 Result<EventId> TraceDriver::create_event(DeviceId device) {
@@ -185,8 +176,7 @@ Status TraceDriver::destroy_event(EventId event) {
 }
 
 Status TraceDriver::record_event(EventId event, StreamId stream) {
-  return noted(DriverCall::kRecordEvent, {number(event), number(stream)},
-               inner_.record_event(event, stream));
+  return noted(DriverCall::kRecordEvent, {number(event), number(stream)}, inner_.record_event(event, stream));
 }
 
 Status TraceDriver::query(EventId event) {
@@ -218,8 +208,7 @@ Status TraceDriver::copy_out(void* to, Address from, Bytes bytes, StreamId strea
 Status TraceDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) {
   Bytes bytes;
   for (const HostCopy& copy : copies) bytes += copy.bytes;
-  return noted(DriverCall::kCopyAll,
-               {static_cast<std::uint64_t>(way), copies.size(), number(bytes), number(stream)},
+  return noted(DriverCall::kCopyAll, {static_cast<std::uint64_t>(way), copies.size(), number(bytes), number(stream)},
                inner_.copy_all(way, copies, stream));
 }
 
@@ -235,8 +224,7 @@ Status TraceDriver::fill(Address to, std::uint8_t value, Bytes bytes, StreamId s
 
 Status TraceDriver::launch(const Launch& launch, StreamId stream) {
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
-  return noted(DriverCall::kLaunch,
-               {number(launch.kernel), number(stream), blocks, launch.parameters.size()},
+  return noted(DriverCall::kLaunch, {number(launch.kernel), number(stream), blocks, launch.parameters.size()},
                inner_.launch(launch, stream));
 }
 

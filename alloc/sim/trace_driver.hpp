@@ -42,8 +42,7 @@ struct DriverRecord {
 class TraceDriver final : public Driver {
  public:
   // REQUIRES: `inner` outlives this; capacity is not zero.
-  explicit TraceDriver(Driver& inner, std::size_t capacity = 4096)
-      : inner_(inner), capacity_(capacity) {}
+  explicit TraceDriver(Driver& inner, std::size_t capacity = 4096) : inner_(inner), capacity_(capacity) {}
 
   std::vector<DriverRecord> records() const EXCLUDES_LOCK(mutex_);
   // Records of calls by this thread. REQUIRES: no thread that made calls has ended, as thread ids are reused.
@@ -83,13 +82,11 @@ class TraceDriver final : public Driver {
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   Status launch(const Launch& launch, StreamId stream) override;
-  Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
-                     StreamId stream) override;
+  Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to, StreamId stream) override;
 
  private:
   using Operands = std::initializer_list<std::uint64_t>;
-  void note(DriverCall call, Operands operands, const Status& status, std::uint64_t result)
-      EXCLUDES_LOCK(mutex_);
+  void note(DriverCall call, Operands operands, const Status& status, std::uint64_t result) EXCLUDES_LOCK(mutex_);
   Status noted(DriverCall call, Operands operands, Status status);
   template <class T>
   Result<T> noted(DriverCall call, Operands operands, Result<T> result);

@@ -47,9 +47,7 @@ bool BackingTier::make_ahead() {
   return false;
 }
 
-Bytes BackingTier::reserve_of(Bytes capacity) {
-  return std::min(2 * kLargePage, capacity / 2 / kBasePage * kBasePage);
-}
+Bytes BackingTier::reserve_of(Bytes capacity) { return std::min(2 * kLargePage, capacity / 2 / kBasePage * kBasePage); }
 
 Result<AliasTier::Made> BackingTier::create_frame(Bytes bytes) {
   TESSERA_TRY_ASSIGN(const FrameId frame, driver_.create_frame(first_, FrameLocation::kHost, bytes));

@@ -39,7 +39,7 @@ class BackingTier final : public AliasTier {
 
   const DeviceId first_;
   std::array<std::atomic<bool>, kPageClasses.size()> taken_{};  // classes of which a frame was ever taken
-  std::unique_ptr<HostGrower> grower_;  // null: the thread that takes a frame creates it
+  std::unique_ptr<HostGrower> grower_;                          // null: the thread that takes a frame creates it
 };
 
 }  // namespace tessera

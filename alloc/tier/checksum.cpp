@@ -18,8 +18,6 @@ std::uint64_t checksum_of(const void* start, Bytes bytes) {
   return compute(start, bytes.value());
 }
 
-std::uint64_t narrow_checksum(const void* start, std::size_t bytes) {
-  return ::XXH3_64bits(start, bytes);
-}
+std::uint64_t narrow_checksum(const void* start, std::size_t bytes) { return ::XXH3_64bits(start, bytes); }
 
 }  // namespace tessera

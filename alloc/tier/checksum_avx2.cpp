@@ -8,8 +8,6 @@
 
 namespace tessera {
 
-std::uint64_t wide_checksum(const void* start, std::size_t bytes) {
-  return XXH3_64bits(start, bytes);
-}
+std::uint64_t wide_checksum(const void* start, std::size_t bytes) { return XXH3_64bits(start, bytes); }
 
 }  // namespace tessera

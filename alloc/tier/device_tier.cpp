@@ -14,7 +14,10 @@ void say_left_behind(const Status& status) {
 }  // namespace
 
 DeviceTier::DeviceTier(Driver& driver, DeviceId device, Bytes capacity, Margin margin)
-    : HandleTier(TierKind::kDevice, capacity, Joining::kAllowed, margin), driver_(driver), device_(device), window_(driver) {}
+    : HandleTier(TierKind::kDevice, capacity, Joining::kAllowed, margin),
+      driver_(driver),
+      device_(device),
+      window_(driver) {}
 
 DeviceTier::~DeviceTier() { destroy_all(); }
 
@@ -62,8 +65,7 @@ Status DeviceTier::close_alias(Aliases& aliases, std::uint64_t value, PageClass 
 }
 
 Result<std::uint64_t> DeviceTier::create_handle(Bytes bytes) {
-  TESSERA_TRY_ASSIGN(const FrameId frame,
-                     driver_.create_frame(device_, FrameLocation::kDevice, bytes));
+  TESSERA_TRY_ASSIGN(const FrameId frame, driver_.create_frame(device_, FrameLocation::kDevice, bytes));
   return frame.value();
 }
 

@@ -14,7 +14,8 @@ namespace {
 std::string instead(const ThreadIo& io) {
   if (io.refusal().is_ok()) return "using threads for file I/O";
   if (io.threads() > 0) return fmt::format("using {} threads for file I/O, more could not be started", io.threads());
-  return fmt::format("threads cannot be started either ({}): calls that wait for pages do the file I/O", io.refusal().message());
+  return fmt::format("threads cannot be started either ({}): calls that wait for pages do the file I/O",
+                     io.refusal().message());
 }
 
 }  // namespace

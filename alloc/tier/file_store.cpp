@@ -16,10 +16,7 @@ constexpr std::uint64_t kMaxStale = 1_GiB / kBasePage;
 }  // namespace
 
 FileStore::FileStore(std::unique_ptr<FileIo> io, Bytes first, Bytes capacity, std::string directory)
-    : io_(std::move(io)),
-      first_(first),
-      capacity_(capacity / kBasePage * kBasePage),
-      directory_(std::move(directory)) {
+    : io_(std::move(io)), first_(first), capacity_(capacity / kBasePage * kBasePage), directory_(std::move(directory)) {
   free_.give(0, capacity_ / kBasePage);
 }
 
@@ -54,8 +51,8 @@ Status FileStore::validate() const {
   TESSERA_TRY(free_.validate());
   TESSERA_TRY(stale_.validate());
   if (stale_.free_count() <= free_.free_count()) return {};
-  return Status(Code::kInternal, fmt::format("spill file: {} units free, {} stale",
-                                             free_.free_count(), stale_.free_count()));
+  return Status(Code::kInternal,
+                fmt::format("spill file: {} units free, {} stale", free_.free_count(), stale_.free_count()));
 }
 
 }  // namespace tessera

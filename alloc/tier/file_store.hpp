@@ -55,8 +55,8 @@ class FileStore {
   const Bytes first_;
   const Bytes capacity_;  // in whole base pages
   const std::string directory_;
-  ExtentMap free_;        // in base pages
-  ExtentMap stale_;       // the part of it that still occupies disk space
+  ExtentMap free_;   // in base pages
+  ExtentMap stale_;  // the part of it that still occupies disk space
   Bytes moving_;
   bool failed_ = false;
 };

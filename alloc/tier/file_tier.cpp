@@ -23,8 +23,7 @@ std::vector<FileSpace> one_space(std::unique_ptr<FileIo> io, Bytes capacity) {
 
 }  // namespace
 
-Result<std::unique_ptr<FileTier>> FileTier::open(std::vector<FileSpace> spaces,
-                                                 Bytes write_budget) {
+Result<std::unique_ptr<FileTier>> FileTier::open(std::vector<FileSpace> spaces, Bytes write_budget) {
   std::vector<FileSpace> usable;
   Status last;
   for (FileSpace& space : spaces) {
@@ -62,8 +61,8 @@ FileTier::FileTier(std::vector<FileSpace> spaces, Bytes write_budget, Checksum c
     : checksum_(std::move(checksum)), write_budget_(write_budget) {
   const MutexLock lock(mutex_);
   for (FileSpace& space : spaces) {
-    files_.push_back(std::make_unique<FileStore>(std::move(space.io), capacity_, space.capacity,
-                                                 std::move(space.directory)));
+    files_.push_back(
+        std::make_unique<FileStore>(std::move(space.io), capacity_, space.capacity, std::move(space.directory)));
     capacity_ += files_.back()->capacity();
   }
 }
@@ -79,9 +78,8 @@ Result<Frame> FileTier::take(PageClass page_class) {
   const MutexLock lock(mutex_);
   const auto place = take_place(bytes);
   if (!place) {
-    return Status(Code::kOutOfMemory,
-                  fmt::format("file tier: {} bytes requested, {} of {} are in use",
-                              bytes.value(), used_.value(), capacity_.value()));
+    return Status(Code::kOutOfMemory, fmt::format("file tier: {} bytes requested, {} of {} are in use", bytes.value(),
+                                                  used_.value(), capacity_.value()));
   }
   used_ += bytes;
   peak_used_ = std::max(peak_used_, used_);
@@ -94,9 +92,8 @@ std::optional<Bytes> FileTier::take_place(Bytes bytes) {
   for (std::size_t i = 0; i < files_.size(); ++i) {
     files.push_back(files_[(turn_ + i) % files_.size()].get());
   }
-  std::stable_sort(files.begin(), files.end(), [](const FileStore* a, const FileStore* b) {
-    return a->moving() < b->moving();
-  });
+  std::stable_sort(files.begin(), files.end(),
+                   [](const FileStore* a, const FileStore* b) { return a->moving() < b->moving(); });
   for (FileStore* file : files) {
     const auto place = file->take(bytes);
     if (!place) continue;
@@ -107,8 +104,8 @@ std::optional<Bytes> FileTier::take_place(Bytes bytes) {
 }
 
 FileStore& FileTier::file_of(Bytes place) const {
-  const auto file = std::find_if(files_.begin(), files_.end(),
-                                 [place](const auto& other) { return other->holds(place); });
+  const auto file =
+      std::find_if(files_.begin(), files_.end(), [place](const auto& other) { return other->holds(place); });
   DCHECK(file != files_.end());
   return **file;
 }
@@ -141,16 +138,15 @@ Status FileTier::validate() const {
     used += file->used();
   }
   if (used == used_) return {};
-  return Status(Code::kInternal, fmt::format("file tier: {} used, {} in its files, of {}",
-                                             used_.value(), used.value(), capacity_.value()));
+  return Status(Code::kInternal, fmt::format("file tier: {} used, {} in its files, of {}", used_.value(), used.value(),
+                                             capacity_.value()));
 }
 
 // ---- write limits --------------------------------------------------------------------------------
 
 bool FileTier::takes_writes() const {
   const MutexLock lock(mutex_);
-  return !spent_ && std::any_of(files_.begin(), files_.end(),
-                                [](const auto& file) { return !file->failed(); });
+  return !spent_ && std::any_of(files_.begin(), files_.end(), [](const auto& file) { return !file->failed(); });
 }
 
 bool FileTier::is_spent() const {
@@ -179,8 +175,10 @@ std::string FileTier::io_names() const {
 bool FileTier::allow_write(Bytes bytes) {
   if (!spent_ && bytes + written_ <= write_budget_) return true;
   if (!spent_) {
-    log_line(LogLevel::kWarning, "the spill files are no longer written: {} of the write budget "
-             "of {} is used", rounded_size(written_), rounded_size(write_budget_));
+    log_line(LogLevel::kWarning,
+             "the spill files are no longer written: {} of the write budget "
+             "of {} is used",
+             rounded_size(written_), rounded_size(write_budget_));
   }
   spent_ = true;
   return false;
@@ -198,8 +196,7 @@ Result<IoTicket> FileTier::write(const Frame& frame, const void* host) {
     moving.file = &file_of(moving.place);
     contents_.insert_or_assign(frame.value, std::nullopt);
   }
-  TESSERA_TRY_ASSIGN(moving.ticket, moving.file->io().write(host, moving.bytes,
-                                                            moving.place - moving.file->first()));
+  TESSERA_TRY_ASSIGN(moving.ticket, moving.file->io().write(host, moving.bytes, moving.place - moving.file->first()));
   // Overlaps with the disk's work; the bytes do not change before the ticket is finished.
   moving.checksum = checksum_(host, moving.bytes);
   return note(moving);
@@ -211,14 +208,12 @@ Result<IoTicket> FileTier::read(const Frame& frame, void* host) {
     const MutexLock lock(mutex_);
     const auto found = contents_.find(frame.value);
     if (found == contents_.end() || !found->second) {
-      return Status(Code::kInvalidArgument,
-                    fmt::format("file tier: nothing has been written at {}", frame.value));
+      return Status(Code::kInvalidArgument, fmt::format("file tier: nothing has been written at {}", frame.value));
     }
     moving.checksum = *found->second;
     moving.file = &file_of(moving.place);
   }
-  TESSERA_TRY_ASSIGN(moving.ticket, moving.file->io().read(host, moving.bytes,
-                                                           moving.place - moving.file->first()));
+  TESSERA_TRY_ASSIGN(moving.ticket, moving.file->io().read(host, moving.bytes, moving.place - moving.file->first()));
   return note(moving);
 }
 
@@ -271,10 +266,9 @@ Status FileTier::finish(IoTicket ticket, const Moving& moving, Status outcome) {
   if (moving.writing || !outcome.is_ok()) return outcome;
   const std::uint64_t found = checksum_(moving.host, moving.bytes);
   if (found == moving.checksum) return outcome;
-  return Status(Code::kDataLoss,
-                fmt::format("file tier: {} bytes at {} have checksum {:016x}, but were written with "
-                            "{:016x}",
-                            moving.bytes.value(), moving.place.value(), found, moving.checksum));
+  return Status(Code::kDataLoss, fmt::format("file tier: {} bytes at {} have checksum {:016x}, but were written with "
+                                             "{:016x}",
+                                             moving.bytes.value(), moving.place.value(), found, moving.checksum));
 }
 
 void FileTier::attach(void* start, Bytes bytes) {

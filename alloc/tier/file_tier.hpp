@@ -44,8 +44,7 @@ class FileTier final : public Tier {
   // Makes a file in each of the directories; one that cannot be used is logged and left out. A capacity of less than a
   // page touches no directory; a tier without files is always full. Errors: kIo with directory and reason when
   // directories are given and none can be used.
-  static Result<std::unique_ptr<FileTier>> open(std::vector<FileSpace> spaces,
-                                                Bytes write_budget = kNoWriteBudget);
+  static Result<std::unique_ptr<FileTier>> open(std::vector<FileSpace> spaces, Bytes write_budget = kNoWriteBudget);
   static Result<std::unique_ptr<FileTier>> open(const std::string& directory, Bytes capacity);
   // REQUIRES: every space has an io. `checksum` is computed for writes and reads.
   explicit FileTier(std::vector<FileSpace> spaces, Bytes write_budget = kNoWriteBudget,
@@ -116,7 +115,7 @@ class FileTier final : public Tier {
   Bytes capacity_ GUARDED_BY(mutex_);
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
-  Bytes written_ GUARDED_BY(mutex_);  // since the start
+  Bytes written_ GUARDED_BY(mutex_);       // since the start
   bool spent_ GUARDED_BY(mutex_) = false;  // the write budget is used up, and this was logged
   std::string trouble_ GUARDED_BY(mutex_);
   std::uint64_t last_ticket_ GUARDED_BY(mutex_) = 0;

@@ -220,12 +220,12 @@ Status HandleTier::validate() const {
                                                capacity_.value(), limit_.value()));
   }
   if (held() > capacity_) {
-    return Status(Code::kInternal, fmt::format("{} tier: {} used and {} spare exceed {}", name_of(kind_),
-                                               used_.value(), spare().value(), capacity_.value()));
+    return Status(Code::kInternal, fmt::format("{} tier: {} used and {} spare exceed {}", name_of(kind_), used_.value(),
+                                               spare().value(), capacity_.value()));
   }
   if (kLargePage * joined_.size() > used_) {
-    return Status(Code::kInternal, fmt::format("{} tier: {} joined frames in {} bytes used",
-                                               name_of(kind_), joined_.size(), used_.value()));
+    return Status(Code::kInternal, fmt::format("{} tier: {} joined frames in {} bytes used", name_of(kind_),
+                                               joined_.size(), used_.value()));
   }
   return Status::ok();
 }
@@ -258,8 +258,7 @@ void HandleTier::destroy_spare(PageClass page_class, Bytes keep) {
   while (spare_of(page_class) > keep) {
     const Status destroyed = destroy_handle(pool.back(), page_bytes(page_class));
     if (!destroyed.is_ok()) {
-      log_line(LogLevel::kWarning, "a {} frame could not be destroyed: {}",
-               name_of(kind_), destroyed.to_string());
+      log_line(LogLevel::kWarning, "a {} frame could not be destroyed: {}", name_of(kind_), destroyed.to_string());
       return;
     }
     pool.pop_back();
@@ -267,9 +266,8 @@ void HandleTier::destroy_spare(PageClass page_class, Bytes keep) {
 }
 
 Status HandleTier::no_room(Bytes bytes) const {
-  return Status(Code::kOutOfMemory,
-                fmt::format("{} tier: {} bytes requested, {} of {} are in use",
-                            name_of(kind_), bytes.value(), used_.value(), capacity_.value()));
+  return Status(Code::kOutOfMemory, fmt::format("{} tier: {} bytes requested, {} of {} are in use", name_of(kind_),
+                                                bytes.value(), used_.value(), capacity_.value()));
 }
 
 Bytes HandleTier::spare_of(PageClass page_class) const {

@@ -121,9 +121,9 @@ class HandleTier : public Tier {
   bool has_yielded_ GUARDED_BY(mutex_) = false;
   Bytes limit_ GUARDED_BY(mutex_);
   Bytes capacity_ GUARDED_BY(mutex_);
-  std::uint32_t yields_ GUARDED_BY(mutex_) = 0;      // in progress
+  std::uint32_t yields_ GUARDED_BY(mutex_) = 0;  // in progress
   bool more_expected_ GUARDED_BY(mutex_) = false;
-  Bytes returned_ GUARDED_BY(mutex_);                // in frames, since the driver was last queried
+  Bytes returned_ GUARDED_BY(mutex_);  // in frames, since the driver was last queried
   Pool pool_ GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, std::unique_ptr<Parts>> joined_ GUARDED_BY(mutex_);  // by Frame::value
   Bytes used_ GUARDED_BY(mutex_);

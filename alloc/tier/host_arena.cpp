@@ -37,8 +37,8 @@ struct ArenaConfig {
 HostArena::Region::Region(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages)
     : extent_hooks_s{}, memory(driver, capacity, chunk, pages) {
   // Absent hooks (commit, purge, ...) mean that jemalloc does not try: pinned memory stays as it is.
-  alloc = [](extent_hooks_t* hooks, void* wanted, std::size_t size, std::size_t alignment,
-             bool* zero, bool* commit, unsigned) -> void* {
+  alloc = [](extent_hooks_t* hooks, void* wanted, std::size_t size, std::size_t alignment, bool* zero, bool* commit,
+             unsigned) -> void* {
     if (wanted != nullptr) return nullptr;
     void* const found = static_cast<Region*>(hooks)->memory.take(Bytes(size), Bytes(alignment));
     if (found != nullptr && *zero) std::memset(found, 0, size);
@@ -49,12 +49,8 @@ HostArena::Region::Region(Driver& driver, Bytes capacity, Bytes chunk, HostPages
     static_cast<Region*>(hooks)->memory.give(start, Bytes(size));
     return false;
   };
-  split = [](extent_hooks_t*, void*, std::size_t, std::size_t, std::size_t, bool, unsigned) {
-    return false;
-  };
-  merge = [](extent_hooks_t*, void*, std::size_t, void*, std::size_t, bool, unsigned) {
-    return false;
-  };
+  split = [](extent_hooks_t*, void*, std::size_t, std::size_t, std::size_t, bool, unsigned) { return false; };
+  merge = [](extent_hooks_t*, void*, std::size_t, void*, std::size_t, bool, unsigned) { return false; };
 }
 
 HostArena::HostArena(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages)
@@ -63,11 +59,9 @@ HostArena::HostArena(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pag
   ArenaConfig config{region_.get(), false};
   unsigned index = 0;
   std::size_t length = sizeof(index);
-  const int error = je_mallctl("experimental.arenas_create_ext", &index, &length, &config,
-                               sizeof(config));
+  const int error = je_mallctl("experimental.arenas_create_ext", &index, &length, &config, sizeof(config));
   if (error != 0) {
-    log_line(LogLevel::kWarning, "no host tier: its arena cannot be created: {}",
-             std::strerror(error));
+    log_line(LogLevel::kWarning, "no host tier: its arena cannot be created: {}", std::strerror(error));
     return;
   }
   arena_ = index;
@@ -122,8 +116,7 @@ Status HostArena::validate() const { return region_->memory.validate(); }
 void HostArena::control(const char* name, std::optional<std::ptrdiff_t> value) {
   char full_name[64];
   *fmt::format_to_n(full_name, sizeof(full_name) - 1, "arena.{}.{}", *arena_, name).out = '\0';
-  const int error = je_mallctl(full_name, nullptr, nullptr, value ? &*value : nullptr,
-                               value ? sizeof(*value) : 0);
+  const int error = je_mallctl(full_name, nullptr, nullptr, value ? &*value : nullptr, value ? sizeof(*value) : 0);
   if (error != 0) {
     log_line(LogLevel::kWarning, "host arena: {}: {}", full_name, std::strerror(error));
   }

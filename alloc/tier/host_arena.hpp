@@ -24,8 +24,7 @@ namespace tessera {
 class HostArena {
  public:
   // The region grows by `chunk` at a time, or by what is left under the bound.
-  HostArena(Driver& driver, Bytes capacity, Bytes chunk = 64_MiB,
-            HostPages& pages = system_host_pages());
+  HostArena(Driver& driver, Bytes capacity, Bytes chunk = 64_MiB, HostPages& pages = system_host_pages());
   // REQUIRES: nothing in it is in use.
   ~HostArena();
   HostArena(const HostArena&) = delete;

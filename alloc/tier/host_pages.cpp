@@ -30,8 +30,8 @@ class SystemHostPages final : public HostPages {
     if (node >= kBits * nodes.size()) return;
     nodes[node / kBits] = 1ul << (node % kBits);
     // The kernel reads one bit less than the number passed.
-    [[maybe_unused]] const long wished = ::syscall(SYS_mbind, start, bytes.value(), MPOL_PREFERRED,
-                                                   nodes.data(), kBits * nodes.size() + 1, 0);
+    [[maybe_unused]] const long wished =
+        ::syscall(SYS_mbind, start, bytes.value(), MPOL_PREFERRED, nodes.data(), kBits * nodes.size() + 1, 0);
   }
   bool open(void* start, Bytes bytes) override {
     if (is_too_much(bytes)) {

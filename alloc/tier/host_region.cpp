@@ -28,11 +28,10 @@ HostRegion::HostRegion(Driver& driver, Bytes capacity, Bytes chunk, HostPages& p
   if (!capacity_) return;
   // Only the last chunk is shorter than chunk_, so this holds all chunks, their gaps and the start.
   reserved_ = capacity_ + (capacity_ / chunk_ + 2) * (2 * kChunkAlignment);
-  void* const found = ::mmap(nullptr, reserved_.value(), PROT_NONE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const found = ::mmap(nullptr, reserved_.value(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (found == MAP_FAILED) {
-    log_line(LogLevel::kWarning, "no host tier: {} bytes of addresses cannot be reserved: {}",
-             reserved_.value(), std::strerror(errno));
+    log_line(LogLevel::kWarning, "no host tier: {} bytes of addresses cannot be reserved: {}", reserved_.value(),
+             std::strerror(errno));
     capacity_ = Bytes();
     reserved_ = Bytes();
     return;
@@ -116,16 +115,14 @@ Status HostRegion::validate() const {
     backed += chunk.backed;
     const std::uint64_t end = unit_of(chunk.start) + chunk.backed / kUnit;
     auto extent = free_.next_extent(unit_of(chunk.start));
-    for (; extent && extent->start + extent->count <= end;
-         extent = free_.next_extent(extent->start + extent->count)) {
+    for (; extent && extent->start + extent->count <= end; extent = free_.next_extent(extent->start + extent->count)) {
       free_in_chunks += extent->count;
     }
   }
   if (backed != backed_ || backed_ > capacity_ || free_in_chunks != free_.free_count()) {
     return Status(Code::kInternal,
-                  fmt::format("host region: chunks {}, backed {} of {}; {} free, {} in chunks",
-                              backed.value(), backed_.value(), capacity_.value(),
-                              free_.free_count(), free_in_chunks));
+                  fmt::format("host region: chunks {}, backed {} of {}; {} free, {} in chunks", backed.value(),
+                              backed_.value(), capacity_.value(), free_.free_count(), free_in_chunks));
   }
   return Status::ok();
 }

@@ -85,7 +85,7 @@ class HostRegion {
   std::atomic<int> node_{-1};  // -1: any node
   mutable Mutex growth_{LockRank::kHostGrowth};
   std::vector<Chunk> chunks_ GUARDED_BY(growth_);
-  Bytes next_ GUARDED_BY(growth_);  // offset from base_ of the first address not in a chunk
+  Bytes next_ GUARDED_BY(growth_);    // offset from base_ of the first address not in a chunk
   std::atomic<bool> refused_{false};  // at the last request to the machine; written under growth_
   mutable Mutex mutex_{LockRank::kTier};
   Bytes backed_ GUARDED_BY(mutex_);    // written under both locks

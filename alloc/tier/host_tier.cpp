@@ -40,7 +40,8 @@ Bytes HostTier::staging_for(Bytes host, Bytes file) {
 
 // In chunks that each hold a large frame: the upper half, which is never adopted, contains at least one chunk.
 HostTier::Reserve::Reserve(Driver& driver, Bytes bytes, HostPages& pages)
-    : arena(driver, bytes, std::max(bytes / std::max(bytes / kLargePage, std::uint64_t{1}) / kBasePage * kBasePage, kBasePage),
+    : arena(driver, bytes,
+            std::max(bytes / std::max(bytes / kLargePage, std::uint64_t{1}) / kBasePage * kBasePage, kBasePage),
             pages) {}
 
 HostTier::~HostTier() {
@@ -128,9 +129,8 @@ void HostTier::trim() {
 
 bool HostTier::pinned() const {
   const auto all = reserves();
-  return arena_.pinned() && std::all_of(all.begin(), all.end(), [](const Reserve* reserve) {
-           return reserve->arena.pinned();
-         });
+  return arena_.pinned() &&
+         std::all_of(all.begin(), all.end(), [](const Reserve* reserve) { return reserve->arena.pinned(); });
 }
 
 void HostTier::settle(unsigned node) {
@@ -206,10 +206,9 @@ HostTier::Reserve* HostTier::staging_due(const TierUsage& now) const {
   const bool near = now.capacity - now.used < std::max(kChunk, now.capacity / 8);
   if (!is_used(now) || !near || !staging_capacity_) return nullptr;
   const auto all = reserves();
-  const auto due = std::find_if(all.begin(), all.end(),
-                                [this](const Reserve* reserve) {
-                                  return reserve->arena.backed() + kBasePage <= staging_capacity_;
-                                });
+  const auto due = std::find_if(all.begin(), all.end(), [this](const Reserve* reserve) {
+    return reserve->arena.backed() + kBasePage <= staging_capacity_;
+  });
   return due == all.end() ? nullptr : *due;
 }
 
@@ -218,16 +217,14 @@ Status HostTier::validate() const {
   for (const Reserve* const reserve : reserves()) TESSERA_TRY(reserve->arena.validate());
   const MutexLock lock(mutex_);
   for (const auto& [device, reserve] : reserves_) {
-    if (reserve->adopted <= adoptable_ && reserve->used + reserve->adopted <= staging_capacity_)
-      continue;
+    if (reserve->adopted <= adoptable_ && reserve->used + reserve->adopted <= staging_capacity_) continue;
     return Status(Code::kInternal,
-                  fmt::format("host tier: {} staging and {} adopted of {} of device {}",
-                              reserve->used.value(), reserve->adopted.value(),
-                              staging_capacity_.value(), device.value()));
+                  fmt::format("host tier: {} staging and {} adopted of {} of device {}", reserve->used.value(),
+                              reserve->adopted.value(), staging_capacity_.value(), device.value()));
   }
   if (used_ <= capacity_ && adopted() <= used_) return Status::ok();
-  return Status(Code::kInternal, fmt::format("host tier: {} of {} used, {} of them adopted",
-                                             used_.value(), capacity_.value(), adopted().value()));
+  return Status(Code::kInternal, fmt::format("host tier: {} of {} used, {} of them adopted", used_.value(),
+                                             capacity_.value(), adopted().value()));
 }
 
 Result<Frame> HostTier::take_staging(PageClass page_class, DeviceId device) {
@@ -239,10 +236,8 @@ Result<Frame> HostTier::take_staging(PageClass page_class, DeviceId device) {
     if (bytes > staging_capacity_) return no_room(bytes, "the staging reserve is smaller");
     reserve = reserves_.at(device).get();
     if (reserve->used + reserve->adopted + bytes > staging_capacity_) {
-      return Status(
-          Code::kBusy,
-          fmt::format("staging reserve: {} bytes requested, {} of {} are in use", bytes.value(),
-                      (reserve->used + reserve->adopted).value(), staging_capacity_.value()));
+      return Status(Code::kBusy, fmt::format("staging reserve: {} bytes requested, {} of {} are in use", bytes.value(),
+                                             (reserve->used + reserve->adopted).value(), staging_capacity_.value()));
     }
     alone = !reserve->used;
     reserve->used += bytes;
@@ -291,9 +286,8 @@ Status HostTier::adopt(const Frame& staging) {
 }
 
 Status HostTier::no_room(Bytes bytes, const char* reason) const {
-  return Status(Code::kOutOfMemory,
-                fmt::format("host tier: {} bytes requested, {} of {} are in use: {}",
-                            bytes.value(), used_.value(), capacity_.value(), reason));
+  return Status(Code::kOutOfMemory, fmt::format("host tier: {} bytes requested, {} of {} are in use: {}", bytes.value(),
+                                                used_.value(), capacity_.value(), reason));
 }
 
 }  // namespace tessera

@@ -27,8 +27,7 @@ namespace tessera {
 class HostTier final : public Tier {
  public:
   // `capacity` limits frames from take(); `staging`, per device, those from take_staging().
-  HostTier(Driver& driver, Bytes capacity, Bytes staging,
-           HostPages& pages = system_host_pages());
+  HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages = system_host_pages());
   ~HostTier() override;
   // The reserve for such budgets: without it, pages could not be exchanged with a full tier.
   static Bytes staging_for(Bytes host, Bytes file);
@@ -108,9 +107,9 @@ class HostTier final : public Tier {
   std::map<DeviceId, std::unique_ptr<Reserve>> reserves_ GUARDED_BY(mutex_);
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
-  Bytes staged_ GUARDED_BY(mutex_);      // used in all reserves
+  Bytes staged_ GUARDED_BY(mutex_);       // used in all reserves
   Bytes peak_in_all_ GUARDED_BY(mutex_);  // of used_ and staged_ together
-  std::unique_ptr<HostGrower> grower_;  // null: the thread that takes a frame pins. Destroyed before what it grows
+  std::unique_ptr<HostGrower> grower_;    // null: the thread that takes a frame pins. Destroyed before what it grows
 };
 
 }  // namespace tessera

@@ -21,8 +21,7 @@ Bytes sum_of(const std::vector<Loan>& loans) {
 
 }  // namespace
 
-PeerTier::PeerTier(Driver& driver, std::vector<Loan> loans)
-    : AliasTier(TierKind::kPeer, driver, sum_of(loans), {}) {
+PeerTier::PeerTier(Driver& driver, std::vector<Loan> loans) : AliasTier(TierKind::kPeer, driver, sum_of(loans), {}) {
   for (const Loan& loan : loans) lenders_.push_back({loan, {}});
 }
 
@@ -45,8 +44,8 @@ void PeerTier::settle(DeviceId device) {
     lender->settled = true;
     const Bytes most = lender->taken + memory.value().free / kBasePage * kBasePage;
     if (lender->loan.bytes <= most) return;
-    log_line(LogLevel::kWarning, "peer-memory {}:{} exceeds the device's free memory: it lends {}",
-             device.value(), rounded_size(lender->loan.bytes), rounded_size(most));
+    log_line(LogLevel::kWarning, "peer-memory {}:{} exceeds the device's free memory: it lends {}", device.value(),
+             rounded_size(lender->loan.bytes), rounded_size(most));
     less = lender->loan.bytes - most;
     lender->loan.bytes = most;
   }
@@ -68,8 +67,9 @@ Status PeerTier::try_admit(DeviceId device) {
 Status PeerTier::try_lender(const Lender& lender, DeviceId borrower) {
   const Status tried = try_peer_link(driver_, borrower, lender.loan.lender);
   if (tried.is_ok() || (tried.code() == Code::kOutOfMemory && lender.taken)) return {};
-  return Status(tried.code(), fmt::format("it cannot access memory of device {}: {}", lender.loan.lender.value(),
-                                          tried.message()), tried.native_code());
+  return Status(tried.code(),
+                fmt::format("it cannot access memory of device {}: {}", lender.loan.lender.value(), tried.message()),
+                tried.native_code());
 }
 
 std::vector<PeerTier::Lender> PeerTier::lenders() const {

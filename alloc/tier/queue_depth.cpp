@@ -13,8 +13,7 @@ constexpr std::size_t kFirst = 2;
 
 }  // namespace
 
-QueueDepth::QueueDepth()
-    : depths_(kDepths.begin(), kDepths.end()), candidate_(kFirst), speeds_(kDepths.size()) {}
+QueueDepth::QueueDepth() : depths_(kDepths.begin(), kDepths.end()), candidate_(kFirst), speeds_(kDepths.size()) {}
 
 QueueDepth::QueueDepth(unsigned only) : depths_{only}, candidate_(0), speeds_(1) {}
 

@@ -51,9 +51,9 @@ class QueueDepth {
   // Since the queue was last not full: requests that may have been queued at another depth, and those after them.
   unsigned before_ = 0;
   Bytes moved_;
-  Nanoseconds took_;  // sum over these requests
+  Nanoseconds took_;                                        // sum over these requests
   std::vector<std::array<std::uint64_t, kRounds>> speeds_;  // by depth
-  std::size_t measured_ = 0;  // candidates of this round
+  std::size_t measured_ = 0;                                // candidates of this round
   std::uint64_t speed_ = 0;
 };
 

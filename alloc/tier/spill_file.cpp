@@ -21,8 +21,7 @@ namespace tessera {
 namespace {
 
 Status refused(const std::string& directory, const char* what, int error) {
-  return Status(Code::kIo, fmt::format("spill directory {}: {}: {}", directory, what,
-                                       std::strerror(error)));
+  return Status(Code::kIo, fmt::format("spill directory {}: {}: {}", directory, what, std::strerror(error)));
 }
 
 // Not every file system supports O_DIRECT; without it transfers go through the page cache.
@@ -35,11 +34,9 @@ void warn_where_slow(const SpillFile& file, const std::string& directory) {
   struct statfs system {};
   const bool known = ::fstatfs(file.descriptor(), &system) == 0;
   if (known && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC)) {
-    log_line(LogLevel::kWarning, "spill directory {} is in main memory: spilling frees no memory",
-             directory);
+    log_line(LogLevel::kWarning, "spill directory {} is in main memory: spilling frees no memory", directory);
   } else if (!file.direct()) {
-    log_line(LogLevel::kWarning, "spill directory {}: no direct I/O, pages go through the page cache",
-             directory);
+    log_line(LogLevel::kWarning, "spill directory {}: no direct I/O, pages go through the page cache", directory);
   }
 }
 
@@ -71,8 +68,7 @@ Result<SpillFile> make_spill_file(const std::string& directory, Bytes size) {
 }
 
 Result<SpillFile> make_nameless(const std::string& directory) {
-  const int descriptor =
-      away_from_standard(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600));
+  const int descriptor = away_from_standard(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600));
   if (descriptor < 0) return refused(directory, "cannot create a file", errno);
   return SpillFile(descriptor);
 }

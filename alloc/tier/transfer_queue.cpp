@@ -93,7 +93,8 @@ void TransferQueue::look_at_speed(Queue& queue, bool writing) const {
   const std::uint64_t speed = queue.depth.speed();
   log_line(speed < kSlow ? LogLevel::kWarning : LogLevel::kInfo,
            "spill directory {}: {} at {} MB/s with {} requests in flight{}", directory_, writing ? "writes" : "reads",
-           speed / 1'000'000, queue.depth.depth(), speed < kSlow ? ": evictions and fetches will wait for this slow disk" : "");
+           speed / 1'000'000, queue.depth.depth(),
+           speed < kSlow ? ": evictions and fetches will wait for this slow disk" : "");
 }
 
 Status TransferQueue::failure(const Chunk& chunk, int error) const {

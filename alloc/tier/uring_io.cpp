@@ -41,9 +41,9 @@ Status no_ring(const char* call, int error) {
 }
 
 Status no_worker(int error) {
-  return Status(
-      Code::kNotSupported,
-      fmt::format("io_uring cannot be used: no worker thread was created: {} (a limit on processes?)", std::strerror(error)));
+  return Status(Code::kNotSupported,
+                fmt::format("io_uring cannot be used: no worker thread was created: {} (a limit on processes?)",
+                            std::strerror(error)));
 }
 
 // Waits up to `milliseconds` for a completion. Returns 0 or an error number.
@@ -181,8 +181,8 @@ void UringIo::detach(void* start) {
   if (taken == 1) {
     free_indices_.push_back(found->second.index);
   } else {
-    log_line(LogLevel::kWarning, "spill directory {}: host memory could not be unregistered from io_uring: {}", directory_,
-             std::strerror(-taken));
+    log_line(LogLevel::kWarning, "spill directory {}: host memory could not be unregistered from io_uring: {}",
+             directory_, std::strerror(-taken));
   }
   attached_.erase(found);
 }
@@ -318,8 +318,8 @@ void UringIo::say_once(int reason) {
   if (said_) return;
   said_ = true;
   log_line(LogLevel::kWarning,
-           "spill directory {}: io_uring did not complete a request ({}); such requests use plain system calls", directory_,
-           std::strerror(reason));
+           "spill directory {}: io_uring did not complete a request ({}); such requests use plain system calls",
+           directory_, std::strerror(reason));
 }
 
 // Returns when completions may have been taken, by this thread or another.

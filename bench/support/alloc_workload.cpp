@@ -67,8 +67,7 @@ class CachedPair final : public Workload {
 
 class Touches final : public Workload {
  public:
-  Touches(Contender& contender, Bytes bytes)
-      : contender_(contender), block_(allocate(contender, bytes, 0)) {}
+  Touches(Contender& contender, Bytes bytes) : contender_(contender), block_(allocate(contender, bytes, 0)) {}
   ~Touches() override { contender_.free(block_, 0); }
   double run(unsigned, int operations) override {
     const double begin = cpu_ns();
@@ -136,9 +135,7 @@ class MultiStream final : public Workload {
   }
 
  private:
-  static unsigned stream_of(std::size_t place) {
-    return static_cast<unsigned>(place % Contender::kStreams);
-  }
+  static unsigned stream_of(std::size_t place) { return static_cast<unsigned>(place % Contender::kStreams); }
   Contender& contender_;
   const std::vector<Bytes> sizes_ = normal_sizes(1e6, 3e5);
   std::array<std::uint64_t, 8 * Contender::kStreams> under_way_{};
@@ -289,8 +286,8 @@ WorkloadMaker replace_among(std::size_t live, Bytes bytes) {
 }
 
 // The first round fills the caches and does not count.
-std::vector<Cost> measure(std::span<const std::unique_ptr<Workload>> workloads, Turns turns,
-                          int rounds, int operations) {
+std::vector<Cost> measure(std::span<const std::unique_ptr<Workload>> workloads, Turns turns, int rounds,
+                          int operations) {
   struct Times {
     std::vector<double> alone;
     std::array<std::vector<double>, 2> together;  // by thread

@@ -51,7 +51,7 @@ enum class Turns : std::uint8_t { kAlone, kTogether, kBoth };
 // The costs of the workloads in their order: medians of up to `rounds` rounds. In each round all workloads take their
 // turns, so that compared figures are measured at the same time. It ends after six seconds, but not before three
 // rounds.
-std::vector<Cost> measure(std::span<const std::unique_ptr<Workload>> workloads, Turns turns,
-                          int rounds, int operations);
+std::vector<Cost> measure(std::span<const std::unique_ptr<Workload>> workloads, Turns turns, int rounds,
+                          int operations);
 
 }  // namespace tessera::bench

@@ -77,8 +77,6 @@ class BestFit final : public Contender {
 
 }  // namespace
 
-std::unique_ptr<Contender> make_best_fit(Bytes capacity) {
-  return std::make_unique<BestFit>(capacity);
-}
+std::unique_ptr<Contender> make_best_fit(Bytes capacity) { return std::make_unique<BestFit>(capacity); }
 
 }  // namespace tessera::bench

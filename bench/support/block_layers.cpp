@@ -28,8 +28,7 @@ void repack(SizeClass size_class, const Slabs& slabs, Occupation& of) {
   std::ranges::sort(live, std::greater());
   const std::uint64_t needed = (sum + slots - 1) / slots;
   of.repacked += kBasePage * needed;
-  for (std::uint64_t slab = needed; slab < live.size(); ++slab)
-    of.moved += size_class.bytes() * live[slab];
+  for (std::uint64_t slab = needed; slab < live.size(); ++slab) of.moved += size_class.bytes() * live[slab];
 }
 
 }  // namespace
@@ -40,10 +39,9 @@ BlockLayers::BlockLayers(Bytes device)
       log_(clock_, 1),
       device_(driver_, DeviceId(), device),
       host_(driver_, Bytes(), Bytes(), host_pages_),
-      file_(std::make_unique<VirtualFileIo>(clock_, LinkSpeed{}, LinkSpeed{}), Bytes(),
-            checksum_of_nothing) {
-  residency_ = must(Residency::create(driver_, DeviceId(), {device_, host_, file_},
-                                      must(make_policy("recency")), log_, {}));
+      file_(std::make_unique<VirtualFileIo>(clock_, LinkSpeed{}, LinkSpeed{}), Bytes(), checksum_of_nothing) {
+  residency_ =
+      must(Residency::create(driver_, DeviceId(), {device_, host_, file_}, must(make_policy("recency")), log_, {}));
   pages_ = must(PageManager::create(driver_, *residency_, device * 4, device * 4));
   blocks_ = std::make_unique<BlockCache>(*residency_, *pages_);
   stream_ = must(driver_.create_stream(DeviceId()));
@@ -51,9 +49,7 @@ BlockLayers::BlockLayers(Bytes device)
 
 BlockLayers::~BlockLayers() { must(driver_.synchronize(DeviceId())); }
 
-Address BlockLayers::allocate(Bytes bytes, TagId tag) {
-  return must(blocks_->allocate(bytes, stream_, tag));
-}
+Address BlockLayers::allocate(Bytes bytes, TagId tag) { return must(blocks_->allocate(bytes, stream_, tag)); }
 
 void BlockLayers::free(Address address) { must(blocks_->free(address, stream_)); }
 

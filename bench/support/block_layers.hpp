@@ -23,18 +23,16 @@ struct LiveBlock {
 
 // What live blocks occupy. Whole pages are counted: a page with one live block cannot be evicted.
 struct Occupation {
-  Bytes used;      // requested sizes
-  Bytes held;      // pages with live blocks
-  Bytes in_slabs;  // slab pages among them
-  Bytes repacked;  // as `held`, if the slots of each class were packed into as few pages as possible
-  Bytes moved;     // bytes to copy for that, the emptiest slabs first
+  Bytes used;                    // requested sizes
+  Bytes held;                    // pages with live blocks
+  Bytes in_slabs;                // slab pages among them
+  Bytes repacked;                // as `held`, if the slots of each class were packed into as few pages as possible
+  Bytes moved;                   // bytes to copy for that, the emptiest slabs first
   std::uint64_t windows = 0;     // of 32 MiB with base pages of live blocks
   std::uint64_t base_pages = 0;  // in these windows
 
   // The fraction of `held` that would be free.
-  double won() const {
-    return static_cast<double>((held - repacked).value()) / static_cast<double>(held.value());
-  }
+  double won() const { return static_cast<double>((held - repacked).value()) / static_cast<double>(held.value()); }
 };
 
 class BlockLayers {

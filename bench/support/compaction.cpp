@@ -44,8 +44,7 @@ class Churn {
   Bytes sum_;
 };
 
-void measure_sizes(const char* blocks, double largest, int operations, Bytes full,
-                   std::vector<CompactionRow>& rows) {
+void measure_sizes(const char* blocks, double largest, int operations, Bytes full, std::vector<CompactionRow>& rows) {
   BlockLayers layers(full * 4);
   Churn churn(layers, largest);
   const auto look = [&](const char* when) {

@@ -12,17 +12,15 @@
 
 namespace tessera::bench {
 
-Comparison compare(std::string name, Bytes bytes, double goal, int rounds,
-                   const std::function<void()>& ours, std::string reference_name,
-                   const std::function<void()>& reference) {
+Comparison compare(std::string name, Bytes bytes, double goal, int rounds, const std::function<void()>& ours,
+                   std::string reference_name, const std::function<void()>& reference) {
   return compare_timed(
       std::move(name), bytes, goal, rounds, [&] { return seconds(ours); }, std::move(reference_name),
       [&] { return seconds(reference); });
 }
 
-Comparison compare_timed(std::string name, Bytes bytes, double goal, int rounds,
-                         const std::function<double()>& ours, std::string reference_name,
-                         const std::function<double()>& reference) {
+Comparison compare_timed(std::string name, Bytes bytes, double goal, int rounds, const std::function<double()>& ours,
+                         std::string reference_name, const std::function<double()>& reference) {
   reference();
   ours();
   std::vector<double> our_times;
@@ -34,8 +32,13 @@ Comparison compare_timed(std::string name, Bytes bytes, double goal, int rounds,
     ratios.push_back(reference_times.back() / our_times.back());
   }
   const auto amount = static_cast<double>(bytes.value());
-  return {std::move(name), std::move(reference_name), bytes, goal, amount / median(our_times),
-          amount / median(reference_times), median(ratios)};
+  return {std::move(name),
+          std::move(reference_name),
+          bytes,
+          goal,
+          amount / median(our_times),
+          amount / median(reference_times),
+          median(ratios)};
 }
 
 Times middle_pair(const std::vector<Times>& rounds) {
@@ -49,13 +52,12 @@ Times middle_pair(const std::vector<Times>& rounds) {
 }
 
 void print(const std::vector<Comparison>& comparisons) {
-  fmt::print("{:<28}{:>10}{:>12}  {:<22}{:>12}{:>8}{:>7}\n", "what", "MiB", "MB/s", "reference",
-             "MB/s", "ratio", "goal");
+  fmt::print("{:<28}{:>10}{:>12}  {:<22}{:>12}{:>8}{:>7}\n", "what", "MiB", "MB/s", "reference", "MB/s", "ratio",
+             "goal");
   for (const Comparison& row : comparisons) {
     const std::string goal = row.goal > 0 ? fmt::format("{:.2f}", row.goal) : "-";
-    fmt::print("{:<28}{:>10}{:>12.0f}  {:<22}{:>12.0f}{:>8.3f}{:>7}{}\n", row.name,
-               row.bytes / 1_MiB, row.ours / 1e6, row.reference_name, row.reference / 1e6,
-               row.ratio, goal, row.ratio >= row.goal ? "" : "  missed");
+    fmt::print("{:<28}{:>10}{:>12.0f}  {:<22}{:>12.0f}{:>8.3f}{:>7}{}\n", row.name, row.bytes / 1_MiB, row.ours / 1e6,
+               row.reference_name, row.reference / 1e6, row.ratio, goal, row.ratio >= row.goal ? "" : "  missed");
   }
 }
 

@@ -19,11 +19,11 @@ namespace tessera::bench {
 struct Comparison {
   std::string name;
   std::string reference_name;
-  Bytes bytes;                // moved by one round
-  double goal = 0;            // least ratio of speeds, ours / reference; 0 is none
-  double ours = 0;            // bytes per second, median
-  double reference = 0;       // bytes per second, median
-  double ratio = 0;           // of the speeds, median over the rounds
+  Bytes bytes;           // moved by one round
+  double goal = 0;       // least ratio of speeds, ours / reference; 0 is none
+  double ours = 0;       // bytes per second, median
+  double reference = 0;  // bytes per second, median
+  double ratio = 0;      // of the speeds, median over the rounds
 };
 
 // Seconds of each side.
@@ -40,14 +40,12 @@ struct Times {
 Times middle_pair(const std::vector<Times>& rounds);
 
 // Runs both sides `rounds` times in turn, after one round of each that does not count.
-Comparison compare(std::string name, Bytes bytes, double goal, int rounds,
-                   const std::function<void()>& ours, std::string reference_name,
-                   const std::function<void()>& reference);
+Comparison compare(std::string name, Bytes bytes, double goal, int rounds, const std::function<void()>& ours,
+                   std::string reference_name, const std::function<void()>& reference);
 
 // The same for functions that measure their round themselves and return its seconds.
-Comparison compare_timed(std::string name, Bytes bytes, double goal, int rounds,
-                         const std::function<double()>& ours, std::string reference_name,
-                         const std::function<double()>& reference);
+Comparison compare_timed(std::string name, Bytes bytes, double goal, int rounds, const std::function<double()>& ours,
+                         std::string reference_name, const std::function<double()>& reference);
 
 void print(const std::vector<Comparison>& comparisons);
 nlohmann::ordered_json to_json(const std::vector<Comparison>& comparisons);

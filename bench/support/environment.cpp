@@ -34,8 +34,7 @@ std::string value_in(const char* path, const std::string& key) {
 }
 
 std::string first_line_of(const std::string& command) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(command.c_str(), "r"),
-                                                             ::pclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
   std::array<char, 256> line{};
   if (!pipe || std::fgets(line.data(), static_cast<int>(line.size()), pipe.get()) == nullptr) {
     return "unknown";
@@ -80,8 +79,10 @@ std::string date() {
 // Results, and the tables made from them, are excluded: writing them does not change the measured code.
 std::string commit(const std::string& build_directory) {
   const std::string git = fmt::format("git -C '{}' ", build_directory);
-  const std::string changes = first_line_of(
-      git + "status --porcelain -- ':(top)' ':(top,exclude)bench/results' ':(top,exclude)docs/benchmarks.md' 2>/dev/null | wc -l");
+  const std::string changes =
+      first_line_of(git +
+                    "status --porcelain -- ':(top)' ':(top,exclude)bench/results' ':(top,exclude)docs/benchmarks.md' "
+                    "2>/dev/null | wc -l");
   return first_line_of(git + "describe --always 2>/dev/null") + (changes == "0" ? "" : "-dirty");
 }
 
@@ -93,11 +94,9 @@ constexpr const char* kCompiler = "gcc " __VERSION__;
 
 }  // namespace
 
-Environment read_environment(const std::string& build_directory,
-                             const std::string& data_directory) {
+Environment read_environment(const std::string& build_directory, const std::string& data_directory) {
   Environment facts = {
-      {"cpu", fmt::format("{} x {}", value_in("/proc/cpuinfo", "model name"),
-                          std::thread::hardware_concurrency())},
+      {"cpu", fmt::format("{} x {}", value_in("/proc/cpuinfo", "model name"), std::thread::hardware_concurrency())},
       {"memory", value_in("/proc/meminfo", "MemTotal")},
       {"kernel", kernel()},
   };
@@ -122,8 +121,9 @@ nlohmann::ordered_json to_json(const Environment& environment) {
 
 bool may_measure(bool has_assertions) {
   if (!has_assertions) return true;
-  fmt::print(stderr, "This build has assertions, so its times are meaningless. Use the release preset,"
-                     " or --smoke for a smoke test.\n");
+  fmt::print(stderr,
+             "This build has assertions, so its times are meaningless. Use the release preset,"
+             " or --smoke for a smoke test.\n");
   return false;
 }
 

@@ -19,8 +19,7 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 
 // `build_directory` is in the source tree, whose commit is reported. `data_directory` is where the benchmark writes;
 // empty if it writes nothing.
-Environment read_environment(const std::string& build_directory,
-                             const std::string& data_directory = "");
+Environment read_environment(const std::string& build_directory, const std::string& data_directory = "");
 
 void print(const Environment& environment);
 nlohmann::ordered_json to_json(const Environment& environment);

@@ -37,16 +37,14 @@ Fio::Fio(SpillFile file, Bytes bytes, Bytes block, unsigned depth)
     : file_(std::move(file)), bytes_(bytes), block_(block), depth_(depth) {}
 
 Result<double> Fio::run(const char* way) const {
-  const std::string text =
-      output_of(fmt::format("{} fio --name=spill --filename=/proc/{}/fd/{} --rw={} "
-                            "--ioengine=io_uring --direct=1 --iodepth={} --bs={} "
-                            "--size={} --loops={} --thread --fixedbufs --registerfiles "
-                            "--allow_file_create=0 --output-format=json",
-                            kHugePages, ::getpid(), file_.descriptor(), way, depth_, block_.value(),
-                            bytes_.value(), kPasses));
+  const std::string text = output_of(
+      fmt::format("{} fio --name=spill --filename=/proc/{}/fd/{} --rw={} "
+                  "--ioengine=io_uring --direct=1 --iodepth={} --bs={} "
+                  "--size={} --loops={} --thread --fixedbufs --registerfiles "
+                  "--allow_file_create=0 --output-format=json",
+                  kHugePages, ::getpid(), file_.descriptor(), way, depth_, block_.value(), bytes_.value(), kPasses));
   const auto report = nlohmann::json::parse(text, nullptr, false);
-  if (report.is_discarded() || !report.contains("jobs"))
-    return Status(Code::kIo, "fio failed: " + text);
+  if (report.is_discarded() || !report.contains("jobs")) return Status(Code::kIo, "fio failed: " + text);
   const auto& done = report["jobs"][0][way];
   const double moved = done.value("io_bytes", 0.0), milliseconds = done.value("runtime", 0.0);
   if (moved != static_cast<double>((bytes_ * kPasses).value()) || milliseconds <= 0) {

@@ -45,13 +45,10 @@ std::optional<Fragmentation> fragmentation(Contender& contender, int operations)
   return most;
 }
 
-std::optional<Bytes> least_memory(const std::function<std::unique_ptr<Contender>(Bytes)>& make,
-                                  int operations) {
+std::optional<Bytes> least_memory(const std::function<std::unique_ptr<Contender>(Bytes)>& make, int operations) {
   constexpr Bytes kStep = 64_MiB;
   std::uint64_t too_few = 0, enough = 64_GiB / kStep;
-  const auto suffice = [&](std::uint64_t steps) {
-    return fragmentation(*make(kStep * steps), operations).has_value();
-  };
+  const auto suffice = [&](std::uint64_t steps) { return fragmentation(*make(kStep * steps), operations).has_value(); };
   if (!suffice(enough)) return std::nullopt;
   while (enough - too_few > 1) {
     const std::uint64_t middle = (too_few + enough) / 2;

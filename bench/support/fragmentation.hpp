@@ -23,7 +23,6 @@ struct Fragmentation {
 std::optional<Fragmentation> fragmentation(Contender& contender, int operations);
 
 // The least memory, to 64 MiB, in which those operations succeed; empty if 64 GiB are not enough.
-std::optional<Bytes> least_memory(const std::function<std::unique_ptr<Contender>(Bytes)>& make,
-                                  int operations);
+std::optional<Bytes> least_memory(const std::function<std::unique_ptr<Contender>(Bytes)>& make, int operations);
 
 }  // namespace tessera::bench

@@ -60,10 +60,7 @@ Iteration decoder_iteration(std::uint32_t positions) {
       std::vector<RunUse> uses = {{.run = layers[i]}};
       for (const std::uint32_t block : cache[i]) uses.push_back({.run = block});
       if (!cache[i].empty()) uses.back().writes = true;  // stores the key and value of this position
-      for (std::uint32_t more = position == 0            ? kPrompt
-                                : position % kBlock == 0 ? 1
-                                                         : 0;
-           more > 0; --more) {
+      for (std::uint32_t more = position == 0 ? kPrompt : position % kBlock == 0 ? 1 : 0; more > 0; --more) {
         cache[i].push_back(maker.run(32_MiB));
         uses.push_back({.run = cache[i].back(), .writes = true, .fresh = true});
       }
@@ -89,23 +86,18 @@ Iteration training_iteration(std::uint32_t layers) {
   std::vector<std::uint32_t> made = {before};
   for (std::uint32_t i = 0; i < layers * kOperations; ++i) {
     made.push_back(maker.run(64_MiB));
-    maker.step({{.run = before},
-                {.run = weights[i / kOperations]},
-                {.run = made.back(), .writes = true, .fresh = true}});
+    maker.step(
+        {{.run = before}, {.run = weights[i / kOperations]}, {.run = made.back(), .writes = true, .fresh = true}});
     before = made.back();
   }
   for (std::uint32_t i = layers * kOperations; i-- > 0;) {
     const std::uint32_t layer = i / kOperations, way_back = maker.run(64_MiB);
-    maker.step({{.run = before},
-                {.run = weights[layer]},
-                {.run = way_back, .writes = true, .fresh = true}});
+    maker.step({{.run = before}, {.run = weights[layer]}, {.run = way_back, .writes = true, .fresh = true}});
     maker.step({{.run = made[i]}, {.run = before}, {.run = gradients[layer], .writes = true}});
     before = way_back;
   }
   for (std::uint32_t i = 0; i < layers; ++i) {
-    maker.step({{.run = weights[i], .writes = true},
-                {.run = gradients[i]},
-                {.run = moments[i], .writes = true}});
+    maker.step({{.run = weights[i], .writes = true}, {.run = gradients[i]}, {.run = moments[i], .writes = true}});
   }
   return maker.take();
 }

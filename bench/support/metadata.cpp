@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "block/block_cache.hpp"
-#include "sim/sim_driver.hpp"
 #include "must.hpp"
+#include "sim/sim_driver.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -17,8 +17,8 @@ constexpr std::uint64_t kHashLinks = 24;  // including its entry in the bucket a
 // of the smallest slots.)
 std::uint64_t bytes_of_slab(SizeClass size_class) {
   const std::uint64_t slots = kBasePage / size_class.bytes();
-  const std::uint64_t lines = round_up(Bytes(slots), Bytes(Slab::line_slots(size_class.bytes()))) /
-                              Bytes(Slab::line_slots(size_class.bytes()));
+  const std::uint64_t lines =
+      round_up(Bytes(slots), Bytes(Slab::line_slots(size_class.bytes()))) / Bytes(Slab::line_slots(size_class.bytes()));
   return sizeof(Slab) + lines * 64 + (slots + 63) / 64 * 8 + 2 * sizeof(void*) + kHashLinks;
 }
 
@@ -40,8 +40,8 @@ Metadata metadata_of(Bytes block_bytes, std::uint64_t blocks) {
   DeviceTier device(driver, DeviceId(0), memory);
   HostTier host(driver, Bytes(), Bytes());
   const auto file = must(FileTier::open("", Bytes()));
-  const auto residency = must(Residency::create(driver, DeviceId(0), {device, host, *file},
-                                                must(make_policy("recency")), log, {}));
+  const auto residency =
+      must(Residency::create(driver, DeviceId(0), {device, host, *file}, must(make_policy("recency")), log, {}));
   const auto pages = must(PageManager::create(driver, *residency, 2 * memory, memory));
   BlockCache cache(*residency, *pages);
   for (std::uint64_t i = 0; i < blocks; ++i) must(cache.allocate(block_bytes, kNoStream, TagId()));
@@ -54,9 +54,8 @@ Metadata metadata_of(Bytes block_bytes, std::uint64_t blocks) {
   metadata.managed = page_stats.in_runs;
   const RunShape shape = shape_for(size_class.is_slot() ? kBasePage : size_class.bytes());
   metadata.block_records =
-      Bytes(size_class.is_slot()
-                ? stats.slot_pages * bytes_of_slab(size_class)
-                : stats.single_blocks * (sizeof(SingleBlock) + sizeof(void*) + kHashLinks));
+      Bytes(size_class.is_slot() ? stats.slot_pages * bytes_of_slab(size_class)
+                                 : stats.single_blocks * (sizeof(SingleBlock) + sizeof(void*) + kHashLinks));
   metadata.runs = Bytes(page_stats.runs * bytes_of_run(shape));
   metadata.page_map = Bytes(page_stats.in_runs / kBasePage * sizeof(Run*));
   return metadata;

@@ -16,12 +16,10 @@ namespace tessera::bench {
 struct Metadata {
   Bytes block_bytes;  // requested size of each
   std::uint64_t blocks = 0;
-  Bytes managed;      // pages of all runs
+  Bytes managed;  // pages of all runs
   Bytes block_records, runs, page_map;
   Bytes sum() const { return block_records + runs + page_map; }
-  double part() const {
-    return static_cast<double>(sum().value()) / static_cast<double>(managed.value());
-  }
+  double part() const { return static_cast<double>(sum().value()) / static_cast<double>(managed.value()); }
 };
 
 Metadata metadata_of(Bytes block_bytes, std::uint64_t blocks);

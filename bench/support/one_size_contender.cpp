@@ -19,15 +19,13 @@ namespace {
 
 class OneSize final : public Contender {
  public:
-  OneSize(Bytes capacity, Bytes page)
-      : page_(page), pages_(capacity / page), with_room_(kSlotClasses) {}
+  OneSize(Bytes capacity, Bytes page) : page_(page), pages_(capacity / page), with_room_(kSlotClasses) {}
 
   std::uint64_t allocate(Bytes bytes, unsigned) override {
     const auto wanted = size_class_for(bytes);
     if (!wanted) return 0;
     const std::scoped_lock lock(mutex_);
-    return wanted->is_slot() ? allocate_slot(*wanted)
-                             : allocate_pages(round_up(bytes, page_) / page_);
+    return wanted->is_slot() ? allocate_slot(*wanted) : allocate_pages(round_up(bytes, page_) / page_);
   }
 
   void free(std::uint64_t address, unsigned) override {
@@ -78,8 +76,7 @@ class OneSize final : public Contender {
       const std::uint64_t start = take(1);
       if (start == 0) return 0;
       Slab& slab = slabs_.try_emplace(start, Slab{size_class, {}}).first->second;
-      for (std::uint64_t slot = page_ / size_class.bytes(); slot-- > 0;)
-        slab.free_slots.push_back(slot);
+      for (std::uint64_t slot = page_ / size_class.bytes(); slot-- > 0;) slab.free_slots.push_back(slot);
       with_room.insert(start);
     }
     const std::uint64_t start = *with_room.begin();
@@ -102,11 +99,7 @@ class OneSize final : public Contender {
 
 }  // namespace
 
-std::unique_ptr<Contender> make_base_pages(Bytes capacity) {
-  return std::make_unique<OneSize>(capacity, kBasePage);
-}
-std::unique_ptr<Contender> make_large_pages(Bytes capacity) {
-  return std::make_unique<OneSize>(capacity, kLargePage);
-}
+std::unique_ptr<Contender> make_base_pages(Bytes capacity) { return std::make_unique<OneSize>(capacity, kBasePage); }
+std::unique_ptr<Contender> make_large_pages(Bytes capacity) { return std::make_unique<OneSize>(capacity, kLargePage); }
 
 }  // namespace tessera::bench

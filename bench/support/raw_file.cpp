@@ -4,8 +4,7 @@
 
 namespace tessera::bench {
 
-RawFile::RawFile(SpillFile file, Bytes block, unsigned depth)
-    : file_(std::move(file)), block_(block), depth_(depth) {
+RawFile::RawFile(SpillFile file, Bytes block, unsigned depth) : file_(std::move(file)), block_(block), depth_(depth) {
   static_cast<void>(::io_uring_queue_init(depth, &ring_, 0));
 }
 

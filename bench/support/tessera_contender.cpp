@@ -5,8 +5,8 @@
 
 #include "api/allocator.hpp"
 #include "contender.hpp"
-#include "sim/sim_driver.hpp"
 #include "must.hpp"
+#include "sim/sim_driver.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -14,16 +14,14 @@ namespace {
 class TesseraContender final : public Contender {
  public:
   explicit TesseraContender(Bytes capacity) {
-    auto driver = std::make_unique<SimDriver>(
-        SimOptions{.memory = capacity, .contents = SimContents::kNone}, clock_);
+    auto driver = std::make_unique<SimDriver>(SimOptions{.memory = capacity, .contents = SimContents::kNone}, clock_);
     driver_ = driver.get();
     Options options;
     options.device_memory = capacity;
     options.host_memory = Bytes();
     options.heap_size = 2 * capacity;
     options.log_level = "quiet";
-    Foundations foundations{clock_, std::move(driver), must(FileTier::open("", Bytes())), pages_,
-                            false};
+    Foundations foundations{clock_, std::move(driver), must(FileTier::open("", Bytes())), pages_, false};
     allocator_ = must(Allocator::create(std::move(foundations), options));
     for (StreamId& stream : streams_) stream = must(driver_->create_stream(DeviceId(0)));
   }
@@ -55,8 +53,6 @@ class TesseraContender final : public Contender {
 
 }  // namespace
 
-std::unique_ptr<Contender> make_tessera(Bytes capacity) {
-  return std::make_unique<TesseraContender>(capacity);
-}
+std::unique_ptr<Contender> make_tessera(Bytes capacity) { return std::make_unique<TesseraContender>(capacity); }
 
 }  // namespace tessera::bench

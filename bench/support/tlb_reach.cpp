@@ -15,8 +15,7 @@ double part(std::uint64_t held, std::uint64_t needed) {
 double TlbReach::covered() const {
   const auto in_large = static_cast<double>((kLargePage * large).value());
   const auto in_base = static_cast<double>((kBasePage * base).value());
-  return (in_large * part(kLargeEntries, large) + in_base * part(kBaseEntries, base)) /
-         (in_large + in_base);
+  return (in_large * part(kLargeEntries, large) + in_base * part(kBaseEntries, base)) / (in_large + in_base);
 }
 double TlbReach::covered_base_only() const { return part(kBaseEntries, base_only); }
 double TlbReach::covered_large_only() const { return part(kLargeEntries, large_only); }

@@ -28,10 +28,9 @@ struct TlbReach {
   Bytes mapped;
   std::uint64_t base = 0, large = 0;  // entries, as the pages are mapped
   std::uint64_t base_only = 0;        // if all pages were base pages
-  std::uint64_t merged =
-      0;  // as mapped, but each full window of base pages as one entry: Mosaic's coalescing
-  std::uint64_t large_only = 0;  // if each non-empty window were one large page
-  Bytes large_only_mapped;       // bytes that these would map
+  std::uint64_t merged = 0;           // as mapped, but each full window of base pages as one entry: Mosaic's coalescing
+  std::uint64_t large_only = 0;       // if each non-empty window were one large page
+  Bytes large_only_mapped;            // bytes that these would map
 
   std::uint64_t entries() const { return base + large; }
   // The fraction of `mapped` that the entries of such a TLB cover, if all of it is equally likely to be used.

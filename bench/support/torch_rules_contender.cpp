@@ -155,8 +155,6 @@ class TorchRules final : public Contender {
 
 }  // namespace
 
-std::unique_ptr<Contender> make_torch_rules(Bytes capacity) {
-  return std::make_unique<TorchRules>(capacity);
-}
+std::unique_ptr<Contender> make_torch_rules(Bytes capacity) { return std::make_unique<TorchRules>(capacity); }
 
 }  // namespace tessera::bench

@@ -87,8 +87,7 @@ struct Sum {
 // Short lifetimes end at random, or all together at the end of a phase of twice their mean.
 enum class Ends : std::uint8_t { kAtRandom, kTogether };
 
-void live_on(const Sizes& sizes, bool told_apart, Ends ends, int lives,
-             std::vector<LivesRow>& rows) {
+void live_on(const Sizes& sizes, bool told_apart, Ends ends, int lives, std::vector<LivesRow>& rows) {
   BlockLayers layers(64_GiB);
   Living living(layers);
   std::mt19937_64 random(5);
@@ -96,8 +95,7 @@ void live_on(const Sizes& sizes, bool told_apart, Ends ends, int lives,
   std::exponential_distribution<double> life(1.0 / sizes.short_life);
   std::priority_queue<Death, std::vector<Death>, std::greater<>> deaths;
   const auto bury = [&](int now) {
-    for (; !deaths.empty() && deaths.top().time <= now; deaths.pop())
-      living.remove(deaths.top().block);
+    for (; !deaths.empty() && deaths.top().time <= now; deaths.pop()) living.remove(deaths.top().block);
   };
   const int phase = 2 * sizes.short_life, allocations = sizes.short_life * lives;
   Sum before, after;  // the frees of one moment; with random ends the two do not differ
@@ -107,8 +105,7 @@ void live_on(const Sizes& sizes, bool told_apart, Ends ends, int lives,
     const TagId tag(told_apart ? 1 + static_cast<std::uint32_t>(is_long) : 1);
     const double drawn = now + life(random) * (is_long ? kLonger : 1);
     const double end_of_phase = (now + phase - 1) / phase * phase;
-    deaths.push(
-        {is_long || ends == Ends::kAtRandom ? drawn : end_of_phase, living.add(bytes, tag)});
+    deaths.push({is_long || ends == Ends::kAtRandom ? drawn : end_of_phase, living.add(bytes, tag)});
     const bool look = now > allocations / 2 && now % (phase * (lives / 4 / kSamples + 1)) == 0;
     if (look) before.take(layers, living);
     bury(now);
@@ -127,9 +124,8 @@ void live_on(const Sizes& sizes, bool told_apart, Ends ends, int lives,
 
 std::vector<LivesRow> measure_two_lives(int lives) {
   std::vector<LivesRow> rows;
-  for (const Sizes& sizes :
-       {Sizes{"512 B to 64 MiB", 9, 26, 720}, Sizes{"1 to 64 MiB", 20, 26, 256},
-        Sizes{"512 B to 1 MiB", 9, 20, 3600}, Sizes{"512 B to 1 MiB, tenfold", 9, 20, 36000}}) {
+  for (const Sizes& sizes : {Sizes{"512 B to 64 MiB", 9, 26, 720}, Sizes{"1 to 64 MiB", 20, 26, 256},
+                             Sizes{"512 B to 1 MiB", 9, 20, 3600}, Sizes{"512 B to 1 MiB, tenfold", 9, 20, 36000}}) {
     for (const Ends ends : {Ends::kAtRandom, Ends::kTogether}) {
       for (const bool told_apart : {false, true}) live_on(sizes, told_apart, ends, lives, rows);
     }

@@ -20,9 +20,9 @@ extern "C" {
 #define TESSERA_CONTROL_NAME_BYTES 64
 
 typedef struct tessera_process_identity {
-  int64_t pid;             /* in its own namespace */
-  uint64_t pid_namespace;  /* inode of /proc/PID/ns/pid; 0 if unknown */
-  uint64_t start_ticks;    /* field 22 of /proc/PID/stat, in clock ticks since boot */
+  int64_t pid;            /* in its own namespace */
+  uint64_t pid_namespace; /* inode of /proc/PID/ns/pid; 0 if unknown */
+  uint64_t start_ticks;   /* field 22 of /proc/PID/stat, in clock ticks since boot */
 } tessera_process_identity;
 
 /* The identity of the process that this one knows as `pid`; 0 is this one. Errors: TESSERA_NOT_FOUND if /proc

@@ -21,8 +21,7 @@ extern "C" {
 /* Runs the program of `operations` operations generated from `seed`, or only those that `kept` lists: "0-4,7";
  * null or "" for all. The result is one JSON object with the key "passed", valid until the thread's next call.
  * Errors: INVALID_ARGUMENT for `kept`. */
-TESSERA_API tessera_result tessera_fuzz_run(uint64_t seed, uint32_t operations, const char* kept,
-                                               const char** json);
+TESSERA_API tessera_result tessera_fuzz_run(uint64_t seed, uint32_t operations, const char* kept, const char** json);
 /* The message of this thread's latest failure in these calls, "" if none. */
 TESSERA_API const char* tessera_fuzz_last_error(void);
 

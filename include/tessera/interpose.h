@@ -17,13 +17,12 @@ extern "C" {
 typedef void* (*tessera_resolver)(const char* name, void* user);
 
 /* An allocator created from these options calls the driver only through `resolver`. */
-TESSERA_API tessera_result tessera_options_set_resolver(tessera_options* options,
-                                                        tessera_resolver resolver, void* user);
+TESSERA_API tessera_result tessera_options_set_resolver(tessera_options* options, tessera_resolver resolver,
+                                                        void* user);
 
 /* Every managed address of every device is in [low, high), so one compare rejects most others. Constant once a
  * device was used; 0,0 before. Cheap. */
-TESSERA_API void tessera_managed_range(tessera_allocator* allocator, tessera_address* low,
-                                       tessera_address* high);
+TESSERA_API void tessera_managed_range(tessera_allocator* allocator, tessera_address* low, tessera_address* high);
 /* Whether the address is managed, in a live block or not. The range alone does not decide: other memory may lie
  * between the heaps of two devices. Cheap. */
 TESSERA_API int tessera_manages(tessera_allocator* allocator, tessera_address address);
@@ -36,25 +35,22 @@ TESSERA_API int tessera_manages(tessera_allocator* allocator, tessera_address ad
  * (option `grace`). Errors: additionally NOT_FOUND if a word is managed (tessera_manages) but in no live block:
  * it names nothing, or a block beside it, which only the producer of the words may know. The call can be
  * repeated without that word. */
-TESSERA_API tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words,
-                                                   size_t bytes, tessera_stream stream,
-                                                   const char* name, tessera_use* use);
+TESSERA_API tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words, size_t bytes,
+                                                   tessera_stream stream, const char* name, tessera_use* use);
 /* The same for words of which some are less likely to be addresses: a pair of small numbers can look like one.
  * The first `certain` words are treated as addresses, and so is each of the next `likely` that equals the start
  * of a block. The remaining `likely` words and the `maybe` words after them are only fetched as far as they fit
  * in device memory beside the others, in order; whether they fit does not affect the result. Errors: also
  * NOT_FOUND as above, for the first `certain`. */
-TESSERA_API tessera_result tessera_use_begin_graded(tessera_allocator* allocator,
-                                                    const tessera_address* words, size_t certain,
-                                                    size_t likely, size_t maybe,
-                                                    tessera_stream stream, const char* name,
-                                                    tessera_use* use);
+TESSERA_API tessera_result tessera_use_begin_graded(tessera_allocator* allocator, const tessera_address* words,
+                                                    size_t certain, size_t likely, size_t maybe, tessera_stream stream,
+                                                    const char* name, tessera_use* use);
 /* Like tessera_use_begin_words, for a launch that names no block but may still reach one by an address read
  * from memory or from a global. No block leaves device memory before such work is complete, if the work was
  * queued when the eviction began. `device` is the stream's; -1 means unknown, and the launch then counts on
  * every device in use. Cheap. */
-TESSERA_API tessera_result tessera_use_begin_unnamed(tessera_allocator* allocator, int device,
-                                                     tessera_stream stream, const char* name, tessera_use* use);
+TESSERA_API tessera_result tessera_use_begin_unnamed(tessera_allocator* allocator, int device, tessera_stream stream,
+                                                     const char* name, tessera_use* use);
 /* Declares that kernels with this name wait for other kernels or for the program, as those of a collective do.
  * `name` is the same pointer that their launches pass. While one is running, a call that needs room waits less
  * long for other work. */
@@ -65,15 +61,13 @@ TESSERA_API int tessera_is_host_backed(tessera_allocator* allocator);
 /* Like tessera_use_begin, for a call that returns only when its work is complete (cuMemcpy). It may take long,
  * so it holds its blocks instead of the launch gate. Also ended by tessera_use_end. Meanwhile the thread may
  * announce further uses of the same blocks, and pin them, since they are present. */
-TESSERA_API tessera_result tessera_use_begin_blocking(tessera_allocator* allocator,
-                                                      const tessera_address* addresses,
-                                                      size_t count, tessera_stream stream,
-                                                      tessera_access access, tessera_use* use);
+TESSERA_API tessera_result tessera_use_begin_blocking(tessera_allocator* allocator, const tessera_address* addresses,
+                                                      size_t count, tessera_stream stream, tessera_access access,
+                                                      tessera_use* use);
 
 /* The block's address is no longer tracked: the block stays in device memory until it is freed, and statistics
  * list it under `reason` (a string literal, e.g. "cuIpcGetMemHandle"). May wait. */
-TESSERA_API tessera_result tessera_expose(tessera_allocator* allocator, tessera_address address,
-                                          const char* reason);
+TESSERA_API tessera_result tessera_expose(tessera_allocator* allocator, tessera_address address, const char* reason);
 
 /* Call before the program waits for work of its own, for example in cuStreamSynchronize, and tessera_note_waited
  * after it. Work that was queued when the wait began is complete when it returns with success, so no block has
@@ -90,14 +84,12 @@ TESSERA_API void tessera_use_end_over(tessera_allocator* allocator, tessera_use*
  * it under `reason` (a string literal) meanwhile. May wait. Errors: also OUT_OF_MEMORY if pinned blocks would
  * leave launches too little of the device: less than the largest launch so far, or half of the device if that
  * is smaller. */
-TESSERA_API tessera_result tessera_keep(tessera_allocator* allocator, tessera_address address,
-                                        const char* reason);
+TESSERA_API tessera_result tessera_keep(tessera_allocator* allocator, tessera_address address, const char* reason);
 /* The contents count as written by then. Errors: INVALID_ARGUMENT if the block is not kept. */
 TESSERA_API tessera_result tessera_unkeep(tessera_allocator* allocator, tessera_address address);
 
 /* Call before the program destroys a stream, while its queued work can still be waited for. */
-TESSERA_API tessera_result tessera_retire_stream(tessera_allocator* allocator,
-                                                 tessera_stream stream);
+TESSERA_API tessera_result tessera_retire_stream(tessera_allocator* allocator, tessera_stream stream);
 
 /* Returns when all work queued on the device is complete. Errors: the driver's. The driver refuses while a
  * stream of the device is being captured into a graph, and the call may invalidate the capture. */
@@ -106,12 +98,12 @@ TESSERA_API tessera_result tessera_synchronize(tessera_allocator* allocator, int
 /* The values for cuMemGetInfo: total is the device's memory, free is what the program can still allocate before
  * anything must be evicted. It is the same before and after the device's first block: the budget, or less if
  * the driver has given memory to others, minus live blocks. */
-TESSERA_API tessera_result tessera_memory_info(tessera_allocator* allocator, int device,
-                                               uint64_t* free_bytes, uint64_t* total_bytes);
+TESSERA_API tessera_result tessera_memory_info(tessera_allocator* allocator, int device, uint64_t* free_bytes,
+                                               uint64_t* total_bytes);
 /* The same for memory from the driver itself (in a second context): what the driver has free plus what Tessera
  * holds unused and would yield. */
-TESSERA_API tessera_result tessera_memory_beside(tessera_allocator* allocator, int device,
-                                                 uint64_t* free_bytes, uint64_t* total_bytes);
+TESSERA_API tessera_result tessera_memory_beside(tessera_allocator* allocator, int device, uint64_t* free_bytes,
+                                                 uint64_t* total_bytes);
 /* Sets `budget` to the device memory that an allocator made from these options would report for a device on
  * which the driver reports `free_bytes` of `total_bytes` as free.
  * Errors: NOT_SUPPORTED where the options disable Tessera, or report more memory than the device has. */

@@ -24,11 +24,11 @@ extern "C" {
 
 typedef struct tessera_live {
   uint64_t magic;
-  int64_t pid;                /* of the writer: a child of fork has the file too */
+  int64_t pid; /* of the writer: a child of fork has the file too */
   uint64_t sequence;
-  uint64_t watched_until_ns;  /* CLOCK_MONOTONIC; the only word that readers write */
-  uint64_t written_ns;        /* CLOCK_MONOTONIC time of the latest text */
-  uint64_t text_bytes;        /* 0 before the first; the output of tessera_stats_json */
+  uint64_t watched_until_ns; /* CLOCK_MONOTONIC; the only word that readers write */
+  uint64_t written_ns;       /* CLOCK_MONOTONIC time of the latest text */
+  uint64_t text_bytes;       /* 0 before the first; the output of tessera_stats_json */
   uint64_t text[TESSERA_LIVE_WORDS];
 } tessera_live;
 

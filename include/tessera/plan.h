@@ -29,12 +29,12 @@ typedef struct tessera_plan_record {
 /* The bytes that each planner needs for the same records. */
 typedef struct tessera_arena_figures {
   uint32_t size;
-  uint64_t naive_bytes;              /* without any sharing */
-  uint64_t offset_lower_bound;       /* a bound for any plan with offsets in one arena */
+  uint64_t naive_bytes;        /* without any sharing */
+  uint64_t offset_lower_bound; /* a bound for any plan with offsets in one arena */
   uint64_t offset_greedy_by_size;
   uint64_t offset_greedy_by_breadth;
   uint64_t offset_best_fit;
-  uint64_t shared_lower_bound;       /* a bound for any plan with objects reused as a whole */
+  uint64_t shared_lower_bound; /* a bound for any plan with objects reused as a whole */
   uint64_t shared_greedy_by_size;
   uint64_t shared_improved;
   uint64_t shared_by_breadth;
@@ -47,8 +47,8 @@ TESSERA_API tessera_result tessera_plan_arena(const tessera_plan_record* records
 
 /* Places the records in one arena with the offset planner that needs the least memory: `offsets` has room for
  * `count` entries, `total` receives the size of the arena. Errors: as tessera_plan_arena. */
-TESSERA_API tessera_result tessera_plan_offsets(const tessera_plan_record* records, size_t count,
-                                                uint64_t* offsets, uint64_t* total);
+TESSERA_API tessera_result tessera_plan_offsets(const tessera_plan_record* records, size_t count, uint64_t* offsets,
+                                                uint64_t* total);
 
 /* ---- splits ---------------------------------------------------------------------------------- */
 
@@ -56,11 +56,11 @@ TESSERA_API tessera_result tessera_plan_offsets(const tessera_plan_record* recor
 typedef struct tessera_split_node {
   double accelerator_time;
   double cpu_time;
-  double output_time;   /* time to move its output between an accelerator and host memory */
-  uint64_t bytes;       /* memory on an accelerator */
-  uint64_t group;       /* nodes of one group stay together */
-  int32_t backward;     /* not 0: part of the backward pass, placed with its group */
-  int32_t cpu_only;     /* not 0: no accelerator can run it */
+  double output_time; /* time to move its output between an accelerator and host memory */
+  uint64_t bytes;     /* memory on an accelerator */
+  uint64_t group;     /* nodes of one group stay together */
+  int32_t backward;   /* not 0: part of the backward pass, placed with its group */
+  int32_t cpu_only;   /* not 0: no accelerator can run it */
 } tessera_split_node;
 
 /* Node `to` reads the output of node `from`; both count from 0. */
@@ -83,7 +83,7 @@ typedef struct tessera_split_problem {
 typedef struct tessera_split_part {
   double load;
   uint64_t bytes;
-  uint64_t nodes;   /* number of nodes */
+  uint64_t nodes; /* number of nodes */
 } tessera_split_part;
 
 /* Splits the graph over the devices so that the maximum load is minimal among contiguous splits. An
@@ -91,9 +91,8 @@ typedef struct tessera_split_part {
  * CPU's load is the time of its nodes. `part_of` has room for every node and receives its device, accelerators
  * first, then CPUs. `parts` has room for every device. May take seconds. Errors: INVALID_ARGUMENT;
  * NOT_SUPPORTED for a graph with more than 60000 cuts: set `linear`; OUT_OF_MEMORY if no split fits. */
-TESSERA_API tessera_result tessera_plan_split(const tessera_split_problem* problem,
-                                              uint32_t* part_of, tessera_split_part* parts,
-                                              double* load);
+TESSERA_API tessera_result tessera_plan_split(const tessera_split_problem* problem, uint32_t* part_of,
+                                              tessera_split_part* parts, double* load);
 
 #ifdef __cplusplus
 }

@@ -21,12 +21,10 @@ TESSERA_API tessera_result tessera_replay_create(tessera_replay** replay);
 TESSERA_API void tessera_replay_destroy(tessera_replay* replay);
 /* Every option of docs/replay.md, by name and with the value as text: "device-memory", "4GiB". Errors:
  * NOT_FOUND for an unknown option, INVALID_ARGUMENT for a value it does not accept. */
-TESSERA_API tessera_result tessera_replay_set(tessera_replay* replay, const char* name,
-                                              const char* value);
+TESSERA_API tessera_result tessera_replay_set(tessera_replay* replay, const char* name, const char* value);
 /* The result as one JSON object, valid until the object's next call. Errors: IO and INVALID_ARGUMENT for the
  * trace, with its line; OUT_OF_MEMORY if it does not fit. */
-TESSERA_API tessera_result tessera_replay_run(tessera_replay* replay, const char* trace_path,
-                                              const char** json);
+TESSERA_API tessera_result tessera_replay_run(tessera_replay* replay, const char* trace_path, const char** json);
 /* Name, source and a one-line summary of each policy, as a JSON list with static lifetime. */
 TESSERA_API const char* tessera_replay_policies(void);
 /* The message of this thread's latest failure in these calls, "" if none. */

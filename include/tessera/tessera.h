@@ -57,8 +57,8 @@ TESSERA_API tessera_result tessera_options_check(const tessera_options* options)
 TESSERA_API tessera_result tessera_parse_size(const char* text, uint64_t* bytes);
 /* Writes the value in the form tessera_options_set accepts, including the terminating zero. Errors: NOT_FOUND
  * for an unknown option, INVALID_ARGUMENT if it needs more than `capacity` bytes. */
-TESSERA_API tessera_result tessera_options_get(const tessera_options* options, const char* name,
-                                               char* value, size_t capacity);
+TESSERA_API tessera_result tessera_options_get(const tessera_options* options, const char* name, char* value,
+                                               size_t capacity);
 
 /* ---- the allocator --------------------------------------------------------------------------- */
 
@@ -70,8 +70,8 @@ TESSERA_API void tessera_allocator_destroy(tessera_allocator* allocator);
 
 /* Returns a block of at least `bytes` (> 0), aligned to 512, ready for use on `stream`. Contents are undefined.
  * Cheap when cached, else may wait. Errors: OUT_OF_MEMORY after the steps numbered in docs/architecture.md. */
-TESSERA_API tessera_result tessera_malloc(tessera_allocator* allocator, int device, size_t bytes,
-                                          tessera_stream stream, tessera_address* address);
+TESSERA_API tessera_result tessera_malloc(tessera_allocator* allocator, int device, size_t bytes, tessera_stream stream,
+                                          tessera_address* address);
 /* Stream-ordered: work queued on `stream` before the call may still use the block. It is reusable on that
  * stream at once, and on others when that work is complete. Cheap. Errors: NOT_FOUND unless `address` is the
  * start of a live block (so also for a double free). */
@@ -98,25 +98,24 @@ typedef struct tessera_use {
  * present, else may wait. Errors: OUT_OF_MEMORY if the blocks do not fit in device memory together, DATA_LOSS,
  * IO. The thread must call tessera_use_end soon, and no other Tessera function except tessera_last_error in
  * between. */
-TESSERA_API tessera_result tessera_use_begin(tessera_allocator* allocator,
-                                             const tessera_address* addresses, size_t count,
-                                             tessera_stream stream, tessera_access access, tessera_use* use);
+TESSERA_API tessera_result tessera_use_begin(tessera_allocator* allocator, const tessera_address* addresses,
+                                             size_t count, tessera_stream stream, tessera_access access,
+                                             tessera_use* use);
 TESSERA_API void tessera_use_end(tessera_allocator* allocator, tessera_use* use);
 
 /* A use without work: counts as an access, and fetches the block for `stream`. The block may be evicted again
  * at any time; only tessera_use_begin or a pin keeps it. Cheap if it is present. */
-TESSERA_API tessera_result tessera_touch(tessera_allocator* allocator, tessera_address address,
-                                         tessera_stream stream, tessera_access access);
+TESSERA_API tessera_result tessera_touch(tessera_allocator* allocator, tessera_address address, tessera_stream stream,
+                                         tessera_access access);
 
 /* ---- hints ----------------------------------------------------------------------------------
  * Hints change when bytes move, never the results of a program. */
 
 /* Starts fetching blocks, as far as there is room without evicting blocks in use. */
-TESSERA_API tessera_result tessera_prefetch(tessera_allocator* allocator,
-                                            const tessera_address* addresses, size_t count);
+TESSERA_API tessera_result tessera_prefetch(tessera_allocator* allocator, const tessera_address* addresses,
+                                            size_t count);
 /* Evicts blocks now. May wait. Errors: BUSY for a block that is pinned or was just used. */
-TESSERA_API tessera_result tessera_evict(tessera_allocator* allocator,
-                                         const tessera_address* addresses, size_t count);
+TESSERA_API tessera_result tessera_evict(tessera_allocator* allocator, const tessera_address* addresses, size_t count);
 /* Fetches the block and keeps it in device memory until the matching number of unpins. May wait. */
 TESSERA_API tessera_result tessera_pin(tessera_allocator* allocator, tessera_address address);
 /* Errors: INVALID_ARGUMENT if the block is not pinned. */
@@ -166,8 +165,7 @@ TESSERA_API tessera_result tessera_mark(tessera_allocator* allocator, const char
  * may hold while calling Tessera, and must not throw. It may call only tessera_use_begin, tessera_use_end and
  * tessera_touch, for what its work reads: those blocks are fetched, or themselves recomputed, and must fit in
  * device memory together with everything the call needs. */
-typedef int (*tessera_recompute)(void* context, tessera_address address, size_t bytes,
-                                  tessera_stream stream);
+typedef int (*tessera_recompute)(void* context, tessera_address address, size_t bytes, tessera_stream stream);
 
 /* `recompute` recomputes the contents that the block has when the work announced so far is complete, in
  * `cost_ns` of device time, as long as its inputs do not change. The next announced write ends this until it is
@@ -178,8 +176,7 @@ typedef int (*tessera_recompute)(void* context, tessera_address address, size_t 
  * ones are copied instead. NULL removes the callback. Errors: NOT_FOUND if no live block contains `address`;
  * BUSY for NULL while only the callback can restore the bytes. */
 TESSERA_API tessera_result tessera_set_recompute(tessera_allocator* allocator, tessera_address address,
-                                                  tessera_recompute recompute, void* context,
-                                                  uint64_t cost_ns);
+                                                 tessera_recompute recompute, void* context, uint64_t cost_ns);
 
 /* ---- queries -------------------------------------------------------------------------------- */
 
@@ -212,22 +209,24 @@ typedef struct tessera_stats {
   uint64_t host_capacity, host_used, host_peak;
   uint64_t file_capacity, file_used, file_peak;
   uint64_t bytes_in, bytes_out, bytes_file_read, bytes_file_written; /* in: host to device */
-  uint64_t fetches, evictions;                 /* pages */
+  uint64_t fetches, evictions;                                       /* pages */
   uint64_t forwards, clean_evictions, discards; /* evictions cancelled by a use; with a valid copy; of dead pages */
-  uint64_t stalls, stall_ns, late_fetches; /* calls that waited for a move, total time; pages that arrived late */
-  uint64_t launches, uses; /* announced uses; blocks in them */
+  uint64_t stalls, stall_ns, late_fetches;      /* calls that waited for a move, total time; pages that arrived late */
+  uint64_t launches, uses;                      /* announced uses; blocks in them */
   uint64_t pinned_bytes, exposed_bytes;
   uint64_t graph_peak; /* peak allocated by graphs themselves: outside of heap and budget */
-  uint64_t dropped_bytes, recomputes, recomputed_bytes, recompute_ns; /* evicted without a copy; recomputations, their bytes, their time */
-  uint64_t checks, checks_changed, unchanged_evictions, unchanged_bytes; /* pages checked; found changed; evicted as unchanged */
+  uint64_t dropped_bytes, recomputes, recomputed_bytes,
+      recompute_ns; /* evicted without a copy; recomputations, their bytes, their time */
+  uint64_t checks, checks_changed, unchanged_evictions,
+      unchanged_bytes; /* pages checked; found changed; evicted as unchanged */
   uint64_t peer_capacity, peer_used, peer_peak, bytes_peer_in, bytes_peer_out; /* lent by other devices */
 } tessera_stats;
 
 TESSERA_API tessera_result tessera_get_stats(tessera_allocator* allocator, tessera_stats* stats);
 /* The same statistics and more as one JSON object. Writes up to `capacity` bytes including the terminating zero
  * and sets `needed` to the full size. `buffer` may be NULL if capacity is 0. */
-TESSERA_API tessera_result tessera_stats_json(tessera_allocator* allocator, char* buffer,
-                                              size_t capacity, size_t* needed);
+TESSERA_API tessera_result tessera_stats_json(tessera_allocator* allocator, char* buffer, size_t capacity,
+                                              size_t* needed);
 /* Writes the latest move events as a Chrome/Perfetto trace. Errors: IO. */
 TESSERA_API tessera_result tessera_write_timeline(tessera_allocator* allocator, const char* path);
 

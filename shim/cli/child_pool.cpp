@@ -41,8 +41,8 @@ std::uint64_t data_now() {
 }
 
 // Exits without running the parent's cleanup: buffered output shared by both is written by the parent.
-[[noreturn]] void be_child(const std::function<std::string(std::size_t)>& work, std::size_t number,
-                           int output, const ChildLimits& limits) {
+[[noreturn]] void be_child(const std::function<std::string(std::size_t)>& work, std::size_t number, int output,
+                           const ChildLimits& limits) {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, limits.cpu_seconds);
   limit(RLIMIT_DATA, data_now() + limits.memory);
@@ -79,8 +79,7 @@ std::string end_of(int status, const ChildLimits& limits) {
 
 class Pool {
  public:
-  Pool(std::size_t count, const ChildLimits& limits,
-       const std::function<std::string(std::size_t)>& work)
+  Pool(std::size_t count, const ChildLimits& limits, const std::function<std::string(std::size_t)>& work)
       : limits_(limits), work_(work), answers_(count) {}
 
   std::size_t running() const { return children_.size(); }

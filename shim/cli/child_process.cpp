@@ -61,7 +61,6 @@ Finished run_to_end(const std::vector<std::string>& command, ChildEnvironment& e
     finished.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
   ::close(ends[0]);
-  finished.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  finished.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return finished;
 }

@@ -50,8 +50,8 @@ int connect_to(const std::string& folder, const std::string& file, int pid) {
   if (peer < 0) return -1;
   ucred answers{};
   socklen_t size = sizeof(answers);
-  const bool right = ::getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &answers, &size) == 0 &&
-                     answers.uid == ::geteuid() && (answers.pid == pid || answers.pid == 0);
+  const bool right = ::getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &answers, &size) == 0 && answers.uid == ::geteuid() &&
+                     (answers.pid == pid || answers.pid == 0);
   if (right) return peer;
   ::close(peer);
   return -1;
@@ -71,8 +71,7 @@ std::string answer_of(int peer, const std::string& line) {
 ControlReply read_reply(const std::string& reply) {
   if (reply.empty()) return failed("timed out waiting for an answer");
   ControlReply done;
-  if (std::sscanf(reply.c_str(), "ok %" SCNu64 " %" SCNu64, &done.moved_bytes,
-                  &done.stayed_bytes) == 2) {
+  if (std::sscanf(reply.c_str(), "ok %" SCNu64 " %" SCNu64, &done.moved_bytes, &done.stayed_bytes) == 2) {
     return done;
   }
   std::string why = reply.starts_with("error ") ? reply.substr(6) : "an invalid answer";
@@ -101,9 +100,11 @@ std::vector<std::string> folders_of(int pid) {
 
 // Whether both see the same file system at the root: then a container's /tmp is this one.
 bool shares_root_with(int pid) {
-  struct stat own {}, other {};
+  struct stat own {
+  }, other{};
   const std::string root = fmt::format("/proc/{}/root/tmp/.", pid);
-  return ::stat("/tmp/.", &own) == 0 && ::stat(root.c_str(), &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+  return ::stat("/tmp/.", &own) == 0 && ::stat(root.c_str(), &other) == 0 && own.st_dev == other.st_dev &&
+         own.st_ino == other.st_ino;
 }
 
 std::string why_unreachable(int pid) {
@@ -112,8 +113,10 @@ std::string why_unreachable(int pid) {
   if (facts.st_uid != ::geteuid()) return fmt::format("process {} belongs to another user", pid);
   if (variable_of(pid, kControlFolder).empty()) return fmt::format("process {} was not started by `tessera run`", pid);
   if (!shares_root_with(pid)) {
-    return fmt::format("process {} has a private /tmp (a container, or PrivateTmp of systemd); run the command inside: "
-                       "nsenter -t {} -p -m tessera sleep PID", pid, pid);
+    return fmt::format(
+        "process {} has a private /tmp (a container, or PrivateTmp of systemd); run the command inside: "
+        "nsenter -t {} -p -m tessera sleep PID",
+        pid, pid);
   }
   return fmt::format("process {} has not allocated yet, or its control socket could not be created", pid);
 }

@@ -29,8 +29,7 @@ fs::path make_folder() {
 
 class Demo {
  public:
-  Demo(const Installation& installation, const DemoOptions& options)
-      : installation_(installation), options_(options) {}
+  Demo(const Installation& installation, const DemoOptions& options) : installation_(installation), options_(options) {}
 
   // "" or the reason why the demo cannot run.
   std::string choose_device();
@@ -65,10 +64,8 @@ std::string Demo::choose_device() {
   const fs::path for_software = installation_.program("train_kernels.so");
   std::error_code error;
   software_ = !gpu || !fs::exists(for_gpu, error);
-  training_ = {installation_.program("train").string(),
-               (software_ ? for_software : for_gpu).string(), options_.steps};
-  for (const std::string& needed : {training_.program, training_.kernels,
-                                    installation_.preload_library().string()}) {
+  training_ = {installation_.program("train").string(), (software_ ? for_software : for_gpu).string(), options_.steps};
+  for (const std::string& needed : {training_.program, training_.kernels, installation_.preload_library().string()}) {
     if (!fs::exists(needed, error)) return needed + " is missing; build all of Tessera";
   }
   if (gpu && software_) say("There is a GPU, but this build has no kernels for it: make gpu-bundle");
@@ -107,8 +104,7 @@ ChildEnvironment Demo::plain_environment() const {
 }
 
 void Demo::run_alone() {
-  say(fmt::format("device: {}\n(a) {} of device memory ...", report_.device,
-                  rounded_bytes(report_.ample)));
+  say(fmt::format("device: {}\n(a) {} of device memory ...", report_.device, rounded_bytes(report_.ample)));
   ChildEnvironment environment = plain_environment();
   if (software_) environment.set("TESSERA_SOFTWARE_MEMORY", std::to_string(report_.ample));
   const std::string losses = file("losses-a");

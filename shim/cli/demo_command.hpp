@@ -14,8 +14,8 @@
 struct DemoOptions {
   bool software = false;  // even if there is a GPU
   bool json = false;
-  int steps = 0;          // 0: the program's default
-  std::string file_dir;   // "": choose one
+  int steps = 0;         // 0: the program's default
+  std::string file_dir;  // "": choose one
 };
 
 // 0 if everything came out as claimed, 1 if not, 2 if the demo could not run.

@@ -20,9 +20,7 @@ std::string outcome(const TrainingResult& result) {
   return fmt::format("exit code {}", result.process.exit_code);
 }
 
-std::string last_loss(const TrainingResult& result) {
-  return result.losses.empty() ? "-" : result.losses.back();
-}
+std::string last_loss(const TrainingResult& result) { return result.losses.empty() ? "-" : result.losses.back(); }
 
 std::string aligned(const std::vector<Row>& rows) {
   std::array<std::size_t, 4> widths{};
@@ -114,23 +112,15 @@ std::string DemoReport::table() const {
 
 std::string DemoReport::json() const {
   const auto run = [](const TrainingResult& r) {
-    return nlohmann::ordered_json{{"outcome", outcome(r)},
-                                  {"exit_code", r.process.exit_code},
-                                  {"live_peak", r.live_peak},
-                                  {"seconds", r.process.seconds},
-                                  {"step_seconds", r.step_seconds},
-                                  {"losses", r.losses}};
+    return nlohmann::ordered_json{{"outcome", outcome(r)},          {"exit_code", r.process.exit_code},
+                                  {"live_peak", r.live_peak},       {"seconds", r.process.seconds},
+                                  {"step_seconds", r.step_seconds}, {"losses", r.losses}};
   };
-  nlohmann::ordered_json report = {{"device", device},
-                                   {"ample", ample},
-                                   {"small", small},
-                                   {"a", run(alone)},
-                                   {"b", run(small_alone)},
-                                   {"c", run(small_tessera)},
-                                   {"slowdown", slowdown()},
-                                   {"losses_equal", alone.losses == small_tessera.losses},
-                                   {"timeline", timeline},
-                                   {"report", page},
+  nlohmann::ordered_json report = {{"device", device},       {"ample", ample},
+                                   {"small", small},         {"a", run(alone)},
+                                   {"b", run(small_alone)},  {"c", run(small_tessera)},
+                                   {"slowdown", slowdown()}, {"losses_equal", alone.losses == small_tessera.losses},
+                                   {"timeline", timeline},   {"report", page},
                                    {"faults", faults()}};
   report["c"]["device_peak"] = figures.device_peak;
   report["c"]["host_peak"] = figures.host_peak;

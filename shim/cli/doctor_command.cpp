@@ -23,8 +23,7 @@ Finding judge_file(const char* name, const std::filesystem::path& path) {
   if (std::filesystem::exists(path, error)) {
     return {name, Finding::State::kGood, path.string(), ""};
   }
-  return {name, Finding::State::kMissing, path.string() + " is missing",
-          "build or install all of Tessera"};
+  return {name, Finding::State::kMissing, path.string() + " is missing", "build or install all of Tessera"};
 }
 
 void print_text(const std::vector<Finding>& findings, const std::string& verdict) {
@@ -37,18 +36,14 @@ void print_text(const std::vector<Finding>& findings, const std::string& verdict
   fmt::print("{}\n", verdict);
 }
 
-void print_json(const std::vector<Finding>& findings, const std::string& verdict, bool gpu,
-                bool software) {
+void print_json(const std::vector<Finding>& findings, const std::string& verdict, bool gpu, bool software) {
   auto all = nlohmann::ordered_json::array();
   for (const Finding& finding : findings) {
-    all.push_back({{"name", finding.name},
-                   {"state", word(finding.state)},
-                   {"value", finding.value},
-                   {"fix", finding.fix}});
+    all.push_back(
+        {{"name", finding.name}, {"state", word(finding.state)}, {"value", finding.value}, {"fix", finding.fix}});
   }
-  const nlohmann::ordered_json report = {{"version", tessera_version()}, {"gpu", gpu},
-                                         {"software", software},         {"verdict", verdict},
-                                         {"findings", all}};
+  const nlohmann::ordered_json report = {
+      {"version", tessera_version()}, {"gpu", gpu}, {"software", software}, {"verdict", verdict}, {"findings", all}};
   fmt::print("{}\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
@@ -62,8 +57,8 @@ bool movable(const DriverFacts& facts) {
 
 int doctor_command(const Installation& installation, const DoctorOptions& options) {
   // One driver per process: the real one is probed unless the software device is.
-  const DriverFacts driver = probe_driver(
-      options.software ? installation.software_driver().string() : std::string("libcuda.so.1"));
+  const DriverFacts driver =
+      probe_driver(options.software ? installation.software_driver().string() : std::string("libcuda.so.1"));
   std::vector<Finding> findings = judge_driver(driver, options.software);
   const LimitFacts limits = probe_limits();
   findings.push_back(judge_memory(limits));
@@ -80,10 +75,9 @@ int doctor_command(const Installation& installation, const DoctorOptions& option
   const bool preload = findings[findings.size() - 2].state == Finding::State::kGood;
   const bool software = preload && findings.back().state == Finding::State::kGood;
   const bool gpu = preload && !options.software && movable(driver);
-  const std::string verdict =
-      gpu        ? "Programs can run: tessera run -- program"
-      : software ? "Programs can run on the software device: tessera run --software -- program"
-                 : "Programs cannot run under Tessera here; see the lines with 'missing'";
+  const std::string verdict = gpu        ? "Programs can run: tessera run -- program"
+                              : software ? "Programs can run on the software device: tessera run --software -- program"
+                                         : "Programs cannot run under Tessera here; see the lines with 'missing'";
   if (options.json) {
     print_json(findings, verdict, gpu, software);
   } else {

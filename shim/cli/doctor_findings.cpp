@@ -31,8 +31,7 @@ Finding judge_host_frames(const DeviceFacts& device, const std::string& name) {
             "yes: with --unhinted-access host-backed, access to an evicted block is slow instead of fatal", ""};
   }
   return {name + " host-backed pages", State::kGood,
-          fmt::format("no ({}): eviction relies on tracking alone", device.host_frames_problem),
-          ""};
+          fmt::format("no ({}): eviction relies on tracking alone", device.host_frames_problem), ""};
 }
 
 Finding judge_pinning(const DeviceFacts& device, const std::string& name) {
@@ -142,16 +141,18 @@ Finding judge_memory(const LimitFacts& facts) {
   constexpr std::uint64_t kLittle = 1ULL << 30;
   // A small difference is not a limit: other processes allocate between the two queries.
   const bool bounded = facts.memory + facts.free_memory / 16 < facts.free_memory;
-  const std::string value =
-      fmt::format("{} available, --host-memory auto is {}{}", rounded_bytes(facts.memory), rounded_bytes(facts.memory / 4),
-                  bounded ? fmt::format(": a limit of its control group leaves no more, of {} that the machine has left",
-                                        rounded_bytes(facts.free_memory))
-                          : "");
+  const std::string value = fmt::format(
+      "{} available, --host-memory auto is {}{}", rounded_bytes(facts.memory), rounded_bytes(facts.memory / 4),
+      bounded ? fmt::format(": a limit of its control group leaves no more, of {} that the machine has left",
+                            rounded_bytes(facts.free_memory))
+              : "");
   if (facts.memory >= kLittle) return {"host memory", State::kGood, value, ""};
-  return {"host memory", State::kLimited, value,
-          bounded ? "raise memory.max or memory.high (docker run --memory, resources.limits.memory, MemoryMax of systemd), or give "
-                    "--file-dir"
-                  : "end other programs, or give --file-dir"};
+  return {
+      "host memory", State::kLimited, value,
+      bounded
+          ? "raise memory.max or memory.high (docker run --memory, resources.limits.memory, MemoryMax of systemd), or "
+            "give --file-dir"
+          : "end other programs, or give --file-dir"};
 }
 
 std::vector<Finding> judge_limits(const LimitFacts& facts) {
@@ -159,32 +160,36 @@ std::vector<Finding> judge_limits(const LimitFacts& facts) {
   constexpr std::uint64_t kFewFiles = 256, kFewTasks = 32;
   std::vector<Finding> findings;
   const bool bounded = facts.processors < facts.all_processors;
-  const std::string processors =
-      fmt::format("{:.3g} may be used{}", facts.processors,
-                  bounded ? fmt::format(" of {:.0f}: a CPU quota or the affinity allows no more", facts.all_processors) : "");
+  const std::string processors = fmt::format(
+      "{:.3g} may be used{}", facts.processors,
+      bounded ? fmt::format(" of {:.0f}: a CPU quota or the affinity allows no more", facts.all_processors) : "");
   if (facts.processors < kFewProcessors) {
-    findings.push_back({"processors", State::kLimited, processors,
-                        "the search for a plan takes a thirty-second part of it and so is slow; raise the quota (docker run --cpus, "
-                        "resources.limits.cpu), or choose --policy recency"});
+    findings.push_back(
+        {"processors", State::kLimited, processors,
+         "the search for a plan takes a thirty-second part of it and so is slow; raise the quota (docker run --cpus, "
+         "resources.limits.cpu), or choose --policy recency"});
   } else {
     findings.push_back({"processors", State::kGood, processors, ""});
   }
   if (facts.addresses) {
-    findings.push_back({"address limit", State::kLimited, rounded_bytes(*facts.addresses),
-                        "fewer addresses are reserved for the heap, and CUDA itself may fail to start: ulimit -v unlimited"});
+    findings.push_back(
+        {"address limit", State::kLimited, rounded_bytes(*facts.addresses),
+         "fewer addresses are reserved for the heap, and CUDA itself may fail to start: ulimit -v unlimited"});
   }
   if (facts.file_bytes) {
-    findings.push_back({"file size limit", State::kLimited, rounded_bytes(*facts.file_bytes),
-                        "each spill file is limited to it; use several --file-dir directories, or ulimit -f unlimited"});
+    findings.push_back(
+        {"file size limit", State::kLimited, rounded_bytes(*facts.file_bytes),
+         "each spill file is limited to it; use several --file-dir directories, or ulimit -f unlimited"});
   }
   if (facts.open_files && *facts.open_files < kFewFiles) {
     findings.push_back({"open files limit", State::kLimited, fmt::format("{}", *facts.open_files),
                         "Tessera needs about ten, frameworks need hundreds: ulimit -n 1024"});
   }
   if (facts.tasks && *facts.tasks < kFewTasks) {
-    findings.push_back({"tasks limit", State::kLimited, fmt::format("{} more threads", *facts.tasks),
-                        "raise it (docker run --pids-limit, TasksMax of systemd): without threads, pages move more slowly and "
-                        "there is no search for a plan"});
+    findings.push_back(
+        {"tasks limit", State::kLimited, fmt::format("{} more threads", *facts.tasks),
+         "raise it (docker run --pids-limit, TasksMax of systemd): without threads, pages move more slowly and "
+         "there is no search for a plan"});
   }
   return findings;
 }
@@ -194,8 +199,8 @@ Finding judge_io_uring(const UringFacts& facts) {
   if (facts.usable()) return {"io_uring", State::kGood, "yes", ""};
   const Obstacle obstacle = obstacle_to_io_uring(facts);
   return {"io_uring", State::kLimited,
-          fmt::format("{}: {}: {}; using threads for spill file I/O instead", facts.call,
-                      std::strerror(facts.refusal), obstacle.cause),
+          fmt::format("{}: {}: {}; using threads for spill file I/O instead", facts.call, std::strerror(facts.refusal),
+                      obstacle.cause),
           obstacle.fix};
 }
 
@@ -211,7 +216,8 @@ Finding judge_folder(const FolderFacts& facts) {
             "a spill file there only uses more memory; set --file-dir to a directory on a disk"};
   }
   if (facts.free_bytes < kLittleSpace) {
-    return {name, State::kLimited, value, "too little for a spill file: free some, or give --file-dir a folder on a disk with room"};
+    return {name, State::kLimited, value,
+            "too little for a spill file: free some, or give --file-dir a folder on a disk with room"};
   }
   if (!facts.nameless) {
     return {name, State::kLimited, value + ", no O_TMPFILE",

@@ -48,12 +48,11 @@ struct Driver {
         host_free(TESSERA_ENTRY(library, cuMemFreeHost)) {}
 
   bool complete() const {
-    return init && version && error_name && device_count && device_name && attribute && retain &&
-           release && set_current && memory_info && host_alloc && host_free;
+    return init && version && error_name && device_count && device_name && attribute && retain && release &&
+           set_current && memory_info && host_alloc && host_free;
   }
   bool maps_memory() const {
-    return create && destroy && reserve && unreserve && map && unmap && set_access && copy_in &&
-           copy_out;
+    return create && destroy && reserve && unreserve && map && unmap && set_access && copy_in && copy_out;
   }
 
   decltype(cuInit)* init;
@@ -146,8 +145,8 @@ std::string ask_device(const Driver& driver, int device, DeviceFacts& facts) {
   if (driver.device_name(name, sizeof(name), device) == CUDA_SUCCESS) facts.name = name;
   int yes = 0;
   facts.virtual_memory =
-      driver.attribute(&yes, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device) ==
-          CUDA_SUCCESS && yes != 0;
+      driver.attribute(&yes, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device) == CUDA_SUCCESS &&
+      yes != 0;
   CUcontext context = nullptr;
   const CUresult retained = driver.retain(&context, device);
   if (retained != CUDA_SUCCESS) return problem_of(driver, retained);
@@ -212,8 +211,8 @@ bool has_usable_gpu() {
     if (library == nullptr) ::_exit(1);
     const Driver driver(library);
     int count = 0;
-    const bool usable = driver.complete() && driver.init(0) == CUDA_SUCCESS &&
-                        driver.device_count(&count) == CUDA_SUCCESS && count > 0;
+    const bool usable =
+        driver.complete() && driver.init(0) == CUDA_SUCCESS && driver.device_count(&count) == CUDA_SUCCESS && count > 0;
     ::_exit(usable ? 0 : 1);
   }
   int status = 0;

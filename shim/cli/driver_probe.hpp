@@ -11,17 +11,17 @@ struct DeviceFacts {
   std::string name;
   std::uint64_t free_bytes = 0;
   std::uint64_t total_bytes = 0;
-  bool virtual_memory = false;  // pages can be mapped and unmapped
-  bool host_frames = false;     // host memory can be mapped at device addresses
+  bool virtual_memory = false;      // pages can be mapped and unmapped
+  bool host_frames = false;         // host memory can be mapped at device addresses
   std::string host_frames_problem;  // the error of the attempt, or ""
   bool pins_host_memory = false;
 };
 
 struct DriverFacts {
-  bool found = false;     // the library could be opened
-  std::string path;       // of the library
-  int version = 0;        // 13000 is CUDA 13.0
-  std::string problem;    // why it cannot be used, or ""
+  bool found = false;             // the library could be opened
+  std::string path;               // of the library
+  int version = 0;                // 13000 is CUDA 13.0
+  std::string problem;            // why it cannot be used, or ""
   bool tells_parameters = false;  // kernel parameter layouts; without them the preload library does not start
   std::vector<DeviceFacts> devices;
 

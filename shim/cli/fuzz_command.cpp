@@ -13,15 +13,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr unsigned kSeconds = 240;     // a seed takes seconds at most; a busy machine is no hang
-constexpr unsigned kPartSeconds = 5;   // parts of a seed are tried often, and may hang each time
+constexpr unsigned kSeconds = 240;    // a seed takes seconds at most; a busy machine is no hang
+constexpr unsigned kPartSeconds = 5;  // parts of a seed are tried often, and may hang each time
 constexpr int kTries = 400;
 constexpr std::uint64_t kMaxReported = 10;  // seeds that are minimised; further ones are only counted
 
 struct Sum {
   std::uint64_t seeds = 0, failed = 0;
-  std::uint64_t faults = 0, errors = 0, evictions = 0, fetches = 0, file_pages = 0, peer_pages = 0,
-                recomputes = 0, unchanged = 0, policies = 0;
+  std::uint64_t faults = 0, errors = 0, evictions = 0, fetches = 0, file_pages = 0, peer_pages = 0, recomputes = 0,
+                unchanged = 0, policies = 0;
 
   void add(const Json& json) {
     faults += json.at("faults").get<std::uint64_t>();
@@ -35,15 +35,14 @@ struct Sum {
     policies += json.at("policies").get<std::uint64_t>();
   }
   Json json() const {
-    return {{"seeds", seeds},         {"failed", failed},   {"faults", faults},
-            {"errors", errors},       {"evictions", evictions}, {"fetches", fetches},
+    return {{"seeds", seeds},           {"failed", failed},         {"faults", faults},
+            {"errors", errors},         {"evictions", evictions},   {"fetches", fetches},
             {"file_pages", file_pages}, {"peer_pages", peer_pages}, {"recomputes", recomputes},
-            {"unchanged", unchanged}, {"policies", policies}};
+            {"unchanged", unchanged},   {"policies", policies}};
   }
 };
 
-FuzzOutcome run_seed(std::uint64_t seed, std::uint32_t operations, const std::string& kept,
-                        unsigned seconds) {
+FuzzOutcome run_seed(std::uint64_t seed, std::uint32_t operations, const std::string& kept, unsigned seconds) {
   return in_child(
       [&] {
         const char* json = nullptr;
@@ -67,11 +66,11 @@ Json report(std::uint64_t seed, const FuzzOptions& options, const FuzzOutcome& f
     kept = kept_text(minimise(std::move(all), kTries, fails));
     last = run_seed(seed, options.operations, kept, kPartSeconds);
   }
-  Json json{{"seed", seed},
-            {"failure", last.failure},
-            {"first_failure", first.failure},
-            {"replay", fmt::format("tessera fuzz --seeds {} --operations {} --keep {}", seed,
-                                   options.operations, kept)}};
+  Json json{
+      {"seed", seed},
+      {"failure", last.failure},
+      {"first_failure", first.failure},
+      {"replay", fmt::format("tessera fuzz --seeds {} --operations {} --keep {}", seed, options.operations, kept)}};
   if (!last.json.empty()) {
     const Json told = Json::parse(last.json);
     for (const char* const key : {"machine", "list"}) {
@@ -82,8 +81,8 @@ Json report(std::uint64_t seed, const FuzzOptions& options, const FuzzOutcome& f
 }
 
 void print_failure(const Json& json) {
-  fmt::print("seed {} failed: {}\n  {}\n", json.at("seed").get<std::uint64_t>(),
-             json.at("failure").get<std::string>(), json.at("replay").get<std::string>());
+  fmt::print("seed {} failed: {}\n  {}\n", json.at("seed").get<std::uint64_t>(), json.at("failure").get<std::string>(),
+             json.at("replay").get<std::string>());
   if (json.contains("machine")) fmt::print("  {}\n", json.at("machine").get<std::string>());
   if (!json.contains("list")) return;
   for (const Json& line : json.at("list")) fmt::print("    {}\n", line.get<std::string>());
@@ -101,14 +100,12 @@ void FuzzOptions::add_to(CLI::App& app) {
 
 bool parse_seeds(const std::string& text, std::uint64_t& first, std::uint64_t& last) {
   const std::size_t dots = text.find("..");
-  const std::string words[] = {text.substr(0, dots),
-                               dots == text.npos ? text : text.substr(dots + 2)};
+  const std::string words[] = {text.substr(0, dots), dots == text.npos ? text : text.substr(dots + 2)};
   std::uint64_t* const numbers[] = {&first, &last};
   for (int i = 0; i < 2; ++i) {
     const std::string& word = words[i];
-    if (word.empty() || word.size() > 18 || !std::all_of(word.begin(), word.end(), [](char c) {
-          return c >= '0' && c <= '9';
-        })) {
+    if (word.empty() || word.size() > 18 ||
+        !std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; })) {
       return false;
     }
     *numbers[i] = std::stoull(word);
@@ -142,10 +139,11 @@ int fuzz_command(const FuzzOptions& options) {
   if (options.json) {
     fmt::print("{}\n", json.dump());
   } else {
-    fmt::print("{} seeds, {} failed; {} faults, {} errors returned; {} pages evicted and {} fetched, {} "
-               "through the file, {} from a peer; {} blocks recomputed, {} pages unchanged; {} policies set\n",
-               sum.seeds, sum.failed, sum.faults, sum.errors, sum.evictions, sum.fetches,
-               sum.file_pages, sum.peer_pages, sum.recomputes, sum.unchanged, sum.policies);
+    fmt::print(
+        "{} seeds, {} failed; {} faults, {} errors returned; {} pages evicted and {} fetched, {} "
+        "through the file, {} from a peer; {} blocks recomputed, {} pages unchanged; {} policies set\n",
+        sum.seeds, sum.failed, sum.faults, sum.errors, sum.evictions, sum.fetches, sum.file_pages, sum.peer_pages,
+        sum.recomputes, sum.unchanged, sum.policies);
   }
   return sum.failed == 0 ? 0 : 1;
 }

@@ -10,8 +10,8 @@
 #include <vector>
 
 // Colours that people with red-green colour blindness can distinguish, on both backgrounds.
-inline constexpr std::array<const char*, 8> kPageColours = {
-    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a6fbf", "#9a9a9a"};
+inline constexpr std::array<const char*, 8> kPageColours = {"#0072b2", "#e69f00", "#009e73", "#d55e00",
+                                                            "#cc79a7", "#56b4e9", "#8a6fbf", "#9a9a9a"};
 
 // The page from the doctype to the heading, and its end.
 std::string page_head(const std::string& title);

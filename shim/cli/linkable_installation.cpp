@@ -42,7 +42,8 @@ void sweep(const fs::path& links) {
   if (::lstat(links.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid()) return;
   std::error_code error;
   int looked = 0;
-  for (fs::directory_iterator entry(links, error), end; !error && entry != end && looked < kMostLooked; entry.increment(error)) {
+  for (fs::directory_iterator entry(links, error), end; !error && entry != end && looked < kMostLooked;
+       entry.increment(error)) {
     const fs::path& path = entry->path();
     const std::string name = path.filename().string();
     if (!name.starts_with(kBegin) || !entry->is_symlink(error)) continue;
@@ -61,8 +62,8 @@ LinkableInstallation linkable_installation(const Installation& installation, con
   if (root.find_first_of(" \t\n:;") == std::string::npos) return {installation, ""};
   const auto failed = [&](const std::string& why) {
     return LinkableInstallation{
-        installation, fmt::format("the dynamic linker cannot use {}, which contains a space or a colon, and {}: {}", root,
-                                  links.string(), why)};
+        installation, fmt::format("the dynamic linker cannot use {}, which contains a space or a colon, and {}: {}",
+                                  root, links.string(), why)};
   };
   const std::string why = make_private(links);
   if (!why.empty()) return failed(why);

@@ -20,15 +20,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::atomic_ref<std::uint64_t> atomic(std::uint64_t& word) {
-  return std::atomic_ref<std::uint64_t>(word);
-}
+std::atomic_ref<std::uint64_t> atomic(std::uint64_t& word) { return std::atomic_ref<std::uint64_t>(word); }
 
 std::uint64_t now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 std::string name_of(int pid) {
@@ -45,8 +42,8 @@ bool is_page(const fs::path& link) {
 // Files of other users cannot be listed, and processes may end during the scan. Neither is an error.
 void add_pages_of(int pid, std::vector<LiveProcess>& found) {
   std::error_code gone;
-  for (fs::directory_iterator file(fmt::format("/proc/{}/fd", pid), gone), end;
-       !gone && file != end; file.increment(gone)) {
+  for (fs::directory_iterator file(fmt::format("/proc/{}/fd", pid), gone), end; !gone && file != end;
+       file.increment(gone)) {
     if (!is_page(file->path())) continue;
     if (auto page = LivePage::open(file->path(), pid)) {
       found.push_back({pid, name_of(pid), std::move(page)});
@@ -61,11 +58,9 @@ std::unique_ptr<LivePage> LivePage::open(const std::string& path, int pid) {
   if (file < 0) return nullptr;
   struct stat facts {};
   const bool may_see = ::fstat(file, &facts) == 0 && (facts.st_uid == ::geteuid() || ::geteuid() == 0);
-  const bool whole = may_see &&
-                     facts.st_size >= static_cast<off_t>(sizeof(tessera_live));
-  void* const mapped = whole ? ::mmap(nullptr, sizeof(tessera_live), PROT_READ | PROT_WRITE,
-                                      MAP_SHARED, file, 0)
-                             : MAP_FAILED;
+  const bool whole = may_see && facts.st_size >= static_cast<off_t>(sizeof(tessera_live));
+  void* const mapped =
+      whole ? ::mmap(nullptr, sizeof(tessera_live), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
   ::close(file);
   if (mapped == MAP_FAILED) return nullptr;
   auto* const live = static_cast<tessera_live*>(mapped);
@@ -90,12 +85,11 @@ std::optional<LiveSample> LivePage::read() const {
     const std::uint64_t before = atomic(page_->sequence).load(std::memory_order_acquire);
     LiveSample sample;
     sample.written_ns = atomic(page_->written_ns).load(std::memory_order_acquire);
-    const std::uint64_t bytes = std::min<std::uint64_t>(
-        atomic(page_->text_bytes).load(std::memory_order_acquire), sizeof(page_->text));
+    const std::uint64_t bytes =
+        std::min<std::uint64_t>(atomic(page_->text_bytes).load(std::memory_order_acquire), sizeof(page_->text));
     sample.text.resize(bytes);
     for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
-      const std::uint64_t word =
-          atomic(page_->text[at / sizeof(word)]).load(std::memory_order_acquire);
+      const std::uint64_t word = atomic(page_->text[at / sizeof(word)]).load(std::memory_order_acquire);
       std::memcpy(sample.text.data() + at, &word, std::min(sizeof(word), bytes - at));
     }
     if (before % 2 == 0 && atomic(page_->sequence).load(std::memory_order_relaxed) == before) {
@@ -110,12 +104,10 @@ std::optional<LiveSample> LivePage::read() const {
 std::vector<LiveProcess> live_processes() {
   std::vector<LiveProcess> found;
   std::error_code none;
-  for (fs::directory_iterator entry("/proc", none), end; !none && entry != end;
-       entry.increment(none)) {
+  for (fs::directory_iterator entry("/proc", none), end; !none && entry != end; entry.increment(none)) {
     const int pid = std::atoi(entry->path().filename().c_str());
     if (pid > 0) add_pages_of(pid, found);
   }
-  std::sort(found.begin(), found.end(),
-            [](const LiveProcess& a, const LiveProcess& b) { return a.pid < b.pid; });
+  std::sort(found.begin(), found.end(), [](const LiveProcess& a, const LiveProcess& b) { return a.pid < b.pid; });
   return found;
 }

@@ -50,7 +50,7 @@ bool is_filtered(const std::string& status) {
 }  // namespace
 
 std::optional<std::uint64_t> locked_memory_limit() {
-  struct rlimit limit{};
+  struct rlimit limit {};
   if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
     return std::nullopt;
   }
@@ -72,7 +72,7 @@ UringFacts probe_io_uring(const std::string& sysctl, const std::string& status) 
   std::ifstream(sysctl) >> facts.sysctl;
   facts.filtered = is_filtered(status);
   const auto refused = [&facts](const char* call) { facts.call = call, facts.refusal = errno; };
-  struct io_uring_params parameters{};
+  struct io_uring_params parameters {};
   const long ring = ::syscall(SYS_io_uring_setup, kRingEntries, &parameters);
   if (ring < 0) return refused("io_uring_setup"), facts;
   // Neither call has an effect: a filter may refuse only these calls.
@@ -89,8 +89,8 @@ UringFacts probe_io_uring(const std::string& sysctl, const std::string& status) 
 FolderFacts probe_folder(const std::string& path) {
   FolderFacts facts;
   facts.path = path;
-  struct statvfs space{};
-  struct statfs kind{};
+  struct statvfs space {};
+  struct statfs kind {};
   if (::statvfs(path.c_str(), &space) != 0 || ::statfs(path.c_str(), &kind) != 0) {
     facts.problem = std::strerror(errno);
     return facts;

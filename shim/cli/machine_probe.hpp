@@ -16,10 +16,10 @@ std::optional<std::uint64_t> locked_memory_limit();
 std::string huge_pages_mode(const std::string& file = "/sys/kernel/mm/transparent_hugepage/enabled");
 // Whether io_uring may be used, and the possible obstacles.
 struct UringFacts {
-  std::string call;  // the first refused system call, or ""
-  int refusal = 0;   // its error number
-  int sysctl = 0;    // kernel.io_uring_disabled; 0 if the kernel lacks it
-  bool filtered = false;  // a seccomp filter applies to this process
+  std::string call;                             // the first refused system call, or ""
+  int refusal = 0;                              // its error number
+  int sysctl = 0;                               // kernel.io_uring_disabled; 0 if the kernel lacks it
+  bool filtered = false;                        // a seccomp filter applies to this process
   std::optional<std::uint64_t> locked_limit{};  // on locked memory
 
   bool usable() const { return call.empty(); }
@@ -30,10 +30,10 @@ UringFacts probe_io_uring(const std::string& sysctl = "/proc/sys/kernel/io_uring
 
 struct FolderFacts {
   std::string path;
-  std::string problem;       // why no file can be created there, or ""
-  bool nameless = false;     // O_TMPFILE: the file never has a name
-  bool direct = false;       // O_DIRECT: bypasses the page cache
-  bool in_memory = false;    // tmpfs or ramfs
+  std::string problem;     // why no file can be created there, or ""
+  bool nameless = false;   // O_TMPFILE: the file never has a name
+  bool direct = false;     // O_DIRECT: bypasses the page cache
+  bool in_memory = false;  // tmpfs or ramfs
   std::uint64_t free_bytes = 0;
 
   bool fit() const { return problem.empty() && nameless && direct && !in_memory; }

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "control_client.hpp"
 #include "demo_command.hpp"
@@ -59,20 +59,21 @@ struct CommandLine {
     fuzz_options.add_to(*fuzz);
     policy_bench_options.add_to(*bench);
     report_options.add_to(*report);
-    stats->add_option("file", stats_options.file, "file written by `tessera run --stats FILE`")->type_name("FILE")->required();
+    stats->add_option("file", stats_options.file, "file written by `tessera run --stats FILE`")
+        ->type_name("FILE")
+        ->required();
     stats->add_flag("--json", stats_options.json, "print one JSON object");
     top->add_flag("--once", top_options.once, "print one update (takes about two seconds) and exit");
     top->add_flag("--json", top_options.json, "print each update as one JSON object per line");
-    top->add_option("--interval", top_options.interval, "seconds between updates (1)")
-        ->check(CLI::Range(0.5, 3600.0));
-    run->footer("Usage: tessera run [options] -- program [arguments]\n"
-                "Every option but --no-control is also an environment variable: "
-                "TESSERA_DEVICE_MEMORY=4GiB.");
+    top->add_option("--interval", top_options.interval, "seconds between updates (1)")->check(CLI::Range(0.5, 3600.0));
+    run->footer(
+        "Usage: tessera run [options] -- program [arguments]\n"
+        "Every option but --no-control is also an environment variable: "
+        "TESSERA_DEVICE_MEMORY=4GiB.");
     demo->add_flag("--software", demo_options.software, "use the software device even if there is a GPU");
     demo->add_flag("--json", demo_options.json, "print one JSON object");
     demo->add_option("--steps", demo_options.steps, "training steps")->check(CLI::Range(1, 100000));
-    demo->add_option("--file-dir", demo_options.file_dir, "directories for the spill files")
-        ->type_name("DIR[:DIR...]");
+    demo->add_option("--file-dir", demo_options.file_dir, "directories for the spill files")->type_name("DIR[:DIR...]");
     doctor->add_flag("--json", doctor_options.json, "print one JSON object");
     doctor->add_flag("--software", doctor_options.software, "check the software device instead");
     doctor->add_option("--file-dir", doctor_options.file_dir, "directories for the spill files")

@@ -15,8 +15,9 @@ MoveOptions::MoveOptions(CLI::App& app) {
   app.add_option("PID", pid, "process id of a program started by `tessera run`")
       ->required()
       ->check(CLI::PositiveNumber);
-  tag_given = app.add_option("TAG", tag, "tag of the blocks to move; \"\" for those without one "
-                                         "(default: all blocks)");
+  tag_given = app.add_option("TAG", tag,
+                             "tag of the blocks to move; \"\" for those without one "
+                             "(default: all blocks)");
   app.add_option("--timeout", timeout_seconds, "seconds to wait for completion")->check(CLI::Range(1, 86400));
   app.add_flag("--json", json, "print one JSON object");
 }

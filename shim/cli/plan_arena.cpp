@@ -52,18 +52,16 @@ struct Figure {
 
 constexpr std::array<Figure, 9> kRows = {{
     {"naive_bytes", "no sharing", &tessera_arena_figures::naive_bytes, nullptr},
-    {"offset_lower_bound", "offsets: lower bound", &tessera_arena_figures::offset_lower_bound,
-     nullptr},
-    {"offset_greedy_by_size", "offsets: greedy by size",
-     &tessera_arena_figures::offset_greedy_by_size, &tessera_arena_figures::offset_lower_bound},
-    {"offset_greedy_by_breadth", "offsets: greedy by breadth",
-     &tessera_arena_figures::offset_greedy_by_breadth, &tessera_arena_figures::offset_lower_bound},
+    {"offset_lower_bound", "offsets: lower bound", &tessera_arena_figures::offset_lower_bound, nullptr},
+    {"offset_greedy_by_size", "offsets: greedy by size", &tessera_arena_figures::offset_greedy_by_size,
+     &tessera_arena_figures::offset_lower_bound},
+    {"offset_greedy_by_breadth", "offsets: greedy by breadth", &tessera_arena_figures::offset_greedy_by_breadth,
+     &tessera_arena_figures::offset_lower_bound},
     {"offset_best_fit", "offsets: best fit", &tessera_arena_figures::offset_best_fit,
      &tessera_arena_figures::offset_lower_bound},
-    {"shared_lower_bound", "shared: lower bound", &tessera_arena_figures::shared_lower_bound,
-     nullptr},
-    {"shared_greedy_by_size", "shared: greedy by size",
-     &tessera_arena_figures::shared_greedy_by_size, &tessera_arena_figures::shared_lower_bound},
+    {"shared_lower_bound", "shared: lower bound", &tessera_arena_figures::shared_lower_bound, nullptr},
+    {"shared_greedy_by_size", "shared: greedy by size", &tessera_arena_figures::shared_greedy_by_size,
+     &tessera_arena_figures::shared_lower_bound},
     {"shared_improved", "shared: improved", &tessera_arena_figures::shared_improved,
      &tessera_arena_figures::shared_lower_bound},
     {"shared_by_breadth", "shared: by breadth", &tessera_arena_figures::shared_by_breadth,
@@ -100,8 +98,7 @@ std::string arena_table(const tessera_arena_figures& figures) {
     const std::uint64_t bytes = figures.*row.bytes;
     table += fmt::format("{:<27}{:>10}{:>20} bytes", row.name, rounded_bytes(bytes), bytes);
     if (row.bound != nullptr && figures.*row.bound != 0) {
-      table += fmt::format("{:>8.3f} x bound",
-                           static_cast<double>(bytes) / static_cast<double>(figures.*row.bound));
+      table += fmt::format("{:>8.3f} x bound", static_cast<double>(bytes) / static_cast<double>(figures.*row.bound));
     }
     table += '\n';
   }

@@ -13,8 +13,7 @@
 namespace {
 
 // The names of the nodes in a part; for a trace, its first and last operation.
-std::vector<std::uint64_t> names_in(const SplitInput& input, const FoundSplit& split,
-                                    std::size_t part) {
+std::vector<std::uint64_t> names_in(const SplitInput& input, const FoundSplit& split, std::size_t part) {
   std::vector<std::uint64_t> names;
   for (std::size_t node = 0; node < input.nodes.size(); ++node) {
     if (split.part_of[node] == part) names.push_back(input.names[node]);
@@ -38,8 +37,7 @@ std::string apply(const PlanSplitOptions& options, SplitInput& input) {
   return "";
 }
 
-tessera_result find_split(const PlanSplitOptions& options, const SplitInput& input,
-                          FoundSplit& found) {
+tessera_result find_split(const PlanSplitOptions& options, const SplitInput& input, FoundSplit& found) {
   tessera_split_problem problem{};
   problem.nodes = input.nodes.data();
   problem.node_count = input.nodes.size();
@@ -61,14 +59,12 @@ std::string split_table(const SplitInput& input, const FoundSplit& split) {
   for (std::size_t part = 0; part < split.parts.size(); ++part) {
     if (split.parts[part].nodes == 0) continue;
     const std::vector<std::uint64_t> names = names_in(input, split, part);
-    table +=
-        fmt::format("{:<12}{:>14.3f}{:>12}  {}\n", device(input, part), split.parts[part].load,
-                    rounded_bytes(split.parts[part].bytes),
-                    input.trace ? fmt::format("operations {} to {}", names.front(), names.back())
-                                : fmt::format("{} nodes", names.size()));
+    table += fmt::format("{:<12}{:>14.3f}{:>12}  {}\n", device(input, part), split.parts[part].load,
+                         rounded_bytes(split.parts[part].bytes),
+                         input.trace ? fmt::format("operations {} to {}", names.front(), names.back())
+                                     : fmt::format("{} nodes", names.size()));
   }
-  return table +
-         fmt::format("{:<12}{:>14.3f}{}\n", "largest", split.load, input.trace ? " ns" : "");
+  return table + fmt::format("{:<12}{:>14.3f}{}\n", "largest", split.load, input.trace ? " ns" : "");
 }
 
 std::string split_json(const SplitInput& input, const FoundSplit& split) {

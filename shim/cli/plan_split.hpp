@@ -12,8 +12,8 @@
 
 struct PlanSplitOptions {
   std::string input;
-  std::uint32_t parts = 0;        // 0: as in the graph
-  std::string part_memory;        // a size; "": as in the graph
+  std::uint32_t parts = 0;  // 0: as in the graph
+  std::string part_memory;  // a size; "": as in the graph
   double bandwidth = 25e9;
   bool linear = false;
   bool json = false;

@@ -33,8 +33,7 @@ std::string played(const std::string& path, const Words& words) {
     void operator()(tessera_replay* replay) const { tessera_replay_destroy(replay); }
   };
   const auto failed = [] {
-    return Json{{"failure", tessera_replay_last_error()}}.dump(-1, ' ', false,
-                                                               Json::error_handler_t::replace);
+    return Json{{"failure", tessera_replay_last_error()}}.dump(-1, ' ', false, Json::error_handler_t::replace);
   };
   tessera_replay* made = nullptr;
   if (tessera_replay_create(&made) != TESSERA_OK) return failed();
@@ -66,13 +65,12 @@ class PolicyBenchRun {
  public:
   explicit PolicyBenchRun(const PolicyBenchOptions& options)
       : options_(options),
-        jobs_(options.jobs > 0 ? options.jobs
-                               : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
+        jobs_(options.jobs > 0 ? options.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
     policy_bench_.iterations = options.iterations;
     policy_bench_.budgets = options.budgets;
     std::ranges::sort(policy_bench_.budgets, std::greater());
     policy_bench_.budgets.erase(std::unique(policy_bench_.budgets.begin(), policy_bench_.budgets.end()),
-                          policy_bench_.budgets.end());
+                                policy_bench_.budgets.end());
     for (const std::string& path : options.traces) {
       policy_bench_.traces.emplace_back().name = name_of(path);
     }
@@ -87,8 +85,8 @@ class PolicyBenchRun {
       if (setting.is_given()) settings_.emplace_back(setting.name, setting.value);
     }
     policy_bench_.settings = settings_;
-    for (const auto& [name, percent] : {std::pair("host-budget", options.host_budget),
-                                        std::pair("peer-budget", options.peer_budget)}) {
+    for (const auto& [name, percent] :
+         {std::pair("host-budget", options.host_budget), std::pair("peer-budget", options.peer_budget)}) {
       if (percent > 0) policy_bench_.settings.emplace_back(name, fmt::format("{} %", percent));
     }
   }
@@ -124,9 +122,11 @@ class PolicyBenchRun {
     for (std::size_t trace = 0; trace < policy_bench_.traces.size(); ++trace) {
       for (std::size_t policy = 0; policy < policy_bench_.policies.size(); ++policy) {
         for (std::size_t budget = 0; budget < policy_bench_.budgets.size(); ++budget) {
-          policy_bench_.rows.push_back({.trace = trace, .policy = policy, .budget = budget,
-                                  .device_memory = share_of(trace, policy_bench_.budgets[budget]),
-                                  .failure = ""});
+          policy_bench_.rows.push_back({.trace = trace,
+                                        .policy = policy,
+                                        .budget = budget,
+                                        .device_memory = share_of(trace, policy_bench_.budgets[budget]),
+                                        .failure = ""});
         }
       }
     }
@@ -136,8 +136,7 @@ class PolicyBenchRun {
   const PolicyBench& bench() const { return policy_bench_; }
 
  private:
-  std::vector<ChildAnswer> in_children(std::size_t count,
-                                       const std::function<std::string(std::size_t)>& work) const {
+  std::vector<ChildAnswer> in_children(std::size_t count, const std::function<std::string(std::size_t)>& work) const {
     const bool watched = isatty(STDERR_FILENO) == 1;
     const ChildLimits limits{.cpu_seconds = options_.cpu_seconds};
     return run_in_children(count, jobs_, limits, work, [&](std::size_t done) {
@@ -208,7 +207,8 @@ void PolicyBenchOptions::add_to(CLI::App& app) {
   app.add_option("--jobs", jobs, "parallel replays (one per processor)")->check(CLI::Range(1, 1024));
   app.add_option("--cpu-seconds", cpu_seconds, "limit on the processor time of one replay (120)")
       ->check(CLI::Range(1, 100'000));
-  app.add_option("--out", out, "folder for policy_bench.json, policy_bench.csv, policy_bench.html (.)")->type_name("DIR");
+  app.add_option("--out", out, "folder for policy_bench.json, policy_bench.csv, policy_bench.html (.)")
+      ->type_name("DIR");
   add_settings(app, settings);
 }
 

@@ -48,8 +48,7 @@ class Page {
         "<th>over the bound</th><th>behind the best</th><th>at worst</th></tr>\n");
     for (const PolicyRank& s : ranking_) {
       add("<tr><td>{}</td><td>{} of {}</td><td>{}</td><td>{:.3f}</td><td>{:.3f}</td><td>{:.3f}</td></tr>\n",
-          policy_name(s.policy), s.finished, cells_.size(), s.firsts, s.mean_ratio, s.mean_behind,
-          s.worst_behind);
+          policy_name(s.policy), s.finished, cells_.size(), s.firsts, s.mean_ratio, s.mean_behind, s.worst_behind);
     }
     add("</table>\n");
   }

@@ -20,12 +20,12 @@ struct PolicyBenchTrace {
 struct PolicyBenchRow {
   std::size_t trace = 0, policy = 0, budget = 0;  // indices in the policy benchmark
   std::uint64_t device_memory = 0;
-  std::string failure;  // why there are no figures, or ""
+  std::string failure;        // why there are no figures, or ""
   std::uint64_t step_ns = 0;  // of one iteration, averaged over the last two passes
   // Of one iteration, in the last pass.
   std::uint64_t lower_bound_ns = 0;
-  std::uint64_t bytes_h2d = 0, bytes_d2h = 0, bytes_file_read = 0, bytes_file_written = 0,
-                bytes_peer_in = 0, bytes_peer_out = 0;
+  std::uint64_t bytes_h2d = 0, bytes_d2h = 0, bytes_file_read = 0, bytes_file_written = 0, bytes_peer_in = 0,
+                bytes_peer_out = 0;
 
   bool well() const { return failure.empty(); }
   // Step time over the lower bound. REQUIRES: well().

@@ -27,8 +27,7 @@ PolicyBenchCell cell_of(const PolicyBench& bench, std::size_t trace, std::size_t
   return cell;
 }
 
-PolicyRank rank_of(const PolicyBench& bench, const std::vector<PolicyBenchCell>& cells,
-                           std::size_t policy) {
+PolicyRank rank_of(const PolicyBench& bench, const std::vector<PolicyBenchCell>& cells, std::size_t policy) {
   PolicyRank rank;
   rank.policy = policy;
   double ratios = 0, behind = 0;

@@ -114,8 +114,7 @@ std::string policy_bench_json(const PolicyBench& bench) {
   std::string text = head.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.pop_back();  // the closing brace
   return text + ",\n\"ranking\":" + lines_of(bench, ranking_of(bench)) +
-         ",\n\"cells\":" + lines_of(bench, cells_of(bench)) +
-         ",\n\"rows\":" + lines_of(bench, bench.rows) + "}\n";
+         ",\n\"cells\":" + lines_of(bench, cells_of(bench)) + ",\n\"rows\":" + lines_of(bench, bench.rows) + "}\n";
 }
 
 std::string policy_bench_csv(const PolicyBench& bench) {
@@ -124,12 +123,11 @@ std::string policy_bench_csv(const PolicyBench& bench) {
       "bytes_file_read,bytes_file_written,bytes_peer_in,bytes_peer_out,failure\n";
   for (const PolicyBenchRow& row : bench.rows) {
     fmt::format_to(std::back_inserter(text), "{},{},{},{},", quoted(bench.traces[row.trace].name),
-                   quoted(bench.policies[row.policy]), bench.budgets[row.budget],
-                   row.device_memory);
+                   quoted(bench.policies[row.policy]), bench.budgets[row.budget], row.device_memory);
     if (row.well()) {
-      fmt::format_to(std::back_inserter(text), "{},{},{:.4f},{},{},{},{},{},{},\n", row.step_ns,
-                     row.lower_bound_ns, row.ratio(), row.bytes_h2d, row.bytes_d2h, row.bytes_file_read,
-                     row.bytes_file_written, row.bytes_peer_in, row.bytes_peer_out);
+      fmt::format_to(std::back_inserter(text), "{},{},{:.4f},{},{},{},{},{},{},\n", row.step_ns, row.lower_bound_ns,
+                     row.ratio(), row.bytes_h2d, row.bytes_d2h, row.bytes_file_read, row.bytes_file_written,
+                     row.bytes_peer_in, row.bytes_peer_out);
     } else {
       text += ",,,,,,,,," + quoted(row.failure) + "\n";
     }
@@ -139,27 +137,24 @@ std::string policy_bench_csv(const PolicyBench& bench) {
 
 std::string policy_bench_table(const PolicyBench& bench) {
   const std::vector<PolicyBenchCell> cells = cells_of(bench);
-  std::string text = fmt::format("{:<16} {:>8} {:>6} {:>11} {:>12} {:>12}\n", "policy", "finished",
-                                 "first", "over bound", "behind best", "at worst");
+  std::string text = fmt::format("{:<16} {:>8} {:>6} {:>11} {:>12} {:>12}\n", "policy", "finished", "first",
+                                 "over bound", "behind best", "at worst");
   for (const PolicyRank& s : ranking_of(bench)) {
     fmt::format_to(std::back_inserter(text), "{:<16} {:>5}/{:<2} {:>6} {:>11.3f} {:>12.3f} {:>12.3f}\n",
-                   bench.policies[s.policy], s.finished, cells.size(), s.firsts, s.mean_ratio,
-                   s.mean_behind, s.worst_behind);
+                   bench.policies[s.policy], s.finished, cells.size(), s.firsts, s.mean_ratio, s.mean_behind,
+                   s.worst_behind);
   }
-  text += fmt::format("\n{:<28} {:>6} {:>10} {:>10}  {}\n", "trace", "budget", "step", "over bound",
-                      "first");
+  text += fmt::format("\n{:<28} {:>6} {:>10} {:>10}  {}\n", "trace", "budget", "step", "over bound", "first");
   for (const PolicyBenchCell& cell : cells) {
     fmt::format_to(std::back_inserter(text), "{:<28} {:>5}% ", bench.traces[cell.trace].name,
                    bench.budgets[cell.budget]);
     if (cell.best.empty()) {
-      text += fmt::format("{:>10} {:>10}  {}\n", "-", "-",
-                          bench.row(cell.trace, 0, cell.budget).failure);
+      text += fmt::format("{:>10} {:>10}  {}\n", "-", "-", bench.row(cell.trace, 0, cell.budget).failure);
       continue;
     }
     const PolicyBenchRow& best = bench.row(cell.trace, cell.best.front(), cell.budget);
     fmt::format_to(std::back_inserter(text), "{:>10} {:>10.3f}  {}\n",
-                   rounded_seconds(static_cast<double>(cell.step_ns) / 1e9), best.ratio(),
-                   names_of(bench, cell));
+                   rounded_seconds(static_cast<double>(cell.step_ns) / 1e9), best.ratio(), names_of(bench, cell));
   }
   return text;
 }

@@ -16,7 +16,8 @@ namespace {
 bool gains_rights(const char* program) {
   struct stat facts {};
   struct statvfs system {};
-  if (::stat(program, &facts) != 0 || ::statvfs(program, &system) != 0 || (system.f_flag & ST_NOSUID) != 0) return false;
+  if (::stat(program, &facts) != 0 || ::statvfs(program, &system) != 0 || (system.f_flag & ST_NOSUID) != 0)
+    return false;
   if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return false;
   const bool user = (facts.st_mode & S_ISUID) != 0 && facts.st_uid != ::getuid();
   const bool group = (facts.st_mode & S_ISGID) != 0 && (facts.st_mode & S_IXGRP) != 0 && facts.st_gid != ::getgid();

@@ -45,8 +45,10 @@ void allow_before_sanitizer(const std::string& library, bool software, ChildEnvi
   if (software) environment.prepend("ASAN_OPTIONS", "intercept_tls_get_addr=0");
 }
 
-std::string sanitizer_line(const std::string& program, const std::vector<std::string>& needed, const std::vector<std::string>& ours) {
+std::string sanitizer_line(const std::string& program, const std::vector<std::string>& needed,
+                           const std::vector<std::string>& ours) {
   if (std::ranges::none_of(needed, is_address_sanitizer) || std::ranges::any_of(ours, is_address_sanitizer)) return "";
   return fmt::format(
-      "{} uses AddressSanitizer: setting ASAN_OPTIONS so that the preload library can be loaded before its runtime", program);
+      "{} uses AddressSanitizer: setting ASAN_OPTIONS so that the preload library can be loaded before its runtime",
+      program);
 }

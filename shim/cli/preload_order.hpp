@@ -21,4 +21,5 @@ void allow_before_sanitizer(const std::string& library, bool software, ChildEnvi
 
 // The line to print for the user who starts a program that needs these libraries, or "". `ours`: the libraries that the
 // preload library needs. If it was built with the sanitizer itself, there is nothing to print.
-std::string sanitizer_line(const std::string& program, const std::vector<std::string>& needed, const std::vector<std::string>& ours);
+std::string sanitizer_line(const std::string& program, const std::vector<std::string>& needed,
+                           const std::vector<std::string>& ours);

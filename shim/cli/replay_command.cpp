@@ -26,13 +26,9 @@ struct Destroy {
   void operator()(tessera_replay* replay) const { tessera_replay_destroy(replay); }
 };
 
-std::string time_of(const Json& json, const char* key) {
-  return rounded_seconds(json.at(key).get<double>() / 1e9);
-}
+std::string time_of(const Json& json, const char* key) { return rounded_seconds(json.at(key).get<double>() / 1e9); }
 
-std::string bytes_of(const Json& json, const char* key) {
-  return rounded_bytes(json.at(key).get<std::uint64_t>());
-}
+std::string bytes_of(const Json& json, const char* key) { return rounded_bytes(json.at(key).get<std::uint64_t>()); }
 
 // "8.00 ms, stalled 1.50 ms: copy_out 1.00 ms, copy_in 500 us", longest first.
 std::string last_pass_of(const Json& pass) {
@@ -103,33 +99,27 @@ std::string replay_table(const std::string& text) {
   row("policy", json.at("policy").get<std::string>());
   row("compute", time_of(json, "compute_ns"));
   row("lower bound", time_of(json, "lower_bound_ns"));
-  row("makespan", fmt::format("{}, of which {} stalled", time_of(json, "makespan_ns"),
-                              time_of(json, "stall_ns")));
+  row("makespan", fmt::format("{}, of which {} stalled", time_of(json, "makespan_ns"), time_of(json, "stall_ns")));
   row("last pass", last_pass_of(json.at("last_pass")));
-  row("device", fmt::format("{} at most, of {}", bytes_of(json, "peak_device_bytes"),
-                            bytes_of(json, "device_memory")));
+  row("device", fmt::format("{} at most, of {}", bytes_of(json, "peak_device_bytes"), bytes_of(json, "device_memory")));
   row("liveness peak", bytes_of(json, "liveness_peak_bytes"));
   row("largest step", bytes_of(json, "largest_step_bytes"));
-  row("link", fmt::format("{} in, {} out", bytes_of(json, "bytes_h2d"),
-                          bytes_of(json, "bytes_d2h")));
+  row("link", fmt::format("{} in, {} out", bytes_of(json, "bytes_h2d"), bytes_of(json, "bytes_d2h")));
   if (json.at("peer_memory") != 0) {
     row("peer", fmt::format("{} in, {} out", bytes_of(json, "bytes_peer_in"), bytes_of(json, "bytes_peer_out")));
   }
-  row("file", fmt::format("{} read, {} written", bytes_of(json, "bytes_file_read"),
-                          bytes_of(json, "bytes_file_written")));
-  row("pages", fmt::format("{} evicted, {} fetched, {} of them late",
-                           json.at("evictions").get<std::uint64_t>(),
-                           json.at("fetches").get<std::uint64_t>(),
-                           json.at("late_fetches").get<std::uint64_t>()));
+  row("file",
+      fmt::format("{} read, {} written", bytes_of(json, "bytes_file_read"), bytes_of(json, "bytes_file_written")));
+  row("pages", fmt::format("{} evicted, {} fetched, {} of them late", json.at("evictions").get<std::uint64_t>(),
+                           json.at("fetches").get<std::uint64_t>(), json.at("late_fetches").get<std::uint64_t>()));
   return table;
 }
 
 std::string policy_table(const std::string& text) {
   std::string table;
   for (const Json& policy : Json::parse(text)) {
-    fmt::format_to(std::back_inserter(table), "{:<16}{}: {}\n",
-                   policy.at("name").get<std::string>(), policy.at("source").get<std::string>(),
-                   policy.at("summary").get<std::string>());
+    fmt::format_to(std::back_inserter(table), "{:<16}{}: {}\n", policy.at("name").get<std::string>(),
+                   policy.at("source").get<std::string>(), policy.at("summary").get<std::string>());
   }
   return table;
 }

@@ -9,9 +9,7 @@
 #include "report_page.hpp"
 
 void ReportOptions::add_to(CLI::App& app) {
-  app.add_option("history", history, "file written by `tessera run --history FILE`")
-      ->type_name("FILE")
-      ->required();
+  app.add_option("history", history, "file written by `tessera run --history FILE`")->type_name("FILE")->required();
   app.add_option("--out", out, "output page (default: FILE with the ending .html)")->type_name("PAGE");
 }
 
@@ -32,9 +30,8 @@ std::string write_report(const std::string& history, const std::string& out) {
 }
 
 int report_command(const ReportOptions& options) {
-  const std::string out = options.out.empty()
-                              ? std::filesystem::path(options.history).replace_extension(".html").string()
-                              : options.out;
+  const std::string out =
+      options.out.empty() ? std::filesystem::path(options.history).replace_extension(".html").string() : options.out;
   if (const std::string problem = write_report(options.history, out); !problem.empty()) {
     fmt::print(stderr, "tessera: {}\n", problem);
     return 2;

@@ -28,12 +28,10 @@ struct Cause {
 constexpr Cause kCauses[] = {
     {"copy_in", 0, "fetches from host memory", "prefetch earlier, or more device memory"},
     {"file_read", 2, "loads from the spill file", "more host memory, or a faster disk"},
-    {"copy_out", 1, "evictions to host memory that make room",
-     "earlier eviction: policy auto, or a low-watermark"},
+    {"copy_out", 1, "evictions to host memory that make room", "earlier eviction: policy auto, or a low-watermark"},
     {"file_write", 3, "spills to the file, because host memory is full", "more host memory, or a faster disk"},
     {"work", 4, "queued work that uses blocks to be evicted", "more device memory, or smaller steps"},
-    {"other_calls", 6, "calls on other threads that use the memory",
-     "fewer threads with large blocks at once"},
+    {"other_calls", 6, "calls on other threads that use the memory", "fewer threads with large blocks at once"},
     {"mapping", 7, "unmapping and mapping during these calls", "fewer, larger blocks"},
 };
 
@@ -77,9 +75,7 @@ class ReportPage {
 
   // ---- one axis of time ----
   double begin_of(std::size_t slot) const { return static_cast<double>(slot) * run_.slot_seconds; }
-  double end_of(std::size_t slot) const {
-    return std::max(std::min(begin_of(slot + 1), run_.seconds), begin_of(slot));
-  }
+  double end_of(std::size_t slot) const { return std::max(std::min(begin_of(slot + 1), run_.seconds), begin_of(slot)); }
   // Two points per slot, so that a value is drawn over its whole slot.
   template <class Value>
   std::vector<std::pair<double, double>> steps(Value value) const {
@@ -141,26 +137,24 @@ class ReportPage {
     return turns;
   }
   void tile(const char* name, std::uint64_t bytes) {
-    add("<div class=\"tile\"><b title=\"{} bytes\">{}</b><span>{}</span></div>\n", bytes, rounded_bytes(bytes),
-        name);
+    add("<div class=\"tile\"><b title=\"{} bytes\">{}</b><span>{}</span></div>\n", bytes, rounded_bytes(bytes), name);
   }
   void tile_of_tier(const char* tier) {
-    const auto get = [&](const char* what) {
-      return run_.figure(tier, fmt::format("{}_{}", tier, what).c_str());
-    };
-    add("<div class=\"tile\"><b>{}</b><span>{} memory peak, of {}</span></div>\n",
-        rounded_bytes(get("peak")), tier, rounded_bytes(get("capacity")));
+    const auto get = [&](const char* what) { return run_.figure(tier, fmt::format("{}_{}", tier, what).c_str()); };
+    add("<div class=\"tile\"><b>{}</b><span>{} memory peak, of {}</span></div>\n", rounded_bytes(get("peak")), tier,
+        rounded_bytes(get("capacity")));
   }
   std::string verdict() const {
     const auto stall_ns = static_cast<double>(run_.figure("waits", "stall_ns"));
     if (run_.stalls.empty()) return "No call of the program waited for a copy.";
     const auto main = std::ranges::max_element(run_.stalls, {}, &RunHistory::Series::sum);
     const Cause cause = cause_of(main->name);
-    return fmt::format("Calls of the program waited {} in total, {:.1f} % of the run; {:.0f} % of that for <b>{}</b>. "
-                       "What may help: {}.",
-                       seconds_of(stall_ns), stall_ns / 1e7 / std::max(run_.seconds, 1e-9),
-                       100 * main->sum() / std::max(stall_ns, 1.0),
-                       *cause.waited_for == '\0' ? escaped(main->name) : cause.waited_for, cause.remedy);
+    return fmt::format(
+        "Calls of the program waited {} in total, {:.1f} % of the run; {:.0f} % of that for <b>{}</b>. "
+        "What may help: {}.",
+        seconds_of(stall_ns), stall_ns / 1e7 / std::max(run_.seconds, 1e-9),
+        100 * main->sum() / std::max(stall_ns, 1.0), *cause.waited_for == '\0' ? escaped(main->name) : cause.waited_for,
+        cause.remedy);
   }
 
   // Ranks tags by their average bytes over all tiers; those beyond the number of colours are merged.
@@ -183,15 +177,15 @@ class ReportPage {
         continue;
       }
       for (std::size_t place = 0; place < tag->bytes.size(); ++place) {
-        std::ranges::transform(tags_.back().bytes[place], tag->bytes[place],
-                               tags_.back().bytes[place].begin(), std::plus());
+        std::ranges::transform(tags_.back().bytes[place], tag->bytes[place], tags_.back().bytes[place].begin(),
+                               std::plus());
       }
     }
   }
   void residency() {
-    add("<h2>Residency over time</h2>\n<p class=\"faint\">Pages by the tag of their blocks, counted in the nearest tier that "
-        "has them; means over {}. Pages of cached free blocks are included. Host memory has a staging reserve in addition to "
-        "its budget, for pages in flight.</p>\n",
+    add("<h2>Residency over time</h2>\n<p class=\"faint\">Pages by the tag of their blocks, counted in the nearest "
+        "tier that has them; means over {}. Pages of cached free blocks are included. Host memory has a staging "
+        "reserve in addition to its budget, for pages in flight.</p>\n",
         rounded_seconds(run_.slot_seconds));
     Colours key;
     for (std::size_t i = 0; i < tags_.size(); ++i) key.emplace_back(tags_[i].name, kPageColours[i]);
@@ -218,7 +212,8 @@ class ReportPage {
     Plot plot = plot_over_time(std::string_view(name) == "file" ? "in the file" : fmt::format("in {} memory", name),
                                std::max({near ? static_cast<double>(capacity) : 0.0, most, 1.0}) * 1.08);
     plot.y_ticks = ticks_of_bytes(plot.y_high);
-    if (near) plot.limits.emplace_back(static_cast<double>(capacity), fmt::format("{} allowed", rounded_bytes(capacity)));
+    if (near)
+      plot.limits.emplace_back(static_cast<double>(capacity), fmt::format("{} allowed", rounded_bytes(capacity)));
     for (std::size_t i = 0; i < tags_.size(); ++i) {
       const auto& bytes = tags_[i].bytes[place];
       plot.stack.push_back({tags_[i].name, kPageColours[i], steps([&](std::size_t slot) { return bytes[slot]; })});
@@ -234,8 +229,8 @@ class ReportPage {
       add("<p>None: everything fit.</p>\n");
       return;
     }
-    add("<p class=\"faint\">In means from host to device memory. A copy is drawn from the time it was queued to the time its "
-        "end was observed.</p>\n");
+    add("<p class=\"faint\">In means from host to device memory. A copy is drawn from the time it was queued to the "
+        "time its end was observed.</p>\n");
   }
 
   // Plots both directions of a link; false if nothing moved.
@@ -282,15 +277,16 @@ class ReportPage {
     add("<div class=\"wide\"><table><tr><th>cause</th><th>calls</th><th>time</th><th class=\"left\">share</th>"
         "<th class=\"left\">the call waited for</th><th class=\"left\">what may help</th></tr>\n");
     for (const RunHistory::Series& cause : run_.stalls) stall_row(cause);
-    add("</table></div>\n<p class=\"faint\">{} pages were not resident when work needed them; a launch whose bytes are in "
-        "flight does not wait itself, its stream does.</p>\n",
+    add("</table></div>\n<p class=\"faint\">{} pages were not resident when work needed them; a launch whose bytes "
+        "are in flight does not wait itself, its stream does.</p>\n",
         run_.figure("waits", "late_fetches"));
   }
   void stall_row(const RunHistory::Series& stalls) {
     const double all = std::max(1.0, static_cast<double>(run_.figure("waits", "stall_ns")));
     const Cause cause = cause_of(stalls.name);
-    add("<tr><td><code>{}</code></td><td>{}</td><td data-sum=\"stall_time_by_cause.{}_ns\" data-value=\"{:.0f}\">{}</td>"
-        "<td class=\"left\"><span class=\"bar\" style=\"background:{};width:{:.2f}rem\"></span> {:.0f}&nbsp;%</td>"
+    add("<tr><td><code>{}</code></td><td>{}</td><td data-sum=\"stall_time_by_cause.{}_ns\" "
+        "data-value=\"{:.0f}\">{}</td><td class=\"left\"><span class=\"bar\" "
+        "style=\"background:{};width:{:.2f}rem\"></span> {:.0f}&nbsp;%</td>"
         "<td class=\"left\">{}</td><td class=\"left\">{}</td></tr>\n",
         escaped(stalls.name), run_.figure("stalls_by_cause", stalls.name.c_str()), escaped(stalls.name), stalls.sum(),
         seconds_of(stalls.sum()), kPageColours[cause.colour], 4 * stalls.sum() / all, 100 * stalls.sum() / all,
@@ -305,12 +301,13 @@ class ReportPage {
     }
     add("<p class=\"faint\">Ordered by the time that calls waited for them, then by bytes copied. Blocks that had "
         "the same address one after the other, or share a page, are counted together.</p>\n"
-        "<div class=\"wide\"><table><tr><th>address</th><th class=\"left\">tag</th><th>size</th><th>waited</th><th>calls</th>"
-        "<th>in</th><th>out</th><th>file read</th><th>file written</th><th>peer in</th><th>peer out</th></tr>\n");
+        "<div class=\"wide\"><table><tr><th>address</th><th class=\"left\">tag</th>"
+        "<th>size</th><th>waited</th><th>calls</th><th>in</th><th>out</th><th>file read</th><th>file written</th>"
+        "<th>peer in</th><th>peer out</th></tr>\n");
     for (std::size_t i = 0; i < std::min(kShownBlocks, run_.blocks.size()); ++i) {
       const RunHistory::Block& b = run_.blocks[i];
-      add("<tr><td><code>{}</code></td><td class=\"left\">{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
-          "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+      add("<tr><td><code>{}</code></td><td class=\"left\">{}{}</td><td>{}</td><td>{}</td><td>{}</td>"
+          "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
           escaped(b.address), escaped(b.tag), b.gone ? " <span class=\"faint\">(freed)</span>" : "",
           rounded_bytes(b.bytes), seconds_of(static_cast<double>(b.stall_ns)), b.stalls, rounded_bytes(b.in),
           rounded_bytes(b.out), rounded_bytes(b.file_read), rounded_bytes(b.file_written), rounded_bytes(b.peer_in),
@@ -320,10 +317,10 @@ class ReportPage {
   }
 
   void figures() {
-    add("<h2>All figures</h2>\n<p class=\"faint\">The statistics at the end, as <code>--stats</code> writes them. They equal the "
-        "sums of the plots: ");
-    constexpr const char* kSums[] = {"bytes_in", "bytes_out", "bytes_file_read", "bytes_file_written", "bytes_peer_in",
-                                     "bytes_peer_out"};
+    add("<h2>All figures</h2>\n<p class=\"faint\">The statistics at the end, as <code>--stats</code> writes them. "
+        "They equal the sums of the plots: ");
+    constexpr const char* kSums[] = {"bytes_in",           "bytes_out",     "bytes_file_read",
+                                     "bytes_file_written", "bytes_peer_in", "bytes_peer_out"};
     for (std::size_t i = 0; i < run_.links.size(); ++i) {
       add("{}<span data-sum=\"moves.{}\" data-value=\"{:.0f}\">{} {}</span>", i == 0 ? "" : ", ", kSums[i],
           run_.links[i].sum(), with_blanks(kSums[i]), bytes_of(run_.links[i].sum()));
@@ -338,8 +335,8 @@ class ReportPage {
     add("<table><tr><th>{}</th><th></th></tr>\n", escaped(with_blanks(group)));
     const bool tier = std::ranges::find(kPlacesOfPages, group) != kPlacesOfPages.end();
     for (const auto& [name, value] : values.items()) {
-      const bool bytes = tier || name.find("bytes") != std::string::npos ||
-                         (group.find("bytes_by") != std::string::npos);
+      const bool bytes =
+          tier || name.find("bytes") != std::string::npos || (group.find("bytes_by") != std::string::npos);
       const bool time = name.ends_with("_ns");
       add("<tr><td>{}{}</td>", escaped(with_blanks(time ? name.substr(0, name.size() - 3) : name)),
           time ? " time" : "");
@@ -348,7 +345,7 @@ class ReportPage {
         continue;
       }
       const auto number = value.get<std::uint64_t>();
-      const std::string shown = time ? seconds_of(static_cast<double>(number))
+      const std::string shown = time    ? seconds_of(static_cast<double>(number))
                                 : bytes ? rounded_bytes(number)
                                         : fmt::format("{}", number);
       add("<td title=\"{}\" data-figure=\"{}.{}\" data-value=\"{}\">{}</td></tr>\n", number, escaped(group),

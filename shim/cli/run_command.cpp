@@ -108,14 +108,12 @@ void use_software_device(const Installation& installation, ChildEnvironment& env
   environment.prepend("LD_LIBRARY_PATH", installation.software_folder().string());
 }
 
-std::string prepare(const Installation& installation, const RunOptions& options,
-                    ChildEnvironment& environment) {
+std::string prepare(const Installation& installation, const RunOptions& options, ChildEnvironment& environment) {
   const std::string library = installation.preload_library().string();
   std::error_code error;
   if (!std::filesystem::exists(library, error)) return fmt::format("{} is missing", library);
   if (library.find_first_of(" :") != std::string::npos) {
-    return fmt::format("{}: a path with a space or a colon cannot be preloaded; move the installation",
-                       library);
+    return fmt::format("{}: a path with a space or a colon cannot be preloaded; move the installation", library);
   }
   if (options.software) {
     if (!std::filesystem::exists(installation.software_driver(), error)) {
@@ -130,8 +128,7 @@ std::string prepare(const Installation& installation, const RunOptions& options,
   return "";
 }
 
-int run_command(const Installation& installation, const RunOptions& options,
-                const std::vector<std::string>& program) {
+int run_command(const Installation& installation, const RunOptions& options, const std::vector<std::string>& program) {
   if (program.empty()) {
     return refuse(2, "no program given; usage: tessera run [options] -- program arguments");
   }
@@ -140,16 +137,18 @@ int run_command(const Installation& installation, const RunOptions& options,
   if (wrong.empty()) wrong = output_complaint(options, ChildEnvironment());
   if (!wrong.empty()) return refuse(2, wrong);
   if (!options.software && !has_usable_gpu()) {
-    return refuse(1, "no usable GPU found; use --software to run on the software device, or run "
-                     "`tessera doctor` to find out what is missing");
+    return refuse(1,
+                  "no usable GPU found; use --software to run on the software device, or run "
+                  "`tessera doctor` to find out what is missing");
   }
   ChildEnvironment environment;
   wrong = prepare(installation, options, environment);
   if (!wrong.empty()) return refuse(1, wrong);
   const std::string path = find_program(program[0], environment.get("PATH"));
   const std::vector<std::string> needed = needed_libraries(path);
-  for (const std::string& line : {preload_obstacle(path, needed),
-                                  sanitizer_line(program[0], needed, needed_libraries(installation.preload_library().string()))}) {
+  for (const std::string& line :
+       {preload_obstacle(path, needed),
+        sanitizer_line(program[0], needed, needed_libraries(installation.preload_library().string()))}) {
     if (!line.empty()) fmt::print(stderr, "tessera: {}\n", line);
   }
 

@@ -11,7 +11,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
 constexpr std::array<const char*, 6> kLinks = {"in", "out", "file_read", "file_write", "peer_in", "peer_out"};
-constexpr std::array<const char*, 6> kLinkSums = {"bytes_in", "bytes_out", "bytes_file_read",
+constexpr std::array<const char*, 6> kLinkSums = {"bytes_in",           "bytes_out",     "bytes_file_read",
                                                   "bytes_file_written", "bytes_peer_in", "bytes_peer_out"};
 
 std::string word(const Json& json, const char* name) { return json.at(name).get<std::string>(); }
@@ -24,10 +24,18 @@ std::vector<double> numbers_if_any(const Json& json, const std::string& name, st
 
 RunHistory::Block block_of(const Json& json) {
   const auto number = [&](const char* name) { return json.at(name).get<std::uint64_t>(); };
-  return {word(json, "address"), word(json, "tag"),   json.at("gone").get<bool>(), number("bytes"),
-          number("in"),          number("out"),       number("file_read"),         number("file_write"),
-          json.value("peer_in", std::uint64_t{0}), json.value("peer_out", std::uint64_t{0}),
-          number("stalls"),      number("stall_ns")};
+  return {word(json, "address"),
+          word(json, "tag"),
+          json.at("gone").get<bool>(),
+          number("bytes"),
+          number("in"),
+          number("out"),
+          number("file_read"),
+          number("file_write"),
+          json.value("peer_in", std::uint64_t{0}),
+          json.value("peer_out", std::uint64_t{0}),
+          number("stalls"),
+          number("stall_ns")};
 }
 
 // Throws nlohmann's exceptions if the JSON has another structure.
@@ -59,8 +67,7 @@ void fill(const Json& json, RunHistory& history) {
 bool is_even(const RunHistory& history) {
   const auto fits = [&](const std::vector<double>& values) { return values.size() == history.slots(); };
   const auto series_fits = [&](const RunHistory::Series& series) { return fits(series.values); };
-  return history.slots() > 0 && history.slot_seconds > 0 &&
-         std::ranges::all_of(history.links, series_fits) &&
+  return history.slots() > 0 && history.slot_seconds > 0 && std::ranges::all_of(history.links, series_fits) &&
          std::ranges::all_of(history.stalls, series_fits) &&
          std::ranges::all_of(history.tags, [&](const auto& tag) { return std::ranges::all_of(tag.bytes, fits); });
 }

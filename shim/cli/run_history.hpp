@@ -35,13 +35,13 @@ struct RunHistory {
   std::vector<Series> links;             // bytes: in, out, file read, file write, peer in, peer out
   std::vector<Series> stalls;            // by cause: nanoseconds
   std::vector<Tag> tags;
-  std::vector<Block> blocks;             // the most expensive first
+  std::vector<Block> blocks;  // the most expensive first
   struct Policy {
     double from = 0;  // seconds
     std::string name;
   };
-  std::vector<Policy> policies;          // in order; none in files of versions without it
-  nlohmann::ordered_json stats;          // from tessera_stats_json
+  std::vector<Policy> policies;  // in order; none in files of versions without it
+  nlohmann::ordered_json stats;  // from tessera_stats_json
 
   std::size_t slots() const { return links.empty() ? 0 : links[0].values.size(); }
   // 0 if the statistics lack it, as those of an earlier version may.

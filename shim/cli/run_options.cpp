@@ -15,8 +15,8 @@ constexpr const char* kControlFolder = "TESSERA_CONTROL_DIR";
 constexpr const char* kSoftwareMemory = "TESSERA_SOFTWARE_MEMORY";
 
 bool is_path(const std::string& name) {
-  return name == "file-dir" || name == "control-dir" || name == "stats" || name == "trace" ||
-         name == "timeline" || name == "history";
+  return name == "file-dir" || name == "control-dir" || name == "stats" || name == "trace" || name == "timeline" ||
+         name == "history";
 }
 
 // Makes paths absolute, as the program may change its folder before using them; for file-dir, each folder of the list.
@@ -38,8 +38,8 @@ RunOptions::RunOptions()
     : settings{
           {"device-memory", "TESSERA_DEVICE_MEMORY", "SIZE|N%",
            "device memory to fill (auto: all that is free but for a context)", ""},
-          {"peer-memory", "TESSERA_PEER_MEMORY", "DEVICE:SIZE[,...]",
-           "memory that devices lend to all others (none)", ""},
+          {"peer-memory", "TESSERA_PEER_MEMORY", "DEVICE:SIZE[,...]", "memory that devices lend to all others (none)",
+           ""},
           {"host-memory", "TESSERA_HOST_MEMORY", "SIZE|N%",
            "pinned host memory to use (auto: a quarter of the RAM available)", ""},
           {"file-memory", "TESSERA_FILE_MEMORY", "SIZE",
@@ -50,8 +50,8 @@ RunOptions::RunOptions()
           {"policy", "TESSERA_POLICY", "NAME", "eviction policy: auto, recency, lru, ... (auto)", ""},
           {"fingerprints", "TESSERA_FINGERPRINTS", "HOW",
            "on or off: detect unchanged pages and evict them without a copy (on)", ""},
-          {"heap-size", "TESSERA_HEAP_SIZE", "SIZE",
-           "addresses to reserve per device (auto: ample; costs no memory)", ""},
+          {"heap-size", "TESSERA_HEAP_SIZE", "SIZE", "addresses to reserve per device (auto: ample; costs no memory)",
+           ""},
           {"grace", "TESSERA_GRACE", "LAUNCHES",
            "launches on its stream for which a block stays after its last use, if others can be evicted (2)", ""},
           {"patience", "TESSERA_PATIENCE", "MILLISECONDS",
@@ -68,8 +68,7 @@ RunOptions::RunOptions()
            "private directory of the control socket for `tessera sleep` and `wake` (one per user)", ""},
           {"log-level", "TESSERA_LOG_LEVEL", "LEVEL",
            "messages on standard error: quiet, error, warning, info, debug (warning)", ""},
-          {"stats", "TESSERA_STATS", "FILE",
-           "write statistics at the end (.json for JSON, - for standard error)", ""},
+          {"stats", "TESSERA_STATS", "FILE", "write statistics at the end (.json for JSON, - for standard error)", ""},
           {"trace", "TESSERA_TRACE", "FILE", "record allocations and launches", ""},
           {"timeline", "TESSERA_TIMELINE", "FILE", "write a timeline for ui.perfetto.dev", ""},
           {"history", "TESSERA_HISTORY", "FILE", "write the history that `tessera report` draws", ""},
@@ -82,12 +81,9 @@ void RunOptions::add_to(CLI::App& app) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
         ->type_name(setting.value_name);
   }
-  app.add_flag("--explain", explain, "record which calls keep blocks in device memory")
-      ->envname("TESSERA_EXPLAIN");
-  app.add_flag("--no-control", no_control,
-               "no control socket: invisible to `tessera top`, `sleep` and `wake`");
-  app.add_flag("--software", software, "use the software device instead of a GPU")
-      ->envname("TESSERA_SOFTWARE");
+  app.add_flag("--explain", explain, "record which calls keep blocks in device memory")->envname("TESSERA_EXPLAIN");
+  app.add_flag("--no-control", no_control, "no control socket: invisible to `tessera top`, `sleep` and `wake`");
+  app.add_flag("--software", software, "use the software device instead of a GPU")->envname("TESSERA_SOFTWARE");
   app.add_option("--software-memory", software_memory, "memory of the software device (1GiB)")
       ->envname(kSoftwareMemory)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
@@ -116,10 +112,8 @@ std::string RunOptions::complaint() const {
   // It has the same syntax as any size, but a device needs a definite one.
   const bool no_size = software_memory == "auto" || software_memory == "0";
   if (wrong.empty() && !software_memory.empty() &&
-      (no_size ||
-       tessera_options_set(options, "heap-size", software_memory.c_str()) != TESSERA_OK)) {
-    wrong = fmt::format("--software-memory: '{}' is not a size; write 96MiB or 4GiB",
-                        software_memory);
+      (no_size || tessera_options_set(options, "heap-size", software_memory.c_str()) != TESSERA_OK)) {
+    wrong = fmt::format("--software-memory: '{}' is not a size; write 96MiB or 4GiB", software_memory);
   }
   tessera_options_destroy(options);
   return wrong;
@@ -129,8 +123,7 @@ void RunOptions::apply(ChildEnvironment& environment) const {
   for (const Setting& setting : settings) {
     if (setting.value.empty()) continue;
     const bool file = is_path(setting.name) && setting.value != "-";
-    environment.set(setting.variable,
-                    file ? absolute_paths(setting.name, setting.value) : setting.value);
+    environment.set(setting.variable, file ? absolute_paths(setting.name, setting.value) : setting.value);
   }
   if (no_control) {
     environment.remove(kControlFolder);
@@ -150,9 +143,8 @@ SplitLine split_at_program(const std::vector<std::string>& arguments) {
       program = word == "--" ? i + 1 : i;
       break;
     }
-    const bool alone = word == "--software" || word == "--explain" ||
-                       word == "--no-control" || word == "--help" || word == "-h" ||
-                       word.find('=') != std::string::npos;
+    const bool alone = word == "--software" || word == "--explain" || word == "--no-control" || word == "--help" ||
+                       word == "-h" || word.find('=') != std::string::npos;
     i += alone ? 1 : 2;
   }
   const auto at = [&](std::size_t n) {

@@ -17,7 +17,7 @@ struct RunOptions {
     const char* variable;  // "TESSERA_DEVICE_MEMORY"
     const char* value_name;
     const char* help;
-    std::string value;     // "" if not given
+    std::string value;  // "" if not given
   };
 
   RunOptions();

@@ -35,11 +35,10 @@ std::string read_graph(const json& graph, SplitInput& input) {
     const std::uint64_t id = node.at("id").get<std::uint64_t>();
     if (!place.emplace(id, input.nodes.size()).second) return fmt::format("two nodes {}", id);
     input.names.push_back(id);
-    input.nodes.push_back(
-        {node.at("fpgaLatency").get<double>(), node.at("cpuLatency").get<double>(), 0,
-         whole_bytes(node.value("size", 0.0)),
-         node.contains("colorClass") ? node.at("colorClass").get<std::uint64_t>() : alone++,
-         flag(node, "isBackwardNode"), !flag(node, "supportedOnFpga")});
+    input.nodes.push_back({node.at("fpgaLatency").get<double>(), node.at("cpuLatency").get<double>(), 0,
+                           whole_bytes(node.value("size", 0.0)),
+                           node.contains("colorClass") ? node.at("colorClass").get<std::uint64_t>() : alone++,
+                           flag(node, "isBackwardNode"), !flag(node, "supportedOnFpga")});
   }
   for (const json& edge : graph.at("edges")) {
     const auto from = place.find(edge.at("sourceId").get<std::uint64_t>());
@@ -146,8 +145,7 @@ std::string TraceInput::finish() {
   for (std::size_t i = 0; i < input_.nodes.size(); ++i) {
     input_.names.push_back(i);
     const double part = before / total;
-    input_.nodes[i].group =
-        few ? i : static_cast<std::uint64_t>(part * static_cast<double>(kMostPieces));
+    input_.nodes[i].group = few ? i : static_cast<std::uint64_t>(part * static_cast<double>(kMostPieces));
     before += input_.nodes[i].accelerator_time;
   }
   return "";
@@ -160,8 +158,7 @@ std::string read_trace(std::istream& text, double bandwidth, SplitInput& input) 
   try {
     for (std::string line; std::getline(text, line);) {
       ++number;
-      if (line.find_first_not_of(" \t\r") != std::string::npos && !trace.add(json::parse(line)))
-        break;
+      if (line.find_first_not_of(" \t\r") != std::string::npos && !trace.add(json::parse(line))) break;
     }
   } catch (const std::exception& e) {
     return fmt::format("line {}: {}", number, e.what());

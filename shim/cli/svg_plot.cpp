@@ -14,8 +14,7 @@ class Canvas {
   explicit Canvas(const Plot& plot) : plot_(plot) {}
 
   std::string draw() {
-    add("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n", width_, height_,
-        escaped(plot_.title));
+    add("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n", width_, height_, escaped(plot_.title));
     if (plot_.title_left) {
       text(kLeft, 16, "start", "title", plot_.title);
     } else {
@@ -56,16 +55,14 @@ class Canvas {
     return kLeft + (value - plot_.x_low) / (plot_.x_high - plot_.x_low) * (width_ - kLeft - kRight);
   }
   double y(double value) const {
-    return height_ - bottom_ -
-           (value - plot_.y_low) / (plot_.y_high - plot_.y_low) * (height_ - kTop - bottom_);
+    return height_ - bottom_ - (value - plot_.y_low) / (plot_.y_high - plot_.y_low) * (height_ - kTop - bottom_);
   }
   void text(double at_x, double at_y, const char* anchor, const char* kind, const std::string& said) {
-    add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n", at_x, at_y,
-        anchor, kind, escaped(said));
+    add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n", at_x, at_y, anchor, kind,
+        escaped(said));
   }
   void rule(double x1, double y1, double x2, double y2, const char* kind = "rule") {
-    add("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>\n", x1, y1, x2, y2,
-        kind);
+    add("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>\n", x1, y1, x2, y2, kind);
   }
   // Each area is drawn between the sum of the previous ones and its own top.
   void areas() {
@@ -84,13 +81,12 @@ class Canvas {
   void curve(const PlotLine& line) {
     const bool back = line.colour.empty();
     const std::string colour = back ? "#c8c8c8" : escaped(line.colour);
-    add("<g fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"><title>{}</title>\n<polyline points=\"",
-        colour, back ? 1 : 2, escaped(line.name));
+    add("<g fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"><title>{}</title>\n<polyline points=\"", colour,
+        back ? 1 : 2, escaped(line.name));
     for (const auto& [px, py] : line.points) add("{:.1f},{:.1f} ", x(px), y(py));
     add("\"/>\n");
     for (const auto& [px, py] : line.dots ? line.points : decltype(line.points)()) {
-      add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\"/>\n", x(px), y(py),
-          back ? 1.5 : 3.0, colour);
+      add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\"/>\n", x(px), y(py), back ? 1.5 : 3.0, colour);
     }
     add("</g>\n");
   }

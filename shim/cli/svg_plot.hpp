@@ -13,7 +13,7 @@ struct PlotLine {
   std::string name;    // shown on hover
   std::string colour;  // "" for a background line
   std::vector<std::pair<double, double>> points;
-  bool dots = true;    // at its points
+  bool dots = true;  // at its points
 };
 
 using Ticks = std::vector<std::pair<double, std::string>>;  // position on an axis, label
@@ -22,8 +22,8 @@ struct Plot {
   std::string title, x_name, y_name;
   Ticks x_ticks, y_ticks;
   double x_low = 0, x_high = 1, y_low = 0, y_high = 1;
-  std::vector<PlotLine> lines;  // the last one is on top
-  std::vector<PlotLine> stack;  // stacked areas below the lines; all with the same x values
+  std::vector<PlotLine> lines;                         // the last one is on top
+  std::vector<PlotLine> stack;                         // stacked areas below the lines; all with the same x values
   std::vector<std::pair<double, std::string>> limits;  // dashed horizontal lines
   double width = 560, height = 320;
   bool title_left = false;  // otherwise centred

@@ -15,15 +15,13 @@ std::uint64_t figure(const TopRow& row, const char* group, const char* name) {
 }
 
 // 0 if the counter decreased.
-double per_second(const TopRow& before, const TopRow& after, const char* group, const char* name,
-                  double seconds) {
+double per_second(const TopRow& before, const TopRow& after, const char* group, const char* name, double seconds) {
   const std::uint64_t old = figure(before, group, name), now = figure(after, group, name);
   return now < old ? 0 : static_cast<double>(now - old) / seconds;
 }
 
 // The figures of the group by name, without the unit suffix.
-std::map<std::string, double> shares_by_cause(const TopRow& before, const TopRow& after,
-                                              double seconds) {
+std::map<std::string, double> shares_by_cause(const TopRow& before, const TopRow& after, double seconds) {
   constexpr const char* kGroup = "stall_time_by_cause";
   std::map<std::string, double> shares;
   const auto found = after.stats.find(kGroup);
@@ -42,21 +40,18 @@ std::string main_cause(const TopRates& rates) {
 }
 
 std::string tier(const TopRow& row, const char* kind) {
-  return fmt::format("{} / {}",
-                     rounded_bytes(figure(row, kind, fmt::format("{}_used", kind).c_str())),
+  return fmt::format("{} / {}", rounded_bytes(figure(row, kind, fmt::format("{}_used", kind).c_str())),
                      rounded_bytes(figure(row, kind, fmt::format("{}_capacity", kind).c_str())));
 }
 
 std::string speed(double bytes) { return rounded_bytes(static_cast<std::uint64_t>(bytes)); }
 
 std::string line_of(const TopRow& row) {
-  std::string rates =
-      fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11}", "-", "-", "-", "-", "-", "-", "-");
+  std::string rates = fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11}", "-", "-", "-", "-", "-", "-", "-");
   if (row.rates) {
     const TopRates& r = *row.rates;
-    rates = fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9.0f} {:>5.0f}% {:<11}", speed(r.bytes_in),
-                        speed(r.bytes_out), speed(r.file_read), speed(r.file_written), r.launches,
-                        100 * r.stall_share, main_cause(r));
+    rates = fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9.0f} {:>5.0f}% {:<11}", speed(r.bytes_in), speed(r.bytes_out),
+                        speed(r.file_read), speed(r.file_written), r.launches, 100 * r.stall_share, main_cause(r));
   }
   return fmt::format("{:>8} {:<15} {:>21} {:>21} {:>21} {} {:>9}\n", row.pid, row.name.substr(0, 15),
                      tier(row, "device"), tier(row, "host"), tier(row, "file"), rates,
@@ -64,8 +59,8 @@ std::string line_of(const TopRow& row) {
 }
 
 nlohmann::json json_of(const TopRow& row) {
-  nlohmann::json one = {{"pid", row.pid}, {"name", row.name}, {"written_ns", row.written_ns},
-                        {"stats", row.stats}, {"rates", nullptr}};
+  nlohmann::json one = {
+      {"pid", row.pid}, {"name", row.name}, {"written_ns", row.written_ns}, {"stats", row.stats}, {"rates", nullptr}};
   if (!row.rates) return one;
   const TopRates& r = *row.rates;
   one["rates"] = {{"seconds", r.seconds},
@@ -101,9 +96,9 @@ std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after)
 
 std::string top_table(const std::vector<TopRow>& rows) {
   if (rows.empty()) return "no program of this user is running under `tessera run`\n";
-  std::string table = fmt::format("{:>8} {:<15} {:>21} {:>21} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11} {:>9}\n",
-                                  "PID", "PROGRAM", "DEVICE", "HOST", "FILE", "IN/s", "OUT/s",
-                                  "READ/s", "WRITE/s", "LAUNCH/s", "STALL", "WAITING FOR", "EXPOSED");
+  std::string table = fmt::format(
+      "{:>8} {:<15} {:>21} {:>21} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11} {:>9}\n", "PID", "PROGRAM",
+      "DEVICE", "HOST", "FILE", "IN/s", "OUT/s", "READ/s", "WRITE/s", "LAUNCH/s", "STALL", "WAITING FOR", "EXPOSED");
   for (const TopRow& row : rows) table += line_of(row);
   return table;
 }

@@ -28,8 +28,7 @@ std::uint64_t live_peak_in(const std::string& output) {
   const std::size_t digits = output.find_first_of("0123456789", words);
   if (digits == std::string::npos) return 0;
   std::uint64_t bytes = 0;
-  const auto parsed =
-      std::from_chars(output.data() + digits, output.data() + output.size(), bytes);
+  const auto parsed = std::from_chars(output.data() + digits, output.data() + output.size(), bytes);
   return parsed.ec == std::errc{} ? bytes : 0;
 }
 

@@ -29,8 +29,7 @@ struct TrainingResult {
 };
 
 // Runs the command; reads the losses back from `losses`, one hexadecimal float per line.
-TrainingResult train(const std::vector<std::string>& command, ChildEnvironment& environment,
-                     const std::string& losses);
+TrainingResult train(const std::vector<std::string>& command, ChildEnvironment& environment, const std::string& losses);
 // Parses the program's output; separate from train() for testing.
 std::uint64_t live_peak_in(const std::string& output);
 double step_seconds_in(const std::string& output);

@@ -19,7 +19,12 @@ namespace {
 // means packed.
 Box box_of(const CUmemcpy3DOperand& operand, const CUextent3D& size) {
   const auto& end = operand.op.ptr;
-  return {0, 0, 0, size.width, size.height, size.depth,
+  return {0,
+          0,
+          0,
+          size.width,
+          size.height,
+          size.depth,
           end.rowLength != 0 ? end.rowLength : size.width,
           end.layerHeight != 0 ? end.layerHeight : size.height};
 }
@@ -46,8 +51,7 @@ class Ends {
   std::vector<Extent> extents_;
 };
 
-Ends ends_of(const CUdeviceptr* to, const CUdeviceptr* from, const std::size_t* sizes,
-             std::size_t count) {
+Ends ends_of(const CUdeviceptr* to, const CUdeviceptr* from, const std::size_t* sizes, std::size_t count) {
   Ends ends;
   if (to == nullptr || from == nullptr || sizes == nullptr) return ends;  // the driver rejects it
   for (std::size_t i = 0; i < count; ++i) {
@@ -95,8 +99,7 @@ Ends ends_of(const CUDA_MEMCPY3D_BATCH_OP* copies, std::size_t count) {
   return ends;
 }
 
-CUresult noted(CUresult result, const CUDA_MEMCPY3D_BATCH_OP* copies, std::size_t count,
-               CUstream stream) {
+CUresult noted(CUresult result, const CUDA_MEMCPY3D_BATCH_OP* copies, std::size_t count, CUstream stream) {
   for (std::size_t i = 0; result == CUDA_SUCCESS && i < count; ++i) {
     const CUmemcpy3DOperand& target = copies[i].dst;
     if (target.type != CU_MEMCPY_OPERAND_TYPE_POINTER) continue;
@@ -151,8 +154,8 @@ Ends ends_of(const CUmemDecompressParams* parts, std::size_t count) {
 
 TESSERA_HOOK_PTSZ(cuMemcpyBatchAsync,
                   (CUdeviceptr * to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
-                   CUmemcpyAttributes* attributes, std::size_t* attribute_indices,
-                   std::size_t attribute_count, std::size_t* failed, CUstream given),
+                   CUmemcpyAttributes* attributes, std::size_t* attribute_indices, std::size_t attribute_count,
+                   std::size_t* failed, CUstream given),
                   {
                     return with_words_of(to, from, sizes, count, stream, [&] {
                       return with_blocks(ends_of(to, from, sizes, count).all(), stream, Waits::kMay,
@@ -163,8 +166,8 @@ TESSERA_HOOK_PTSZ(cuMemcpyBatchAsync,
 
 TESSERA_HOOK_PTSZ(cuMemcpyBatchAsync_v2,
                   (CUdeviceptr * to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
-                   CUmemcpyAttributes* attributes, std::size_t* attribute_indices,
-                   std::size_t attribute_count, CUstream given),
+                   CUmemcpyAttributes* attributes, std::size_t* attribute_indices, std::size_t attribute_count,
+                   CUstream given),
                   {
                     return with_words_of(to, from, sizes, count, stream, [&] {
                       return with_blocks(ends_of(to, from, sizes, count).all(), stream, Waits::kMay,
@@ -174,22 +177,19 @@ TESSERA_HOOK_PTSZ(cuMemcpyBatchAsync_v2,
                   })
 
 TESSERA_HOOK_PTSZ(cuMemcpy3DBatchAsync,
-                  (std::size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, std::size_t* failed,
-                   unsigned long long flags, CUstream given),
+                  (std::size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, std::size_t* failed, unsigned long long flags,
+                   CUstream given),
                   {
-                    const CUresult result = with_blocks(
-                        ends_of(copies, count).all(), stream, Waits::kMay, "cuMemcpy3DBatchAsync",
-                        True, count, copies, failed, flags, given);
+                    const CUresult result =
+                        with_blocks(ends_of(copies, count).all(), stream, Waits::kMay, "cuMemcpy3DBatchAsync", True,
+                                    count, copies, failed, flags, given);
                     return noted(result, copies, count, stream);
                   })
 
 TESSERA_HOOK_PTSZ(cuMemcpy3DBatchAsync_v2,
-                  (std::size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, unsigned long long flags,
-                   CUstream given),
-                  {
-                    const CUresult result =
-                        with_blocks(ends_of(copies, count).all(), stream, Waits::kMay,
-                                    "cuMemcpy3DBatchAsync", True, count, copies, flags, given);
+                  (std::size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, unsigned long long flags, CUstream given), {
+                    const CUresult result = with_blocks(ends_of(copies, count).all(), stream, Waits::kMay,
+                                                        "cuMemcpy3DBatchAsync", True, count, copies, flags, given);
                     return noted(result, copies, count, stream);
                   })
 
@@ -210,10 +210,9 @@ TESSERA_HOOK_PTSZ(cuFabricCpyBatchAsync,
                   })
 
 TESSERA_HOOK_PTSZ(cuMemBatchDecompressAsync,
-                  (CUmemDecompressParams * parts, std::size_t count, unsigned flags,
-                   std::size_t* failed, CUstream given),
+                  (CUmemDecompressParams * parts, std::size_t count, unsigned flags, std::size_t* failed,
+                   CUstream given),
                   {
-                    return with_blocks(ends_of(parts, count).all(), stream, Waits::kMay,
-                                       "cuMemBatchDecompressAsync", True, parts, count, flags,
-                                       failed, given);
+                    return with_blocks(ends_of(parts, count).all(), stream, Waits::kMay, "cuMemBatchDecompressAsync",
+                                       True, parts, count, flags, failed, given);
                   })

@@ -10,9 +10,9 @@ namespace tessera::preload {
 
 // A box within a layout of rows and slices; extent_of() gives the bytes from the first one touched to the last.
 struct Box {
-  std::size_t x, y, z;                // where it starts: bytes, rows, slices
-  std::size_t width, height, depth;   // bytes, rows, slices
-  std::size_t pitch, rows;            // of the layout: bytes per row, rows per slice
+  std::size_t x, y, z;               // where it starts: bytes, rows, slices
+  std::size_t width, height, depth;  // bytes, rows, slices
+  std::size_t pitch, rows;           // of the layout: bytes per row, rows per slice
 };
 
 inline Extent extent_of(CUdeviceptr base, const Box& box) {
@@ -38,8 +38,8 @@ inline constexpr Extent kNowhere{0, 0};
 
 inline Extent source_of(const CUDA_MEMCPY2D_v2* copy) {
   if (copy == nullptr || !has_device_address(copy->srcMemoryType)) return kNowhere;
-  return extent_of(copy->srcDevice, {copy->srcXInBytes, copy->srcY, 0, copy->WidthInBytes,
-                                     copy->Height, 1, copy->srcPitch, 0});
+  return extent_of(copy->srcDevice,
+                   {copy->srcXInBytes, copy->srcY, 0, copy->WidthInBytes, copy->Height, 1, copy->srcPitch, 0});
 }
 
 inline Box target_box(const CUDA_MEMCPY2D_v2* copy) {
@@ -50,15 +50,14 @@ inline Box target_box(const CUDA_MEMCPY2D_v2* copy) {
 template <class Copy>
 Extent source_of(const Copy* copy) {
   if (copy == nullptr || !has_device_address(copy->srcMemoryType)) return kNowhere;
-  return extent_of(copy->srcDevice,
-                   {copy->srcXInBytes, copy->srcY, copy->srcZ, copy->WidthInBytes, copy->Height,
-                    copy->Depth, copy->srcPitch, copy->srcHeight});
+  return extent_of(copy->srcDevice, {copy->srcXInBytes, copy->srcY, copy->srcZ, copy->WidthInBytes, copy->Height,
+                                     copy->Depth, copy->srcPitch, copy->srcHeight});
 }
 
 template <class Copy>
 Box target_box(const Copy* copy) {
-  return {copy->dstXInBytes, copy->dstY, copy->dstZ, copy->WidthInBytes, copy->Height,
-          copy->Depth, copy->dstPitch, copy->dstHeight};
+  return {copy->dstXInBytes, copy->dstY,  copy->dstZ,     copy->WidthInBytes,
+          copy->Height,      copy->Depth, copy->dstPitch, copy->dstHeight};
 }
 
 template <class Copy>

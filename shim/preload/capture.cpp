@@ -69,9 +69,7 @@ CUresult end(CUstream stream, Function TrueDriver::*function, CUstream given, CU
 
 }  // namespace
 
-bool capturing(CUstream stream) {
-  return program_captures.load(std::memory_order_relaxed) && is_captured(stream);
-}
+bool capturing(CUstream stream) { return program_captures.load(std::memory_order_relaxed) && is_captured(stream); }
 
 bool any_capture() { return captures.load(std::memory_order_relaxed) != 0; }
 
@@ -90,20 +88,19 @@ void capture_dropped(CUstream stream) {
 
 using namespace tessera::preload;
 
-TESSERA_HOOK_PTSZ(cuStreamBeginCapture, (CUstream given), {
-  return begin(stream, [&] { return call_true(True, given); });
-})
+TESSERA_HOOK_PTSZ(cuStreamBeginCapture, (CUstream given),
+                  { return begin(stream, [&] { return call_true(True, given); }); })
 
-TESSERA_HOOK_PTSZ(cuStreamBeginCapture_v2, (CUstream given, CUstreamCaptureMode mode), {
-  return begin(stream, [&] { return call_true(True, given, mode); });
-})
+TESSERA_HOOK_PTSZ(cuStreamBeginCapture_v2, (CUstream given, CUstreamCaptureMode mode),
+                  { return begin(stream, [&] { return call_true(True, given, mode); }); })
 
 TESSERA_HOOK_PTSZ(cuStreamBeginCaptureToGraph,
-                  (CUstream given, CUgraph graph, const CUgraphNode* dependencies,
-                   const CUgraphEdgeData* edges, std::size_t count, CUstreamCaptureMode mode), {
-  return begin(stream,
-               [&] { return call_true(True, given, graph, dependencies, edges, count, mode); });
-})
+                  (CUstream given, CUgraph graph, const CUgraphNode* dependencies, const CUgraphEdgeData* edges,
+                   std::size_t count, CUstreamCaptureMode mode),
+                  {
+                    return begin(stream,
+                                 [&] { return call_true(True, given, graph, dependencies, edges, count, mode); });
+                  })
 
 // The nodes of the graph are read again when it is instantiated, or when an executable is updated with it.
 TESSERA_HOOK_PTSZ(cuStreamBeginRecaptureToGraph,
@@ -119,8 +116,7 @@ TESSERA_HOOK_PTSZ(cuStreamBeginCaptureToCig, (CUstream given, CUstreamCigCapture
   return CUDA_ERROR_NOT_SUPPORTED;
 })
 
-TESSERA_HOOK_PTSZ(cuStreamEndCapture, (CUstream given, CUgraph* graph),
-                  { return end(stream, True, given, graph); })
+TESSERA_HOOK_PTSZ(cuStreamEndCapture, (CUstream given, CUgraph* graph), { return end(stream, True, given, graph); })
 
 // A stream joins a capture by waiting for an event recorded in it.
 TESSERA_HOOK_PTSZ(cuStreamWaitEvent, (CUstream given, CUevent event, unsigned flags), {

@@ -156,8 +156,8 @@ std::string answer(const std::string& request) {
   moved.size = sizeof(moved);
   const Entry entry;
   const char* const name = tag == "*" ? nullptr : tag.c_str() + 1;
-  const tessera_result result = verb == "sleep" ? tessera_sleep(allocator, name, &moved)
-                                                : tessera_wake(allocator, name, &moved);
+  const tessera_result result =
+      verb == "sleep" ? tessera_sleep(allocator, name, &moved) : tessera_wake(allocator, name, &moved);
   if (result != TESSERA_OK) return std::string("error ") + tessera_last_error() + "\n";
   return "ok " + std::to_string(moved.moved_bytes) + " " + std::to_string(moved.stayed_bytes) + "\n";
 }

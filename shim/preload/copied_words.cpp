@@ -40,8 +40,7 @@ std::vector<Word> words_in(CUdeviceptr to, const void* from, std::size_t bytes) 
   const char* const begin = static_cast<const char*>(from);
   const bool low = blocks_lie_low();
   tessera_block_info info;
-  for (std::size_t i = (0 - to) % sizeof(CUdeviceptr); i + sizeof(CUdeviceptr) <= bytes;
-       i += sizeof(CUdeviceptr)) {
+  for (std::size_t i = (0 - to) % sizeof(CUdeviceptr); i + sizeof(CUdeviceptr) <= bytes; i += sizeof(CUdeviceptr)) {
     CUdeviceptr word = 0;
     std::memcpy(&word, begin + i, sizeof(word));
     if (!managed(word) || (low && is_division(begin, bytes, i))) continue;
@@ -59,7 +58,9 @@ std::vector<Word> words_in(CUdeviceptr to, const void* from, std::size_t bytes) 
 std::vector<Word> words_of_table(CUdeviceptr from, std::size_t bytes) {
   std::vector<Word> words;
   if (!pointer_tables().any()) return words;
-  pointer_tables().visit(from, bytes, [&](std::size_t offset, CUdeviceptr pointee) { words.push_back({offset, pointee}); });
+  pointer_tables().visit(from, bytes, [&](std::size_t offset, CUdeviceptr pointee) {
+    words.push_back({offset, pointee});
+  });
   return words;
 }
 
@@ -67,8 +68,8 @@ std::vector<Word> words_of_table(CUdeviceptr from, std::size_t bytes) {
 // be an address that an allocator returns: those are multiples of at least 256.
 bool is_worth_keeping(CUdeviceptr word) { return !blocks_lie_low() || word % 256 == 0; }
 
-void store_in_table(CUdeviceptr to, std::size_t bytes, const std::vector<Word>& words,
-                    const std::vector<Piece>& pieces, Overwrites overwrites) {
+void store_in_table(CUdeviceptr to, std::size_t bytes, const std::vector<Word>& words, const std::vector<Piece>& pieces,
+                    Overwrites overwrites) {
   const auto add = overwrites == Overwrites::kYes ? &PointerTables::add : &PointerTables::add_beside;
   if (overwrites == Overwrites::kYes && pointer_tables().any()) pointer_tables().forget(to, bytes);
   tessera_block_info holder;

@@ -16,15 +16,12 @@ namespace {
 // Memory unknown to the driver is pageable.
 Waits waits_for(const void* host) {
   unsigned type = 0;
-  const CUresult known =
-      call_true(&TrueDriver::cuPointerGetAttribute, static_cast<void*>(&type),
-                CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(host));
+  const CUresult known = call_true(&TrueDriver::cuPointerGetAttribute, static_cast<void*>(&type),
+                                   CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(host));
   return known == CUDA_SUCCESS ? Waits::kNo : Waits::kMay;
 }
 
-Waits waits_for(CUdeviceptr end) {
-  return managed(end) ? Waits::kNo : waits_for(reinterpret_cast<const void*>(end));
-}
+Waits waits_for(CUdeviceptr end) { return managed(end) ? Waits::kNo : waits_for(reinterpret_cast<const void*>(end)); }
 
 // Between any two locations; `args` are the call's arguments after the first three.
 template <class Function, class... Args>
@@ -58,9 +55,7 @@ TESSERA_HOOK_PTSZ(cuMemcpyWithAttributesAsync,
                   })
 
 TESSERA_HOOK_PTDS(cuMemcpyPeer,
-                  (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-                   std::size_t bytes),
-                  {
+                  (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, std::size_t bytes), {
                     return with_words(to, from, bytes, Source::kDevice, stream, [&] {
                       return with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kMay, "cuMemcpyPeer", True, to,
                                          to_context, from, from_context, bytes);
@@ -68,8 +63,8 @@ TESSERA_HOOK_PTDS(cuMemcpyPeer,
                   })
 
 TESSERA_HOOK_PTSZ(cuMemcpyPeerAsync,
-                  (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-                   std::size_t bytes, CUstream given),
+                  (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, std::size_t bytes,
+                   CUstream given),
                   {
                     return with_words(to, from, bytes, Source::kDevice, stream, [&] {
                       return with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kNo, "cuMemcpyPeerAsync", True,
@@ -83,29 +78,26 @@ TESSERA_HOOK_PTDS(cuMemcpyHtoD_v2, (CUdeviceptr to, const void* from, std::size_
   });
 })
 
-TESSERA_HOOK_PTSZ(cuMemcpyHtoDAsync_v2,
-                  (CUdeviceptr to, const void* from, std::size_t bytes, CUstream given), {
-                    const Waits waits = managed(to) ? waits_for(from) : Waits::kNo;
-                    return with_words(to, from, bytes, stream, [&] {
-                      return with_blocks({{to, bytes}}, stream, waits, "cuMemcpyHtoDAsync", True, to, from, bytes,
-                                         given);
-                    });
-                  })
+TESSERA_HOOK_PTSZ(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void* from, std::size_t bytes, CUstream given), {
+  const Waits waits = managed(to) ? waits_for(from) : Waits::kNo;
+  return with_words(to, from, bytes, stream, [&] {
+    return with_blocks({{to, bytes}}, stream, waits, "cuMemcpyHtoDAsync", True, to, from, bytes, given);
+  });
+})
 
 TESSERA_HOOK_PTDS(cuMemcpyDtoH_v2, (void* to, CUdeviceptr from, std::size_t bytes), {
   return with_blocks({{from, bytes}}, stream, Waits::kAll, "cuMemcpyDtoH", True, to, from, bytes);
 })
 
-TESSERA_HOOK_PTSZ(cuMemcpyDtoHAsync_v2,
-                  (void* to, CUdeviceptr from, std::size_t bytes, CUstream given), {
-                    if (!managed(from)) return call_true(True, to, from, bytes, given);
-                    const CUresult result = with_blocks({{from, bytes}}, stream, waits_for(to), "cuMemcpyDtoHAsync",
-                                                        True, to, from, bytes, given);
-                    if (result == CUDA_SUCCESS && !capturing(stream)) {
-                      note_copy_out(reinterpret_cast<CUdeviceptr>(to), from, bytes);
-                    }
-                    return result;
-                  })
+TESSERA_HOOK_PTSZ(cuMemcpyDtoHAsync_v2, (void* to, CUdeviceptr from, std::size_t bytes, CUstream given), {
+  if (!managed(from)) return call_true(True, to, from, bytes, given);
+  const CUresult result =
+      with_blocks({{from, bytes}}, stream, waits_for(to), "cuMemcpyDtoHAsync", True, to, from, bytes, given);
+  if (result == CUDA_SUCCESS && !capturing(stream)) {
+    note_copy_out(reinterpret_cast<CUdeviceptr>(to), from, bytes);
+  }
+  return result;
+})
 
 TESSERA_HOOK_PTDS(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes),
                   { return copy("cuMemcpyDtoD", Waits::kMay, Source::kDevice, True, stream, to, from, bytes); })
@@ -114,17 +106,13 @@ TESSERA_HOOK_PTSZ(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, std::
   return copy("cuMemcpyDtoDAsync", Waits::kNo, Source::kDevice, True, stream, to, from, bytes, given);
 })
 
-TESSERA_HOOK_PTDS(cuMemcpyDtoA_v2,
-                  (CUarray to, std::size_t offset, CUdeviceptr from, std::size_t bytes), {
-                    return with_blocks({{from, bytes}}, stream, Waits::kMay, "cuMemcpyDtoA", True,
-                                       to, offset, from, bytes);
-                  })
+TESSERA_HOOK_PTDS(cuMemcpyDtoA_v2, (CUarray to, std::size_t offset, CUdeviceptr from, std::size_t bytes), {
+  return with_blocks({{from, bytes}}, stream, Waits::kMay, "cuMemcpyDtoA", True, to, offset, from, bytes);
+})
 
-TESSERA_HOOK_PTDS(cuMemcpyAtoD_v2,
-                  (CUdeviceptr to, CUarray from, std::size_t offset, std::size_t bytes), {
-                    const CUresult result =
-                        with_blocks({{to, bytes}}, stream, Waits::kMay, "cuMemcpyAtoD", True, to,
-                                    from, offset, bytes);
-                    if (result == CUDA_SUCCESS) note_overwritten(to, bytes, stream);
-                    return result;
-                  })
+TESSERA_HOOK_PTDS(cuMemcpyAtoD_v2, (CUdeviceptr to, CUarray from, std::size_t offset, std::size_t bytes), {
+  const CUresult result =
+      with_blocks({{to, bytes}}, stream, Waits::kMay, "cuMemcpyAtoD", True, to, from, offset, bytes);
+  if (result == CUDA_SUCCESS) note_overwritten(to, bytes, stream);
+  return result;
+})

@@ -20,27 +20,27 @@
 
 // Defines both variants of a call. In the body, `True` is the driver's function and `stream` is the stream that orders
 // the call: in a _ptds or _ptsz variant, a null stream means the thread's own default stream.
-#define TESSERA_HOOK_PTDS(name, parameters, ...)   \
-  TESSERA_HOOK name parameters {                   \
-    constexpr auto True = &TrueDriver::name;       \
-    const CUstream stream = CU_STREAM_LEGACY;      \
-    __VA_ARGS__                                    \
-  }                                                \
-  TESSERA_HOOK name##_ptds parameters {            \
+#define TESSERA_HOOK_PTDS(name, parameters, ...)    \
+  TESSERA_HOOK name parameters {                    \
+    constexpr auto True = &TrueDriver::name;        \
+    const CUstream stream = CU_STREAM_LEGACY;       \
+    __VA_ARGS__                                     \
+  }                                                 \
+  TESSERA_HOOK name##_ptds parameters {             \
     constexpr auto True = &TrueDriver::name##_ptds; \
-    const CUstream stream = CU_STREAM_PER_THREAD;  \
-    __VA_ARGS__                                    \
+    const CUstream stream = CU_STREAM_PER_THREAD;   \
+    __VA_ARGS__                                     \
   }
 
 // The same for calls with a stream parameter, which must be named `given`.
-#define TESSERA_HOOK_PTSZ(name, parameters, ...)   \
-  TESSERA_HOOK name parameters {                   \
-    constexpr auto True = &TrueDriver::name;       \
-    const CUstream stream = given != nullptr ? given : CU_STREAM_LEGACY; \
-    __VA_ARGS__                                    \
-  }                                                \
-  TESSERA_HOOK name##_ptsz parameters {            \
-    constexpr auto True = &TrueDriver::name##_ptsz; \
+#define TESSERA_HOOK_PTSZ(name, parameters, ...)                             \
+  TESSERA_HOOK name parameters {                                             \
+    constexpr auto True = &TrueDriver::name;                                 \
+    const CUstream stream = given != nullptr ? given : CU_STREAM_LEGACY;     \
+    __VA_ARGS__                                                              \
+  }                                                                          \
+  TESSERA_HOOK name##_ptsz parameters {                                      \
+    constexpr auto True = &TrueDriver::name##_ptsz;                          \
     const CUstream stream = given != nullptr ? given : CU_STREAM_PER_THREAD; \
-    __VA_ARGS__                                    \
+    __VA_ARGS__                                                              \
   }

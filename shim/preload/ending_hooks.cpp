@@ -128,13 +128,9 @@ CUresult release_primary(Function TrueDriver::*function, CUdevice device, const 
 
 }  // namespace
 
-TESSERA_HOOK cuStreamDestroy(CUstream stream) {
-  return destroy(&TrueDriver::cuStreamDestroy, stream);
-}
+TESSERA_HOOK cuStreamDestroy(CUstream stream) { return destroy(&TrueDriver::cuStreamDestroy, stream); }
 
-TESSERA_HOOK cuStreamDestroy_v2(CUstream stream) {
-  return destroy(&TrueDriver::cuStreamDestroy_v2, stream);
-}
+TESSERA_HOOK cuStreamDestroy_v2(CUstream stream) { return destroy(&TrueDriver::cuStreamDestroy_v2, stream); }
 
 TESSERA_HOOK cuModuleUnload(CUmodule module) {
   forget_functions();

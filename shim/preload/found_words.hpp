@@ -47,8 +47,8 @@ struct NodeCopy {
 struct Words {
   std::vector<std::uint64_t> certain, likely, maybe;
   std::vector<std::uint64_t> given;  // for a graph: the certain words that are kernel parameters
-  std::vector<NodeCopy> copies;  // for a graph: each launch may copy different addresses
-  bool any_block = false;  // the words are unknown: the work may use any block
+  std::vector<NodeCopy> copies;      // for a graph: each launch may copy different addresses
+  bool any_block = false;            // the words are unknown: the work may use any block
 
   Words() = default;
   explicit Words(const WordSpans& words)

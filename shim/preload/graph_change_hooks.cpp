@@ -15,8 +15,7 @@ namespace {
 
 // Calls the driver with new parameters for one node, and records the words in them.
 template <class Params, class Function, class... Args>
-CUresult change(Function TrueDriver::*function, CUgraphExec exec, CUgraphNode node,
-                Params* params, Args... args) {
+CUresult change(Function TrueDriver::*function, CUgraphExec exec, CUgraphNode node, Params* params, Args... args) {
   Words words;
   const bool watched = running() != nullptr && params != nullptr;
   if (watched) words = words_of(*params);
@@ -30,9 +29,8 @@ CUresult change(Function TrueDriver::*function, CUgraphExec exec, CUgraphNode no
 std::vector<CUgraphNode> nodes_in(CUgraphNode node) {
   GraphWords embedded;
   CUgraph graph = nullptr;
-  const bool read =
-      call_true(&TrueDriver::cuGraphChildGraphNodeGetGraph, node, &graph) == CUDA_SUCCESS &&
-      read_graph(graph, embedded) == CUDA_SUCCESS;
+  const bool read = call_true(&TrueDriver::cuGraphChildGraphNodeGetGraph, node, &graph) == CUDA_SUCCESS &&
+                    read_graph(graph, embedded) == CUDA_SUCCESS;
   if (!read) return {node};
   std::vector<CUgraphNode> nodes;
   for (const auto& each : embedded.by_node) nodes.push_back(each.first);
@@ -44,8 +42,8 @@ std::vector<CUgraphNode> nodes_in(CUgraphNode node) {
 bool calls_or_records(CUgraph child) {
   const OrderedNodes order = order_to_cut(child);
   return order.empty() || std::any_of(order.begin(), order.end(), [](const OrderedNode& each) {
-    return each.type == CU_GRAPH_NODE_TYPE_HOST || each.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD;
-  });
+           return each.type == CU_GRAPH_NODE_TYPE_HOST || each.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+         });
 }
 
 template <class Call>
@@ -85,14 +83,13 @@ TESSERA_HOOK cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode nod
   return change(&TrueDriver::cuGraphExecKernelNodeSetParams_v2, exec, node, params);
 }
 
-TESSERA_HOOK cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                            const CUDA_MEMCPY3D_v2* params, CUcontext context) {
+TESSERA_HOOK cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D_v2* params,
+                                            CUcontext context) {
   return change(&TrueDriver::cuGraphExecMemcpyNodeSetParams, exec, node, params, context);
 }
 
 TESSERA_HOOK cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                            const CUDA_MEMSET_NODE_PARAMS_v1* params,
-                                            CUcontext context) {
+                                            const CUDA_MEMSET_NODE_PARAMS_v1* params, CUcontext context) {
   return change(&TrueDriver::cuGraphExecMemsetNodeSetParams, exec, node, params, context);
 }
 
@@ -101,39 +98,31 @@ TESSERA_HOOK cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode no
   return change(&TrueDriver::cuGraphExecBatchMemOpNodeSetParams, exec, node, params);
 }
 
-TESSERA_HOOK cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                                CUgraph child) {
-  return change_child(exec, node, child, [&] {
-    return call_true(&TrueDriver::cuGraphExecChildGraphNodeSetParams, exec, node, child);
-  });
+TESSERA_HOOK cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
+  return change_child(exec, node, child,
+                      [&] { return call_true(&TrueDriver::cuGraphExecChildGraphNodeSetParams, exec, node, child); });
 }
 
-TESSERA_HOOK cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                      CUgraphNodeParams* params) {
+TESSERA_HOOK cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {
   if (params == nullptr || params->type != CU_GRAPH_NODE_TYPE_GRAPH) {
     return change_other(exec, node, params);
   }
-  return change_child(exec, node, params->graph.graph, [&] {
-    return call_true(&TrueDriver::cuGraphExecNodeSetParams, exec, node, params);
-  });
+  return change_child(exec, node, params->graph.graph,
+                      [&] { return call_true(&TrueDriver::cuGraphExecNodeSetParams, exec, node, params); });
 }
 
 // ---- nodes without blocks that cannot be disabled when the graph is launched in parts ---------------
 
-TESSERA_HOOK cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                          const CUDA_HOST_NODE_PARAMS* params) {
-  const CUresult result =
-      call_true(&TrueDriver::cuGraphExecHostNodeSetParams, exec, node, params);
+TESSERA_HOOK cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
+  const CUresult result = call_true(&TrueDriver::cuGraphExecHostNodeSetParams, exec, node, params);
   if (result == CUDA_SUCCESS && running() != nullptr) {
     graph_execs().change_call(exec, node, *params);
   }
   return result;
 }
 
-TESSERA_HOOK cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
-                                                CUevent event) {
-  const CUresult result =
-      call_true(&TrueDriver::cuGraphExecEventRecordNodeSetEvent, exec, node, event);
+TESSERA_HOOK cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
+  const CUresult result = call_true(&TrueDriver::cuGraphExecEventRecordNodeSetEvent, exec, node, event);
   if (result == CUDA_SUCCESS && running() != nullptr) {
     graph_execs().change_event(exec, node, event);
   }

@@ -32,11 +32,12 @@ class Written {
   std::map<CUdeviceptr, CUdeviceptr> stretches_;
 };
 
-// The words copied there, if all of them are addresses; else none. If blocks are at low addresses, only start addresses of
-// blocks count, because a pair of numbers may look like any other.
+// The words copied there, if all of them are addresses; else none. If blocks are at low addresses, only start addresses
+// of blocks count, because a pair of numbers may look like any other.
 std::vector<std::uint64_t> table_at(const NodeCopy& copy) {
   std::vector<std::uint64_t> words;
-  if (copy.bytes % sizeof(CUdeviceptr) != 0 || copy.to % sizeof(CUdeviceptr) != 0 || !pointer_tables().any()) return words;
+  if (copy.bytes % sizeof(CUdeviceptr) != 0 || copy.to % sizeof(CUdeviceptr) != 0 || !pointer_tables().any())
+    return words;
   tessera_block_info block;
   bool surely = true;
   pointer_tables().visit(copy.to, copy.bytes, [&](std::size_t, CUdeviceptr word) {
@@ -89,7 +90,8 @@ GraphCopies::GraphCopies(const std::vector<NodeCopy>& copies, CUstream stream) {
     }
     CopiedWords(copy.to, copy.from, copy.bytes, Source::kAny, stream, overwrites).made();
     if (copy.may_not_run) continue;
-    if (std::vector<std::uint64_t> words = table_at(copy); !words.empty()) tables_.push_back({copy.to, std::move(words)});
+    if (std::vector<std::uint64_t> words = table_at(copy); !words.empty())
+      tables_.push_back({copy.to, std::move(words)});
   }
 }
 

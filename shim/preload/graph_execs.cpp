@@ -32,8 +32,7 @@ std::vector<CUdeviceptr> GraphExecs::settle(Entry& entry) {
   return held;  // the blocks held before
 }
 
-void GraphExecs::set(CUgraphExec exec, GraphWords words, CUgraph source,
-                     OrderedNodes order) {
+void GraphExecs::set(CUgraphExec exec, GraphWords words, CUgraph source, OrderedNodes order) {
   std::vector<CUdeviceptr> before;
   {
     const std::unique_lock<std::shared_mutex> lock(mutex_);
@@ -72,8 +71,7 @@ void GraphExecs::rewrite(CUgraphExec exec, CUgraphNode node, Write write) {
   entry.cut = {};
 }
 
-void GraphExecs::change_call(CUgraphExec exec, CUgraphNode node,
-                             const CUDA_HOST_NODE_PARAMS& call) {
+void GraphExecs::change_call(CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS& call) {
   rewrite(exec, node, [&](OrderedNode& ordered) { ordered.call = call; });
 }
 

@@ -21,8 +21,7 @@ class GraphExecs {
  public:
   // The graph was instantiated, or updated as a whole. `source` and `order` make it possible to split the graph: the
   // graph that it was instantiated from, and that graph's nodes. Both are empty after an update.
-  void set(CUgraphExec exec, GraphWords words, CUgraph source = nullptr,
-           OrderedNodes order = {});
+  void set(CUgraphExec exec, GraphWords words, CUgraph source = nullptr, OrderedNodes order = {});
   // Nodes got new parameters; each may use all of the words.
   void change(CUgraphExec exec, std::span<const CUgraphNode> nodes, const Words& words);
   // A host node got a new callback, or a record node a new event.
@@ -61,7 +60,7 @@ class GraphExecs {
     std::shared_ptr<const Words> words;  // of all nodes, each once
     std::vector<CUdeviceptr> held;
     CUgraph source = nullptr;
-    bool keeps_source = false;  // the program has destroyed the source graph
+    bool keeps_source = false;   // the program has destroyed the source graph
     bool copies_tables = false;  // to kernel parameters, so a launch may need more than the nodes name
     OrderedNodes order;
     bool judged = false;  // it has been decided whether the graph must be split

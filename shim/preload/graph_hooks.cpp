@@ -42,14 +42,12 @@ enum class Made { kNew, kUpdated };
 
 // Reads the graph before `call` instantiates it or updates `*exec` with it, and stores the result afterwards.
 template <class Call>
-CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long flags, Made made,
-                         Call call) {
+CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long flags, Made made, Call call) {
   if (running() == nullptr || exec == nullptr) return call();
   GraphWords found;
   // If the graph is invalid, the driver reports the error itself.
   if (read_graph(graph, found) != CUDA_SUCCESS) return call();
-  const bool by_device =
-      (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0 || found.changed_by_device;
+  const bool by_device = (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0 || found.changed_by_device;
   KeptBlocks kept("cuGraphInstantiate");
   if (by_device) {
     if (const CUresult pinned = add_all(found, kept); pinned != CUDA_SUCCESS) return pinned;
@@ -128,8 +126,8 @@ CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*functio
 }
 
 template <class Function, class... Args>
-CUresult instantiate(Function TrueDriver::*function, unsigned long long flags, CUgraphExec* exec,
-                     CUgraph graph, Args... args) {
+CUresult instantiate(Function TrueDriver::*function, unsigned long long flags, CUgraphExec* exec, CUgraph graph,
+                     Args... args) {
   return with_graph_read(exec, graph, flags, Made::kNew,
                          [&] { return call_with_room({}, function, exec, graph, args...); });
 }
@@ -139,11 +137,9 @@ void note_again(const KnownBodies& bodies) {
 }
 
 template <class Function, class... Args>
-CUresult add_node(Function TrueDriver::*function, CUgraphNodeParams* params, CUgraphNode* node,
-                  Args... args) {
+CUresult add_node(Function TrueDriver::*function, CUgraphNodeParams* params, CUgraphNode* node, Args... args) {
   const CUresult result = call_with_room({}, function, node, args..., params);
-  const bool conditional =
-      result == CUDA_SUCCESS && params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  const bool conditional = result == CUDA_SUCCESS && params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
   if (conditional && params->conditional.phGraph_out != nullptr) {
     note_bodies(*node, {params->conditional.phGraph_out, params->conditional.size});
   }
@@ -152,23 +148,19 @@ CUresult add_node(Function TrueDriver::*function, CUgraphNodeParams* params, CUg
 
 }  // namespace
 
-TESSERA_HOOK cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* error, char* text,
-                                std::size_t room) {
+TESSERA_HOOK cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* error, char* text, std::size_t room) {
   return instantiate(&TrueDriver::cuGraphInstantiate, 0, exec, graph, error, text, room);
 }
 
-TESSERA_HOOK cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* error,
-                                   char* text, std::size_t room) {
+TESSERA_HOOK cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* error, char* text, std::size_t room) {
   return instantiate(&TrueDriver::cuGraphInstantiate_v2, 0, exec, graph, error, text, room);
 }
 
-TESSERA_HOOK cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
-                                         unsigned long long flags) {
+TESSERA_HOOK cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
   return instantiate(&TrueDriver::cuGraphInstantiateWithFlags, flags, exec, graph, flags);
 }
 
-TESSERA_HOOK cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
-                                          CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
+TESSERA_HOOK cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
   const unsigned long long flags = params != nullptr ? params->flags : 0;
   return instantiate(&TrueDriver::cuGraphInstantiateWithParams, flags, exec, graph, params);
 }
@@ -179,22 +171,17 @@ TESSERA_HOOK cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph,
   return instantiate(&TrueDriver::cuGraphInstantiateWithParams_ptsz, flags, exec, graph, params);
 }
 
-TESSERA_HOOK cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error,
-                               CUgraphExecUpdateResult* outcome) {
-  return with_graph_read(&exec, graph, 0, Made::kUpdated, [&] {
-    return call_true(&TrueDriver::cuGraphExecUpdate, exec, graph, error, outcome);
-  });
+TESSERA_HOOK cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error, CUgraphExecUpdateResult* outcome) {
+  return with_graph_read(&exec, graph, 0, Made::kUpdated,
+                         [&] { return call_true(&TrueDriver::cuGraphExecUpdate, exec, graph, error, outcome); });
 }
 
-TESSERA_HOOK cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
-                                  CUgraphExecUpdateResultInfo* outcome) {
-  return with_graph_read(&exec, graph, 0, Made::kUpdated, [&] {
-    return call_true(&TrueDriver::cuGraphExecUpdate_v2, exec, graph, outcome);
-  });
+TESSERA_HOOK cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* outcome) {
+  return with_graph_read(&exec, graph, 0, Made::kUpdated,
+                         [&] { return call_true(&TrueDriver::cuGraphExecUpdate_v2, exec, graph, outcome); });
 }
 
-TESSERA_HOOK_PTSZ(cuGraphLaunch, (CUgraphExec exec, CUstream given),
-                  { return launch(exec, stream, True, given); })
+TESSERA_HOOK_PTSZ(cuGraphLaunch, (CUgraphExec exec, CUstream given), { return launch(exec, stream, True, given); })
 
 // Forgotten before the call: afterwards a graph of another thread may have the same handle.
 TESSERA_HOOK cuGraphExecDestroy(CUgraphExec exec) {
@@ -217,14 +204,13 @@ TESSERA_HOOK cuGraphDestroy(CUgraph graph) {
 
 // ---- conditional nodes: only this call returns their graphs ------------------------------------
 
-TESSERA_HOOK cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                            std::size_t count, CUgraphNodeParams* params) {
+TESSERA_HOOK cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, std::size_t count,
+                            CUgraphNodeParams* params) {
   return add_node(&TrueDriver::cuGraphAddNode, params, node, graph, after, count);
 }
 
-TESSERA_HOOK cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                               const CUgraphEdgeData* edges, std::size_t count,
-                               CUgraphNodeParams* params) {
+TESSERA_HOOK cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, const CUgraphEdgeData* edges,
+                               std::size_t count, CUgraphNodeParams* params) {
   return add_node(&TrueDriver::cuGraphAddNode_v2, params, node, graph, after, edges, count);
 }
 

@@ -15,8 +15,8 @@ using Edges = std::pair<Nodes, Nodes>;  // from, to
 bool read_edges(CUgraph graph, Edges& edges) {
   std::size_t count = 0;
   const auto read = [&](CUgraphNode* from, CUgraphNode* to) {
-    return call_true(&TrueDriver::cuGraphGetEdges_v2, graph, from, to,
-                     static_cast<CUgraphEdgeData*>(nullptr), &count) == CUDA_SUCCESS;
+    return call_true(&TrueDriver::cuGraphGetEdges_v2, graph, from, to, static_cast<CUgraphEdgeData*>(nullptr),
+                     &count) == CUDA_SUCCESS;
   };
   if (!read(nullptr, nullptr)) return false;
   edges.first.resize(count);
@@ -42,8 +42,7 @@ bool read_node(CUgraphNode node, OrderedNode& read) {
     case CU_GRAPH_NODE_TYPE_HOST:
       return call_true(&TrueDriver::cuGraphHostNodeGetParams, node, &read.call) == CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-      return call_true(&TrueDriver::cuGraphEventRecordNodeGetEvent, node, &read.event) ==
-             CUDA_SUCCESS;
+      return call_true(&TrueDriver::cuGraphEventRecordNodeGetEvent, node, &read.event) == CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
     case CU_GRAPH_NODE_TYPE_EMPTY:
     case CU_GRAPH_NODE_TYPE_GRAPH:
@@ -90,8 +89,7 @@ bool append(CUgraph graph, OrderedNodes& row);
 
 bool append_child(CUgraphNode node, OrderedNodes& row) {
   CUgraph child = nullptr;
-  return call_true(&TrueDriver::cuGraphChildGraphNodeGetGraph, node, &child) == CUDA_SUCCESS &&
-         append(child, row);
+  return call_true(&TrueDriver::cuGraphChildGraphNodeGetGraph, node, &child) == CUDA_SUCCESS && append(child, row);
 }
 
 bool append(CUgraph graph, OrderedNodes& row) {

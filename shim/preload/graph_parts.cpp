@@ -60,9 +60,8 @@ bool all_are_of(std::span<const OrderedNode> order, const GraphWords& words) {
   for (const OrderedNode& node : order) {
     if (can_be_disabled(node.type)) nodes.insert(node.node);
   }
-  return std::all_of(words.by_node.begin(), words.by_node.end(), [&](const auto& each) {
-    return each.second.empty() || nodes.contains(each.first);
-  });
+  return std::all_of(words.by_node.begin(), words.by_node.end(),
+                     [&](const auto& each) { return each.second.empty() || nodes.contains(each.first); });
 }
 
 // Removes from the front of `rest` the nodes that must stay together.
@@ -161,8 +160,7 @@ CUresult EnabledNodes::set(const OrderedNode& node, bool on) {
     return call_true(&TrueDriver::cuGraphExecHostNodeSetParams, exec_, node.node, &call);
   }
   if (node.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD) {
-    return call_true(&TrueDriver::cuGraphExecEventRecordNodeSetEvent, exec_, node.node,
-                     on ? node.event : unheeded_);
+    return call_true(&TrueDriver::cuGraphExecEventRecordNodeSetEvent, exec_, node.node, on ? node.event : unheeded_);
   }
   return call_true(&TrueDriver::cuGraphNodeSetEnabled, exec_, node.node, on ? 1U : 0U);
 }

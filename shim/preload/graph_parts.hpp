@@ -39,8 +39,7 @@ bool fits(const Words& words);
 // Queues all parts, each by `launch(words)`. If the driver refuses to disable a node for the first part, the graph is
 // launched unsplit, with `whole`. Errors: of the first part that could not be queued; earlier parts still run.
 template <class Launch>
-CUresult launch_parts(CUgraphExec exec, std::span<const GraphPart> parts, const Words& whole,
-                      Launch launch);
+CUresult launch_parts(CUgraphExec exec, std::span<const GraphPart> parts, const Words& whole, Launch launch);
 
 // Selects which nodes of a graph run. The destructor enables again all nodes that were enabled before.
 class EnabledNodes {
@@ -64,14 +63,13 @@ class EnabledNodes {
   CUresult set(const OrderedNode& node, bool on);
 
   const CUgraphExec exec_;
-  std::vector<Switch> switches_;   // of the nodes that the program has enabled
-  CUevent unheeded_ = nullptr;     // recorded in place of the program's events
+  std::vector<Switch> switches_;    // of the nodes that the program has enabled
+  CUevent unheeded_ = nullptr;      // recorded in place of the program's events
   CUresult status_ = CUDA_SUCCESS;  // of the constructor
 };
 
 template <class Launch>
-CUresult launch_parts(CUgraphExec exec, std::span<const GraphPart> parts, const Words& whole,
-                      Launch launch) {
+CUresult launch_parts(CUgraphExec exec, std::span<const GraphPart> parts, const Words& whole, Launch launch) {
   {
     EnabledNodes enabled(exec, parts);
     CUresult result = enabled.only(parts.front());

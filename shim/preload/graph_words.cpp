@@ -37,8 +37,7 @@ bool any_bodies() {
 
 CUresult read_handles(CUgraph graph, std::vector<CUgraphNode>& nodes) {
   std::size_t count = 0;
-  const CUresult result =
-      call_true(&TrueDriver::cuGraphGetNodes, graph, static_cast<CUgraphNode*>(nullptr), &count);
+  const CUresult result = call_true(&TrueDriver::cuGraphGetNodes, graph, static_cast<CUgraphNode*>(nullptr), &count);
   if (result != CUDA_SUCCESS || count == 0) return result;
   nodes.resize(count);
   return call_true(&TrueDriver::cuGraphGetNodes, graph, nodes.data(), &count);
@@ -157,8 +156,7 @@ CUresult read_kernel(CUgraphNode node, GraphWords& found) {
   if (told == CUDA_SUCCESS && updatable.deviceUpdatableKernelNode.deviceUpdatable != 0) {
     found.changed_by_device = true;
   }
-  return read_params<CUDA_KERNEL_NODE_PARAMS_v2>(node, &TrueDriver::cuGraphKernelNodeGetParams_v2,
-                                                 found.by_node[node]);
+  return read_params<CUDA_KERNEL_NODE_PARAMS_v2>(node, &TrueDriver::cuGraphKernelNodeGetParams_v2, found.by_node[node]);
 }
 
 CUresult read_child(CUgraphNode node, GraphWords& found) {
@@ -186,14 +184,13 @@ CUresult read_node(CUgraphNode node, GraphWords& found) {
   switch (static_cast<int>(type)) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return read_kernel(node, found);
     case CU_GRAPH_NODE_TYPE_MEMCPY:
-      return read_params<CUDA_MEMCPY3D_v2>(node, &TrueDriver::cuGraphMemcpyNodeGetParams,
-                                           found.by_node[node]);
+      return read_params<CUDA_MEMCPY3D_v2>(node, &TrueDriver::cuGraphMemcpyNodeGetParams, found.by_node[node]);
     case CU_GRAPH_NODE_TYPE_MEMSET:
       return read_params<CUDA_MEMSET_NODE_PARAMS_v1>(node, &TrueDriver::cuGraphMemsetNodeGetParams,
                                                      found.by_node[node]);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-      return read_params<CUDA_BATCH_MEM_OP_NODE_PARAMS>(
-          node, &TrueDriver::cuGraphBatchMemOpNodeGetParams, found.by_node[node]);
+      return read_params<CUDA_BATCH_MEM_OP_NODE_PARAMS>(node, &TrueDriver::cuGraphBatchMemOpNodeGetParams,
+                                                        found.by_node[node]);
     case CU_GRAPH_NODE_TYPE_GRAPH: return read_child(node, found);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return read_bodies(node, found);
     case TESSERA_NODE_TYPE_MEMCPY_BATCH:
@@ -207,7 +204,7 @@ CUresult read_node(CUgraphNode node, GraphWords& found) {
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
     case CU_GRAPH_NODE_TYPE_MEM_FREE: return CUDA_SUCCESS;  // no managed block
-    default: return CUDA_ERROR_NOT_SUPPORTED;  // a newer kind of node
+    default: return CUDA_ERROR_NOT_SUPPORTED;               // a newer kind of node
   }
 }
 
@@ -228,9 +225,7 @@ Words words_of(const CUDA_KERNEL_NODE_PARAMS_v2& params) {
   return words_of_launch(params, params.func != nullptr ? params.func : kernel);
 }
 
-Words words_of(const CUDA_KERNEL_NODE_PARAMS_v1& params) {
-  return words_of_launch(params, params.func);
-}
+Words words_of(const CUDA_KERNEL_NODE_PARAMS_v1& params) { return words_of_launch(params, params.func); }
 
 Words words_of(const CUDA_MEMCPY3D_v2& params) {
   Words words;
@@ -263,8 +258,7 @@ Words words_of(const CUgraphNodeParams& params) {
       add_if_managed(words, params.memset.dst);
       return words;
     }
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-      return words_of_operations(params.memOp.paramArray, params.memOp.count);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return words_of_operations(params.memOp.paramArray, params.memOp.count);
     case TESSERA_NODE_TYPE_MEMCPY_BATCH: return words_of_batch(params);
     case TESSERA_NODE_TYPE_FABRIC_CPY_BATCH: return words_of_fabric_batch(params);
     default: return {};

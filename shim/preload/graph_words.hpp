@@ -24,7 +24,7 @@ struct GraphWords {
     bool in_body = false;  // in the body of a conditional node: it may not run
   };
   std::unordered_map<CUgraphNode, Place> places;
-  bool in_body = false;  // true while such a body is read
+  bool in_body = false;            // true while such a body is read
   bool changed_by_device = false;  // kernels may change parameters of some node unseen
 };
 

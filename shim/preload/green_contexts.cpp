@@ -47,8 +47,7 @@ CUcontext find_primary(CUcontext context) {
   const CUresult told = call_true(&TrueDriver::cuCtxGetDevice, &device);
   (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &context);
   CUcontext primary = nullptr;
-  if (told != CUDA_SUCCESS ||
-      call_true(&TrueDriver::cuDevicePrimaryCtxRetain, &primary, device) != CUDA_SUCCESS) {
+  if (told != CUDA_SUCCESS || call_true(&TrueDriver::cuDevicePrimaryCtxRetain, &primary, device) != CUDA_SUCCESS) {
     return nullptr;
   }
   (void)call_true(&TrueDriver::cuDevicePrimaryCtxRelease_v2, device);
@@ -67,8 +66,7 @@ void note(CUgreenCtx green, CUcontext context) {
 }  // namespace
 
 bool detail::is_green_default(CUstream stream) {
-  const bool usual =
-      stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+  const bool usual = stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
   return usual && primary_of_current() != nullptr;
 }
 

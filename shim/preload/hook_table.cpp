@@ -10,8 +10,7 @@ namespace {
 
 using enum DefaultStream;
 
-#define HOOK(name, base, since, streams) \
-  {#name, base, since, streams, reinterpret_cast<void*>(&::name)},
+#define HOOK(name, base, since, streams) {#name, base, since, streams, reinterpret_cast<void*>(&::name)},
 const Hook kHooks[] = {
 #include "hooks.inc"
 };

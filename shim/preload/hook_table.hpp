@@ -17,7 +17,7 @@ struct Hook {
   const char* base;  // for cuGetProcAddress
   int since;         // CUDA version, 1000 * major + 10 * minor
   DefaultStream streams;
-  void* function;    // ours
+  void* function;  // ours
 };
 
 // Null if the name is not hooked.

@@ -23,8 +23,7 @@ Answer ask_parameters(Function TrueDriver::*info, Handle handle, KernelLayout& l
   for (std::uint32_t index = 0;; ++index) {
     std::size_t offset = 0;
     std::size_t bytes = 0;
-    const CUresult result =
-        call_true(info, handle, static_cast<std::size_t>(index), &offset, &bytes);
+    const CUresult result = call_true(info, handle, static_cast<std::size_t>(index), &offset, &bytes);
     if (result == CUDA_ERROR_INVALID_VALUE) return index == 0 ? Answer::kNone : Answer::kAll;
     if (result != CUDA_SUCCESS) {
       layout.places.clear();
@@ -61,11 +60,9 @@ bool is_collective(const char* name) {
 
 }  // namespace
 
-thread_local constinit std::array<KernelLayouts::Recent, KernelLayouts::kRecent>
-    KernelLayouts::recent_{};
+thread_local constinit std::array<KernelLayouts::Recent, KernelLayouts::kRecent> KernelLayouts::recent_{};
 
-void KernelLayouts::keep(Recent& recent, CUfunction function, std::uint64_t generation,
-                         const KernelLayout& layout) {
+void KernelLayouts::keep(Recent& recent, CUfunction function, std::uint64_t generation, const KernelLayout& layout) {
   if (layout.places.size() > recent.places.size()) return;
   recent.function = function;
   recent.generation = generation;

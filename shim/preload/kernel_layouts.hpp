@@ -67,8 +67,7 @@ class KernelLayouts {
     const auto handle = reinterpret_cast<std::uintptr_t>(function);
     return recent_[(handle >> 4 ^ handle >> 9) % kRecent];
   }
-  static void keep(Recent& recent, CUfunction function, std::uint64_t generation,
-                   const KernelLayout& layout);
+  static void keep(Recent& recent, CUfunction function, std::uint64_t generation, const KernelLayout& layout);
 
   template <class Visit>
   bool visit_known(CUfunction function, Recent& recent, std::uint64_t generation, Visit visit) {
@@ -92,8 +91,7 @@ class KernelLayouts {
   static bool ask(CUfunction function, KernelLayout& layout);
   void remember(CUfunction function, KernelLayout layout);
 
-  [[gnu::tls_model("initial-exec")]] static thread_local constinit std::array<Recent, kRecent>
-      recent_;
+  [[gnu::tls_model("initial-exec")]] static thread_local constinit std::array<Recent, kRecent> recent_;
 
   std::shared_mutex mutex_;
   std::unordered_map<CUfunction, KernelLayout> layouts_;

@@ -30,8 +30,8 @@ template <class Function, class... Args>
 }
 
 template <class Function, class... Args>
-[[gnu::always_inline]] inline CUresult launch(Launched launched, CUfunction function, void** parameters, void** extra, CUstream stream,
-                Function TrueDriver::*call, Args... args) {
+[[gnu::always_inline]] inline CUresult launch(Launched launched, CUfunction function, void** parameters, void** extra,
+                                              CUstream stream, Function TrueDriver::*call, Args... args) {
   if (running() == nullptr) return call_true(call, args...);
   FoundWords found;
   const char* name = nullptr;
@@ -50,30 +50,33 @@ template <class Function, class... Args>
     if (use.status() != CUDA_SUCCESS) return use.status();
     result = call_true(call, args...);
   }
-  if (result != CUDA_ERROR_OUT_OF_MEMORY) [[likely]] return result;
+  if (result != CUDA_ERROR_OUT_OF_MEMORY) [[likely]]
+    return result;
   return launch_again(words, launched, stream, name, given, call, args...);
 }
 
 }  // namespace
 
 TESSERA_HOOK_PTSZ(cuLaunchKernel,
-                  (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                   CUstream given, void** parameters, void** extra), {
-  return launch(launched_as(grid_x, grid_y, grid_z), function, parameters, extra, stream, True, function, grid_x,
-                grid_y, grid_z, block_x, block_y, block_z, shared_bytes, given, parameters, extra);
-})
+                  (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream given, void** parameters,
+                   void** extra),
+                  {
+                    return launch(launched_as(grid_x, grid_y, grid_z), function, parameters, extra, stream, True,
+                                  function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, given,
+                                  parameters, extra);
+                  })
 
 TESSERA_HOOK_PTSZ(cuLaunchCooperativeKernel,
-                  (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                   CUstream given, void** parameters), {
-  return launch(launched_as(grid_x, grid_y, grid_z), function, parameters, nullptr, stream, True, function,
-                grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, given, parameters);
-})
+                  (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream given, void** parameters),
+                  {
+                    return launch(launched_as(grid_x, grid_y, grid_z), function, parameters, nullptr, stream, True,
+                                  function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, given,
+                                  parameters);
+                  })
 
-TESSERA_HOOK cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
-                              void** parameters, void** extra) {
+TESSERA_HOOK cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
   constexpr auto kTrue = &TrueDriver::cuLaunchKernelEx;
   if (config == nullptr) return call_true(kTrue, config, function, parameters, extra);
   const CUstream stream = config->hStream != nullptr ? config->hStream : CU_STREAM_LEGACY;
@@ -81,8 +84,7 @@ TESSERA_HOOK cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
   return launch(launched, function, parameters, extra, stream, kTrue, config, function, parameters, extra);
 }
 
-TESSERA_HOOK cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function,
-                                   void** parameters, void** extra) {
+TESSERA_HOOK cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
   constexpr auto kTrue = &TrueDriver::cuLaunchKernelEx_ptsz;
   if (config == nullptr) return call_true(kTrue, config, function, parameters, extra);
   const CUstream stream = config->hStream != nullptr ? config->hStream : CU_STREAM_PER_THREAD;

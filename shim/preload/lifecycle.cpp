@@ -173,7 +173,8 @@ tessera_allocator* started() {
   detail::allocator.store(allocator, std::memory_order_release);
   tessera_share(allocator);
   start_control(folder);
-  if (outputs && !await_endings(write_at_an_end)) say("no output files if a signal ends the program: cannot create a thread");
+  if (outputs && !await_endings(write_at_an_end))
+    say("no output files if a signal ends the program: cannot create a thread");
   return allocator;
 }
 
@@ -199,8 +200,7 @@ CUcontext active_primary(CUdevice device) {
   unsigned flags = 0;
   int active = 0;
   CUcontext primary = nullptr;
-  if (call_true(&TrueDriver::cuDevicePrimaryCtxGetState, device, &flags, &active) != CUDA_SUCCESS ||
-      active == 0 ||
+  if (call_true(&TrueDriver::cuDevicePrimaryCtxGetState, device, &flags, &active) != CUDA_SUCCESS || active == 0 ||
       call_true(&TrueDriver::cuDevicePrimaryCtxRetain, &primary, device) != CUDA_SUCCESS) {
     return nullptr;
   }

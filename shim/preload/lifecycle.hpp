@@ -51,8 +51,7 @@ inline bool several_devices() { return detail::several.load(std::memory_order_re
 // There may be driver memory between the heaps of two devices.
 inline bool managed(CUdeviceptr address) {
   return address < detail::range_high.load(std::memory_order_relaxed) &&
-         address >= detail::range_low.load(std::memory_order_relaxed) &&
-         (!several_devices() || in_a_heap(address));
+         address >= detail::range_low.load(std::memory_order_relaxed) && (!several_devices() || in_a_heap(address));
 }
 
 // Finds the live block that contains the address. False if there is none.

@@ -25,12 +25,12 @@ CUresult check(tessera_allocator* allocator, const Extent& extent, tessera_block
   }
   const std::uint64_t usable = std::min((info.bytes + kGrain - 1) / kGrain * kGrain, info.capacity);
   const std::uint64_t offset = extent.address - info.address;
-  return offset <= usable && extent.bytes <= usable - offset ? CUDA_SUCCESS
-                                                             : CUDA_ERROR_INVALID_VALUE;
+  return offset <= usable && extent.bytes <= usable - offset ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// The stream by which Tessera can order a use. None for a green context's default stream, and for a stream of another device
-// than the block's: then the blocks are fetched before the call. A default stream is that of the block's own device.
+// The stream by which Tessera can order a use. None for a green context's default stream, and for a stream of another
+// device than the block's: then the blocks are fetched before the call. A default stream is that of the block's own
+// device.
 tessera_stream orders_by(CUstream stream, bool foreign = false) {
   const bool is_other = foreign && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
   return is_other || of_green_default(stream) ? TESSERA_NO_STREAM : stream_of(stream);
@@ -38,8 +38,7 @@ tessera_stream orders_by(CUstream stream, bool foreign = false) {
 
 }  // namespace
 
-ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits,
-                       const char* call)
+ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits, const char* call)
     : allocator_(running()) {
   if (allocator_ == nullptr || entry_.nested()) return;
   std::array<tessera_address, 2> of_one_copy{};
@@ -57,9 +56,7 @@ ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits w
   }
   if (capturing(stream)) return;
   if (foreign) waits_for_ = stream;
-  settle(begin(std::span<const tessera_address>(addresses, count), stream,
-               foreign ? Waits::kMay : waits),
-         call);
+  settle(begin(std::span<const tessera_address>(addresses, count), stream, foreign ? Waits::kMay : waits), call);
   stream_ = stream;
   if (waits == Waits::kAll && begun_ && !foreign) queued_.emplace();
 }
@@ -73,8 +70,8 @@ void ManagedUse::returned() {
   begun_ = false;
 }
 
-ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kernel,
-                       Launched launched, const GivenParameters* given)
+ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kernel, Launched launched,
+                       const GivenParameters* given)
     : allocator_(running()), given_(given) {
   if (allocator_ == nullptr || entry_.nested()) return;
   if (capturing(stream)) return;
@@ -91,9 +88,8 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
   begin_launch(words, stream, kernel, launched);
 }
 
-[[gnu::noinline]] void ManagedUse::begin_with_tables(const WordSpans& words, CUstream stream,
-                                                     const char* kernel, Launched launched,
-                                                     bool was_handed) {
+[[gnu::noinline]] void ManagedUse::begin_with_tables(const WordSpans& words, CUstream stream, const char* kernel,
+                                                     Launched launched, bool was_handed) {
   Words with_tables(words);
   if (pointer_tables().any()) pointer_tables().add_pointees(with_tables);
   if (launched == Launched::kOneBlock) {
@@ -107,17 +103,16 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
 }
 
 [[gnu::always_inline]] inline void ManagedUse::begin_launch(const WordSpans& words, CUstream stream, const char* kernel,
-                                     Launched launched) {
-  const bool maybe_apart =
-      of_green_default(stream) || (launched == Launched::kGraph && several_devices());
+                                                            Launched launched) {
+  const bool maybe_apart = of_green_default(stream) || (launched == Launched::kGraph && several_devices());
   if (maybe_apart && begin_apart(words, stream, kernel)) return;
   const InPrimary in_primary;
-  tessera_result result =
-      words.all_certain()
-          ? tessera_use_begin_words(allocator_, words.certain.data(), words.certain.size_bytes(),
-                                    stream_of(stream), kernel, &use_)
-          : begin_graded(words, stream, kernel);
-  if (result == TESSERA_NOT_FOUND) [[unlikely]] result = begin_without_strays(words, stream, kernel);
+  tessera_result result = words.all_certain()
+                              ? tessera_use_begin_words(allocator_, words.certain.data(), words.certain.size_bytes(),
+                                                        stream_of(stream), kernel, &use_)
+                              : begin_graded(words, stream, kernel);
+  if (result == TESSERA_NOT_FOUND) [[unlikely]]
+    result = begin_without_strays(words, stream, kernel);
   settle(result, kernel != nullptr ? kernel : "cuLaunchKernel");
 }
 
@@ -130,8 +125,7 @@ ManagedUse::~ManagedUse() {
 }
 
 // A separate function, so that other launches do not reserve stack space for it.
-[[gnu::noinline]] bool ManagedUse::begin_apart(const WordSpans& words, CUstream stream,
-                                               const char* call) {
+[[gnu::noinline]] bool ManagedUse::begin_apart(const WordSpans& words, CUstream stream, const char* call) {
   const std::vector<tessera_address> blocks = blocks_if_foreign(words.in_a_row(), stream);
   if (blocks.empty()) return false;
   waits_for_ = stream;
@@ -155,21 +149,16 @@ ManagedUse::~ManagedUse() {
   return begin_graded(live, stream, kernel);
 }
 
-[[gnu::noinline]] tessera_result ManagedUse::begin_graded(const WordSpans& words, CUstream stream,
-                                                          const char* kernel) {
-  return tessera_use_begin_graded(allocator_, words.in_a_row().data(), words.certain.size(),
-                                  words.likely.size(), words.maybe.size(), stream_of(stream),
-                                  kernel, &use_);
+[[gnu::noinline]] tessera_result ManagedUse::begin_graded(const WordSpans& words, CUstream stream, const char* kernel) {
+  return tessera_use_begin_graded(allocator_, words.in_a_row().data(), words.certain.size(), words.likely.size(),
+                                  words.maybe.size(), stream_of(stream), kernel, &use_);
 }
 
-tessera_result ManagedUse::begin(std::span<const tessera_address> addresses, CUstream stream,
-                                 Waits waits) {
-  const auto begin_use =
-      waits == Waits::kNo ? tessera_use_begin : tessera_use_begin_blocking;
+tessera_result ManagedUse::begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits) {
+  const auto begin_use = waits == Waits::kNo ? tessera_use_begin : tessera_use_begin_blocking;
   const tessera_stream ordered_by = orders_by(stream, waits_for_ != nullptr);  // in the program's own context
   const InPrimary in_primary;
-  return begin_use(allocator_, addresses.data(), addresses.size(), ordered_by, TESSERA_WRITE,
-                   &use_);
+  return begin_use(allocator_, addresses.data(), addresses.size(), ordered_by, TESSERA_WRITE, &use_);
 }
 
 void ManagedUse::settle(tessera_result result, const char* call) {

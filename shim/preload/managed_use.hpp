@@ -46,8 +46,8 @@ class ManagedUse {
   // For a launch: any of the words may be an address. Blocks that contain tables also bring in the blocks that the
   // tables name. A launch without words counts as work that may reach any block. `given` helps to interpret words
   // outside live blocks; it has to outlive this object.
-  ManagedUse(const WordSpans& words, CUstream stream, const char* kernel,
-             Launched launched = Launched::kKernel, const GivenParameters* given = nullptr);
+  ManagedUse(const WordSpans& words, CUstream stream, const char* kernel, Launched launched = Launched::kKernel,
+             const GivenParameters* given = nullptr);
   ~ManagedUse();
   ManagedUse(const ManagedUse&) = delete;
   ManagedUse& operator=(const ManagedUse&) = delete;
@@ -70,10 +70,10 @@ class ManagedUse {
 
   const Entry entry_;
   tessera_allocator* const allocator_;
-  std::optional<QueuedWork> queued_;  // set for Waits::kAll: the work that will be over on return
-  CUstream stream_ = nullptr;         // the stream of that work
+  std::optional<QueuedWork> queued_;              // set for Waits::kAll: the work that will be over on return
+  CUstream stream_ = nullptr;                     // the stream of that work
   const GivenParameters* const given_ = nullptr;  // of a kernel
-  CUstream waits_for_ = nullptr;  // synchronised at the end; null: none
+  CUstream waits_for_ = nullptr;                  // synchronised at the end; null: none
   bool begun_ = false;
   CUresult status_ = CUDA_SUCCESS;
   tessera_use use_;
@@ -87,8 +87,8 @@ inline tessera_stream stream_of(CUstream stream) {
 // Calls the driver while the extents' blocks are in device memory. In the common case, nothing managed, it costs one
 // comparison per extent.
 template <class Function, class... Args>
-CUresult with_blocks(std::span<const Extent> extents, CUstream stream, Waits waits,
-                     const char* call, Function TrueDriver::*function, Args... args) {
+CUresult with_blocks(std::span<const Extent> extents, CUstream stream, Waits waits, const char* call,
+                     Function TrueDriver::*function, Args... args) {
   bool any = false;
   for (const Extent& extent : extents) any = any || (extent.bytes != 0 && managed(extent.address));
   if (!any) return call_true(function, args...);
@@ -100,10 +100,9 @@ CUresult with_blocks(std::span<const Extent> extents, CUstream stream, Waits wai
 }
 
 template <class Function, class... Args>
-CUresult with_blocks(std::initializer_list<Extent> extents, CUstream stream, Waits waits,
-                     const char* call, Function TrueDriver::*function, Args... args) {
-  return with_blocks(std::span(extents.begin(), extents.size()), stream, waits, call, function,
-                     args...);
+CUresult with_blocks(std::initializer_list<Extent> extents, CUstream stream, Waits waits, const char* call,
+                     Function TrueDriver::*function, Args... args) {
+  return with_blocks(std::span(extents.begin(), extents.size()), stream, waits, call, function, args...);
 }
 
 }  // namespace tessera::preload

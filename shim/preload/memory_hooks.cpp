@@ -53,8 +53,8 @@ void say_second_context(CUdevice device) {
 
 // Memory from a call without a stream is for all streams: it is allocated and freed with TESSERA_NO_STREAM. kNotOurs:
 // the driver has to serve the call, and report its error if there is one.
-Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, const char* call,
-                const void* caller, CUresult& result) {
+Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, const char* call, const void* caller,
+                CUresult& result) {
   if (address == nullptr || bytes == 0 || lies_in_nccl(caller) || lies_in_known_driver(caller)) {
     return Served::kNotOurs;
   }
@@ -116,8 +116,7 @@ bool is_default_pool(CUmemoryPool pool) {
   CUdevice device = 0;
   CUmemoryPool usual = nullptr;
   return call_true(&TrueDriver::cuCtxGetDevice, &device) == CUDA_SUCCESS &&
-         call_true(&TrueDriver::cuDeviceGetDefaultMemPool, &usual, device) == CUDA_SUCCESS &&
-         usual == pool;
+         call_true(&TrueDriver::cuDeviceGetDefaultMemPool, &usual, device) == CUDA_SUCCESS && usual == pool;
 }
 
 // If the driver cannot be queried, there is only the default pool.
@@ -133,28 +132,26 @@ bool current_pool_is_default() {
 
 TESSERA_HOOK cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   CUresult result = CUDA_SUCCESS;
-  if (allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAlloc", TESSERA_CALLER, result) ==
-      Served::kDone) {
+  if (allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAlloc", TESSERA_CALLER, result) == Served::kDone) {
     return result;
   }
   return call_with_room({.bytes = bytes}, &TrueDriver::cuMemAlloc_v2, address, bytes);
 }
 
-TESSERA_HOOK cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_t width,
-                                std::size_t height, unsigned element_bytes) {
+TESSERA_HOOK cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_t width, std::size_t height,
+                                unsigned element_bytes) {
   const bool plain = element_bytes == 4 || element_bytes == 8 || element_bytes == 16;
   const std::size_t row = (width + kPitchGrain - 1) / kPitchGrain * kPitchGrain;
   std::size_t bytes = 0;
   const bool fits = row >= width && !__builtin_mul_overflow(row, height, &bytes);
   CUresult result = CUDA_SUCCESS;
   if (plain && fits && pitch != nullptr &&
-      allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAllocPitch", TESSERA_CALLER, result) ==
-          Served::kDone) {
+      allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAllocPitch", TESSERA_CALLER, result) == Served::kDone) {
     if (result == CUDA_SUCCESS) *pitch = row;
     return result;
   }
-  return call_with_room({.bytes = fits ? bytes : TESSERA_YIELD_UNKNOWN}, &TrueDriver::cuMemAllocPitch_v2, address, pitch,
-                        width, height, element_bytes);
+  return call_with_room({.bytes = fits ? bytes : TESSERA_YIELD_UNKNOWN}, &TrueDriver::cuMemAllocPitch_v2, address,
+                        pitch, width, height, element_bytes);
 }
 
 // Preserves a guarantee that programs rely on silently: when cuMemFree returns, all earlier work is over.
@@ -178,7 +175,7 @@ TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
   return release(address, TESSERA_NO_STREAM);
 }
 
-TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr* address, std::size_t bytes, CUstream given), {
+TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr * address, std::size_t bytes, CUstream given), {
   CUresult result = CUDA_SUCCESS;
   // In a capture this adds a graph node, with an address that the graph owns.
   if (!capturing(stream)) {
@@ -192,18 +189,18 @@ TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr* address, std::size_t bytes, CUs
 })
 
 TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
-                  (CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, CUstream given), {
-  CUresult result = CUDA_SUCCESS;
-  const char* const call = "cuMemAllocFromPoolAsync";
-  if (!capturing(stream)) {
-    const InContextOf its(stream);  // the default pool of any other device is left to the driver
-    if (is_default_pool(pool) &&
-        allocate_from_pool(address, bytes, stream, call, TESSERA_CALLER, result) == Served::kDone) {
-      return result;
-    }
-  }
-  return call_with_room({.bytes = bytes, .stream = stream}, True, address, bytes, pool, given);
-})
+                  (CUdeviceptr * address, std::size_t bytes, CUmemoryPool pool, CUstream given), {
+                    CUresult result = CUDA_SUCCESS;
+                    const char* const call = "cuMemAllocFromPoolAsync";
+                    if (!capturing(stream)) {
+                      const InContextOf its(stream);  // the default pool of any other device is left to the driver
+                      if (is_default_pool(pool) &&
+                          allocate_from_pool(address, bytes, stream, call, TESSERA_CALLER, result) == Served::kDone) {
+                        return result;
+                      }
+                    }
+                    return call_with_room({.bytes = bytes, .stream = stream}, True, address, bytes, pool, given);
+                  })
 
 TESSERA_HOOK_PTSZ(cuMemFreeAsync, (CUdeviceptr address, CUstream given), {
   CUresult told = CUDA_SUCCESS;

@@ -87,25 +87,21 @@ TESSERA_HOOK cuParamSetv(CUfunction function, int offset, void* value, unsigned 
 }
 
 TESSERA_HOOK cuLaunch(CUfunction function) {
-  return launch(function, CU_STREAM_LEGACY,
-                [&] { return call_true(&TrueDriver::cuLaunch, function); });
+  return launch(function, CU_STREAM_LEGACY, [&] { return call_true(&TrueDriver::cuLaunch, function); });
 }
 
 TESSERA_HOOK cuLaunchGrid(CUfunction function, int width, int height) {
-  return launch(function, CU_STREAM_LEGACY, [&] {
-    return call_true(&TrueDriver::cuLaunchGrid, function, width, height);
-  });
+  return launch(function, CU_STREAM_LEGACY,
+                [&] { return call_true(&TrueDriver::cuLaunchGrid, function, width, height); });
 }
 
 TESSERA_HOOK cuLaunchGridAsync(CUfunction function, int width, int height, CUstream given) {
   const CUstream stream = given != nullptr ? given : CU_STREAM_LEGACY;
-  return launch(function, stream, [&] {
-    return call_true(&TrueDriver::cuLaunchGridAsync, function, width, height, given);
-  });
+  return launch(function, stream,
+                [&] { return call_true(&TrueDriver::cuLaunchGridAsync, function, width, height, given); });
 }
 
-TESSERA_HOOK cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launches, unsigned count,
-                                                  unsigned flags) {
+TESSERA_HOOK cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launches, unsigned count, unsigned flags) {
   KeptBlocks kept("cuLaunchCooperativeKernelMultiDevice");
   for (unsigned i = 0; running() != nullptr && launches != nullptr && i < count; ++i) {
     FoundWords found;
@@ -117,6 +113,5 @@ TESSERA_HOOK cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launches, 
     const CUresult pinned = kept.add(found.words());
     if (pinned != CUDA_SUCCESS) return pinned;
   }
-  return kept.after(
-      call_with_room({}, &TrueDriver::cuLaunchCooperativeKernelMultiDevice, launches, count, flags));
+  return kept.after(call_with_room({}, &TrueDriver::cuLaunchCooperativeKernelMultiDevice, launches, count, flags));
 }

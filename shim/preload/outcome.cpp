@@ -28,9 +28,8 @@ void say_counted(std::atomic<int>& said, const char* format, va_list arguments) 
   char text[1024] = "tessera: ";
   constexpr int kPrefix = 9;
   constexpr int kRoom = static_cast<int>(sizeof(text)) - kPrefix - 1;
-  const int wanted = before == kMostLines
-                         ? std::snprintf(text + kPrefix, kRoom, "further messages are suppressed")
-                         : std::vsnprintf(text + kPrefix, kRoom, format, arguments);
+  const int wanted = before == kMostLines ? std::snprintf(text + kPrefix, kRoom, "further messages are suppressed")
+                                          : std::vsnprintf(text + kPrefix, kRoom, format, arguments);
   const int length = kPrefix + std::clamp(wanted, 0, kRoom - 1);
   text[length] = '\n';
   // The program may have closed it since.

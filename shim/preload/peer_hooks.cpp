@@ -43,8 +43,7 @@ bool is_of_another_device(CUcontext context) {
 // The device of which this is the default pool, whose blocks are managed; -1 for other pools.
 CUdevice device_of_default(CUmemoryPool pool) {
   CUmemoryPool usual = nullptr;
-  for (CUdevice device = 0;
-       call_true(&TrueDriver::cuDeviceGetDefaultMemPool, &usual, device) == CUDA_SUCCESS;
+  for (CUdevice device = 0; call_true(&TrueDriver::cuDeviceGetDefaultMemPool, &usual, device) == CUDA_SUCCESS;
        ++device) {
     if (usual == pool) return device;
   }
@@ -66,10 +65,8 @@ TESSERA_HOOK cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
 }
 
 // All attributes except the link's performance rank are about access.
-TESSERA_HOOK cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice device,
-                                     CUdevice peer) {
-  const CUresult result =
-      call_true(&TrueDriver::cuDeviceGetP2PAttribute, value, attribute, device, peer);
+TESSERA_HOOK cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice device, CUdevice peer) {
+  const CUresult result = call_true(&TrueDriver::cuDeviceGetP2PAttribute, value, attribute, device, peer);
   if (result == CUDA_SUCCESS && attribute != CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK &&
       are_no_peers(device, peer, TESSERA_CALLER)) {
     *value = 0;
@@ -77,11 +74,10 @@ TESSERA_HOOK cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute
   return result;
 }
 
-TESSERA_HOOK cuDeviceGetP2PAtomicCapabilities(unsigned* capabilities,
-                                              const CUatomicOperation* operations, unsigned count,
-                                              CUdevice device, CUdevice peer) {
-  const CUresult result = call_true(&TrueDriver::cuDeviceGetP2PAtomicCapabilities, capabilities,
-                                    operations, count, device, peer);
+TESSERA_HOOK cuDeviceGetP2PAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
+                                              unsigned count, CUdevice device, CUdevice peer) {
+  const CUresult result =
+      call_true(&TrueDriver::cuDeviceGetP2PAtomicCapabilities, capabilities, operations, count, device, peer);
   if (result == CUDA_SUCCESS && are_no_peers(device, peer, TESSERA_CALLER)) {
     std::fill_n(capabilities, count, 0U);
   }

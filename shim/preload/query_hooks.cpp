@@ -42,9 +42,9 @@ bool is_synchronous(CUdeviceptr address) {
 // Null for cuMemAlloc memory.
 CUmemoryPool pool_of(const tessera_block_info& block) {
   CUmemoryPool usual = nullptr;
-  const bool told = pool_blocks().holds(block.address) &&
-                    call_true(&TrueDriver::cuDeviceGetDefaultMemPool, &usual,
-                              static_cast<CUdevice>(block.device)) == CUDA_SUCCESS;
+  const bool told =
+      pool_blocks().holds(block.address) &&
+      call_true(&TrueDriver::cuDeviceGetDefaultMemPool, &usual, static_cast<CUdevice>(block.device)) == CUDA_SUCCESS;
   return told ? usual : nullptr;
 }
 
@@ -60,13 +60,10 @@ CUresult answer(void* data, Value value) {
 }
 
 // `data` has the attribute's own type, as cuPointerGetAttribute documents it.
-CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attribute,
-                      CUdeviceptr address, void* data) {
+CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attribute, CUdeviceptr address, void* data) {
   switch (static_cast<int>(attribute)) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT:
-      return answer(data, context_of(block));
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return answer(data, static_cast<unsigned>(CU_MEMORYTYPE_DEVICE));
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return answer(data, context_of(block));
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: return answer(data, static_cast<unsigned>(CU_MEMORYTYPE_DEVICE));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return answer(data, address);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: return answer(data, buffer_id(block));
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return answer(data, buffer_id(block));
@@ -76,8 +73,7 @@ CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attri
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return answer(data, std::size_t{block.bytes});
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return answer(data, std::size_t{block.bytes});
     case CU_POINTER_ATTRIBUTE_MAPPED: return answer(data, true);
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      return answer(data, static_cast<int>(access_of_current_device(block)));
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return answer(data, static_cast<int>(access_of_current_device(block)));
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return answer(data, is_synchronous(address));
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: return answer(data, false);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return answer(data, false);
@@ -106,8 +102,7 @@ bool promises_more() {
   static const bool promises = [] {
     char told[16] = "";
     tessera_options* const options = coming_options();
-    return options != nullptr &&
-           tessera_options_get(options, "report-memory", told, sizeof(told)) == TESSERA_OK &&
+    return options != nullptr && tessera_options_get(options, "report-memory", told, sizeof(told)) == TESSERA_OK &&
            std::string_view(told) == "virtual";
   }();
   return promises;
@@ -116,8 +111,8 @@ bool promises_more() {
 bool has_virtual_memory(CUdevice device) {
   static const auto ask = reinterpret_cast<decltype(&::cuDeviceGetAttribute)>(true_symbol("cuDeviceGetAttribute"));
   int has = 0;
-  return ask != nullptr &&
-         ask(&has, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device) == CUDA_SUCCESS && has != 0;
+  return ask != nullptr && ask(&has, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device) == CUDA_SUCCESS &&
+         has != 0;
 }
 
 struct TellableMemory {
@@ -196,13 +191,11 @@ TESSERA_HOOK cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CU
 
 // Unlike the single-attribute call, this one does not fail for an attribute that the pointer lacks: the driver writes a
 // zero. Querying the driver for address 0 writes exactly those zeros.
-TESSERA_HOOK cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** data,
-                                    CUdeviceptr address) {
+TESSERA_HOOK cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** data, CUdeviceptr address) {
   if (!served(address) || attributes == nullptr || data == nullptr) {
     return call_true(&TrueDriver::cuPointerGetAttributes, count, attributes, data, address);
   }
-  const CUresult zeros =
-      call_true(&TrueDriver::cuPointerGetAttributes, count, attributes, data, CUdeviceptr{0});
+  const CUresult zeros = call_true(&TrueDriver::cuPointerGetAttributes, count, attributes, data, CUdeviceptr{0});
   tessera_block_info block;
   if (zeros != CUDA_SUCCESS || !find_block(address, block)) return zeros;
   for (unsigned i = 0; i < count; ++i) {

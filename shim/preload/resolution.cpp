@@ -109,28 +109,26 @@ using namespace tessera::preload;
 // The hook to return for dlsym(handle, name) called by `caller`, or null to call glibc's own function. Special handles
 // are left to glibc: it finds our exported names by itself where appropriate.
 extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_answer(void* handle, const char* name,
-                                                                               const void* caller) {
+                                                                              const void* caller) {
   return answer(handle, name, caller, [&] { return true_dlsym(handle, name); });
 }
 
 // The same for dlvsym(handle, name, version).
-extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_answer_version(
-    void* handle, const char* name, const char* version, const void* caller) {
+extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_answer_version(void* handle, const char* name,
+                                                                                      const char* version,
+                                                                                      const void* caller) {
   return answer(handle, name, caller, [&] { return true_dlvsym(handle, name, version); });
 }
 
-TESSERA_HOOK cuGetProcAddress(const char* symbol, void** function, int version,
-                              cuuint64_t flags) {
-  const CUresult result =
-      call_true(&TrueDriver::cuGetProcAddress, symbol, function, version, flags);
+TESSERA_HOOK cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags) {
+  const CUresult result = call_true(&TrueDriver::cuGetProcAddress, symbol, function, version, flags);
   if (result == CUDA_SUCCESS) replace(symbol, function, version, flags, TESSERA_CALLER);
   return result;
 }
 
-TESSERA_HOOK cuGetProcAddress_v2(const char* symbol, void** function, int version,
-                                 cuuint64_t flags, CUdriverProcAddressQueryResult* status) {
-  const CUresult result =
-      call_true(&TrueDriver::cuGetProcAddress_v2, symbol, function, version, flags, status);
+TESSERA_HOOK cuGetProcAddress_v2(const char* symbol, void** function, int version, cuuint64_t flags,
+                                 CUdriverProcAddressQueryResult* status) {
+  const CUresult result = call_true(&TrueDriver::cuGetProcAddress_v2, symbol, function, version, flags, status);
   if (result == CUDA_SUCCESS) replace(symbol, function, version, flags, TESSERA_CALLER);
   return result;
 }

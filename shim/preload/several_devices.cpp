@@ -37,8 +37,7 @@ bool find(CUdeviceptr address, tessera_block_info& info) {
 // Default streams belong to the current context, and so does a stream for which the driver returns no context.
 InContextOf::InContextOf(CUstream stream) {
   CUcontext context = nullptr;
-  pushed_ = machine_has_several() &&
-            call_true(&TrueDriver::cuStreamGetCtx, stream, &context) == CUDA_SUCCESS &&
+  pushed_ = machine_has_several() && call_true(&TrueDriver::cuStreamGetCtx, stream, &context) == CUDA_SUCCESS &&
             call_true(&TrueDriver::cuCtxPushCurrent_v2, context) == CUDA_SUCCESS;
 }
 
@@ -51,8 +50,7 @@ bool is_foreign(const tessera_block_info& block, CUstream stream) {
   return several_devices() && block.device != device_of(stream);
 }
 
-std::vector<tessera_address> blocks_if_foreign(std::span<const std::uint64_t> words,
-                                               CUstream stream) {
+std::vector<tessera_address> blocks_if_foreign(std::span<const std::uint64_t> words, CUstream stream) {
   const CUdevice own = device_of(stream);
   std::vector<tessera_address> blocks;
   bool foreign = of_green_default(stream);

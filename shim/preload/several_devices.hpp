@@ -23,8 +23,7 @@ bool is_foreign(const tessera_block_info& block, CUstream stream);
 
 // The blocks that the words point into, if one of them is foreign or the stream is a green context's default stream;
 // else none.
-std::vector<tessera_address> blocks_if_foreign(std::span<const std::uint64_t> words,
-                                               CUstream stream);
+std::vector<tessera_address> blocks_if_foreign(std::span<const std::uint64_t> words, CUstream stream);
 
 // Call before the program frees the block at `address` in the order of `stream`: waits for the stream if it is foreign,
 // or a green context's default stream. Errors: the driver's.

@@ -12,11 +12,9 @@ using namespace tessera::preload;
 namespace {
 
 template <class Copy, class Function, class... Args>
-CUresult copy_shape(const char* call, CUstream stream, Function TrueDriver::*function,
-                    const Copy* copy, Args... args) {
+CUresult copy_shape(const char* call, CUstream stream, Function TrueDriver::*function, const Copy* copy, Args... args) {
   const Extent target = target_of(copy);
-  const CUresult result = with_blocks({source_of(copy), target}, stream, Waits::kMay, call,
-                                      function, copy, args...);
+  const CUresult result = with_blocks({source_of(copy), target}, stream, Waits::kMay, call, function, copy, args...);
   if (result == CUDA_SUCCESS && target.bytes != 0 && is_whole(target_box(copy))) {
     note_overwritten(target.address, target.bytes, stream);
   }

@@ -14,12 +14,10 @@ TESSERA_HOOK cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address, st
   KeptBlocks kept("cuMemGetHandleForAddressRange");
   const CUresult pinned = kept.add(address);
   if (pinned != CUDA_SUCCESS) return pinned;
-  return kept.after(call_true(&TrueDriver::cuMemGetHandleForAddressRange, handle, address, bytes,
-                              type, flags));
+  return kept.after(call_true(&TrueDriver::cuMemGetHandleForAddressRange, handle, address, bytes, type, flags));
 }
 
-TESSERA_HOOK cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
-                                   CUdeviceptr address) {
+TESSERA_HOOK cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr address) {
   KeptBlocks kept("cuPointerSetAttribute");
   const CUresult pinned = kept.add(address);
   if (pinned != CUDA_SUCCESS) return pinned;
@@ -39,8 +37,8 @@ TESSERA_HOOK cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, v
   return call_true(&TrueDriver::cuMemRetainAllocationHandle, handle, address);
 }
 
-TESSERA_HOOK cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
-                      CUmemGenericAllocationHandle handle, unsigned long long flags) {
+TESSERA_HOOK cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle handle,
+                      unsigned long long flags) {
   if (served(address)) return CUDA_ERROR_INVALID_VALUE;
   return call_with_room({}, &TrueDriver::cuMemMap, address, bytes, offset, handle, flags);
 }
@@ -50,8 +48,7 @@ TESSERA_HOOK cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
   return call_true(&TrueDriver::cuMemUnmap, address, bytes);
 }
 
-TESSERA_HOOK cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* access,
-                            std::size_t count) {
+TESSERA_HOOK cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* access, std::size_t count) {
   if (served(address)) return CUDA_ERROR_INVALID_VALUE;
   return call_true(&TrueDriver::cuMemSetAccess, address, bytes, access, count);
 }
@@ -61,8 +58,8 @@ TESSERA_HOOK cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
   return call_true(&TrueDriver::cuMemAddressFree, address, bytes);
 }
 
-TESSERA_HOOK cuMulticastBindAddr(CUmemGenericAllocationHandle multicast, std::size_t offset,
-                                 CUdeviceptr address, std::size_t bytes, unsigned long long flags) {
+TESSERA_HOOK cuMulticastBindAddr(CUmemGenericAllocationHandle multicast, std::size_t offset, CUdeviceptr address,
+                                 std::size_t bytes, unsigned long long flags) {
   if (served(address)) return CUDA_ERROR_INVALID_VALUE;
   return call_true(&TrueDriver::cuMulticastBindAddr, multicast, offset, address, bytes, flags);
 }

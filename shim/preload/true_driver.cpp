@@ -19,8 +19,7 @@ std::unique_ptr<TrueDriver> find_driver() {
   if (found->library == nullptr) found->library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (found->library == nullptr) return found;
   const auto look_up = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
-        true_dlsym(found->library, name));
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(true_dlsym(found->library, name));
   };
 #define HOOK(name, base, since, streams) look_up(found->name, #name);
 #include "hooks.inc"

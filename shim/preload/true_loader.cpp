@@ -15,7 +15,7 @@ using DlsymFunction = void* (*)(void*, const char*);
 using DlvsymFunction = void* (*)(void*, const char*, const char*);
 
 struct SymbolTable {
-  const ElfW(Sym)* symbols = nullptr;
+  const ElfW(Sym) * symbols = nullptr;
   const char* names = nullptr;
   const std::uint32_t* gnu_hash = nullptr;
 };
@@ -45,15 +45,14 @@ std::uint32_t gnu_hash_of(const char* name) {
 }
 
 // The GNU hash table: four header words, a Bloom filter (not needed for a single look-up), buckets, chains.
-const ElfW(Sym)* look_up(const SymbolTable& table, const char* name) {
+const ElfW(Sym) * look_up(const SymbolTable& table, const char* name) {
   if (table.symbols == nullptr || table.names == nullptr || table.gnu_hash == nullptr) {
     return nullptr;
   }
   const std::uint32_t bucket_count = table.gnu_hash[0];
   const std::uint32_t first_symbol = table.gnu_hash[1];
   const std::uint32_t filter_words = table.gnu_hash[2];
-  const std::uint32_t* const buckets =
-      table.gnu_hash + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
+  const std::uint32_t* const buckets = table.gnu_hash + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
   const std::uint32_t* const chains = buckets + bucket_count;
   const std::uint32_t hash = gnu_hash_of(name);
   std::uint32_t index = bucket_count != 0 ? buckets[hash % bucket_count] : 0;
@@ -61,8 +60,8 @@ const ElfW(Sym)* look_up(const SymbolTable& table, const char* name) {
   for (;; ++index) {
     const std::uint32_t link = chains[index - first_symbol];
     const ElfW(Sym)& symbol = table.symbols[index];
-    const bool same = (link | 1u) == (hash | 1u) && symbol.st_shndx != SHN_UNDEF &&
-                      same_text(table.names + symbol.st_name, name);
+    const bool same =
+        (link | 1u) == (hash | 1u) && symbol.st_shndx != SHN_UNDEF && same_text(table.names + symbol.st_name, name);
     if (same) return &symbol;
     if ((link & 1u) != 0) return nullptr;
   }
@@ -109,10 +108,6 @@ void* true_dlvsym(void* handle, const char* name, const char* version) {
 
 }  // namespace tessera::preload
 
-void* tessera_preload_true_dlsym() {
-  return tessera::preload::find_once(tessera::preload::known_dlsym, "dlsym");
-}
+void* tessera_preload_true_dlsym() { return tessera::preload::find_once(tessera::preload::known_dlsym, "dlsym"); }
 
-void* tessera_preload_true_dlvsym() {
-  return tessera::preload::find_once(tessera::preload::known_dlvsym, "dlvsym");
-}
+void* tessera_preload_true_dlvsym() { return tessera::preload::find_once(tessera::preload::known_dlvsym, "dlvsym"); }

@@ -67,9 +67,7 @@ CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* copy) {
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* copy, CUstream stream) {
   return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : queue(box_of(*copy), stream);
 }
-CUresult cuMemcpy3D(const CUDA_MEMCPY3D* copy) {
-  return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : finish(*copy);
-}
+CUresult cuMemcpy3D(const CUDA_MEMCPY3D* copy) { return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : finish(*copy); }
 CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D* copy, CUstream stream) {
   return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : queue(*copy, stream);
 }

@@ -12,17 +12,15 @@ struct Side {
   std::uint64_t slice = 0;
 };
 
-CUmemorytype type_of(Place place) {
-  return place.end == End::kDevice ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
-}
+CUmemorytype type_of(Place place) { return place.end == End::kDevice ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED; }
 
 CUresult read_array(CUarray handle, std::uint64_t x, std::uint64_t y, std::uint64_t z, const CUDA_MEMCPY3D& copy,
                     Side& side) {
   Machine* const machine = Machine::get();
   const auto array = machine != nullptr ? machine->arrays.find(handle) : std::nullopt;
   if (!array) return CUDA_ERROR_INVALID_HANDLE;
-  const bool inside = x + copy.WidthInBytes <= array->pitch() && y + copy.Height <= array->rows() &&
-                      z + copy.Depth <= array->slices();
+  const bool inside =
+      x + copy.WidthInBytes <= array->pitch() && y + copy.Height <= array->rows() && z + copy.Depth <= array->slices();
   if (!inside) return CUDA_ERROR_INVALID_VALUE;
   side.pitch = array->pitch();
   side.slice = side.pitch * array->rows();
@@ -31,8 +29,8 @@ CUresult read_array(CUarray handle, std::uint64_t x, std::uint64_t y, std::uint6
 }
 
 CUresult read_side(CUmemorytype type, CUarray array, const void* host, CUdeviceptr device, std::uint64_t pitch,
-                   std::uint64_t rows, std::uint64_t x, std::uint64_t y, std::uint64_t z,
-                   const CUDA_MEMCPY3D& copy, Side& side) {
+                   std::uint64_t rows, std::uint64_t x, std::uint64_t y, std::uint64_t z, const CUDA_MEMCPY3D& copy,
+                   Side& side) {
   if (type == CU_MEMORYTYPE_ARRAY) return read_array(array, x, y, z, copy, side);
   const bool on_host = type == CU_MEMORYTYPE_HOST;
   if (!on_host && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) {
@@ -43,24 +41,20 @@ CUresult read_side(CUmemorytype type, CUarray array, const void* host, CUdevicep
   if (x + copy.WidthInBytes > side.pitch) return CUDA_ERROR_INVALID_VALUE;
   if (copy.Depth > 1 && rows != 0 && y + copy.Height > rows) return CUDA_ERROR_INVALID_VALUE;
   const std::uint64_t base = on_host ? reinterpret_cast<std::uint64_t>(host) : device;
-  side.first = {base + z * side.slice + y * side.pitch + x,
-                type == CU_MEMORYTYPE_DEVICE ? End::kDevice : End::kAny};
+  side.first = {base + z * side.slice + y * side.pitch + x, type == CU_MEMORYTYPE_DEVICE ? End::kDevice : End::kAny};
   return base == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 CUresult read_sides(const CUDA_MEMCPY3D& copy, Side& to, Side& from) {
-  SOFTCUDA_TRY(read_side(copy.dstMemoryType, copy.dstArray, copy.dstHost, copy.dstDevice, copy.dstPitch,
-                         copy.dstHeight, copy.dstXInBytes, copy.dstY, copy.dstZ, copy, to));
+  SOFTCUDA_TRY(read_side(copy.dstMemoryType, copy.dstArray, copy.dstHost, copy.dstDevice, copy.dstPitch, copy.dstHeight,
+                         copy.dstXInBytes, copy.dstY, copy.dstZ, copy, to));
   return read_side(copy.srcMemoryType, copy.srcArray, copy.srcHost, copy.srcDevice, copy.srcPitch, copy.srcHeight,
                    copy.srcXInBytes, copy.srcY, copy.srcZ, copy, from);
 }
 
-bool is_empty(const CUDA_MEMCPY3D& copy) {
-  return copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0;
-}
+bool is_empty(const CUDA_MEMCPY3D& copy) { return copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0; }
 
-CUresult copy_slice(Machine& machine, const CUDA_MEMCPY3D& copy, Side to, Side from,
-                    StreamId stream) {
+CUresult copy_slice(Machine& machine, const CUDA_MEMCPY3D& copy, Side to, Side from, StreamId stream) {
   if (to.pitch == copy.WidthInBytes && from.pitch == copy.WidthInBytes) {
     return copy_bytes(machine, to.first, from.first, copy.WidthInBytes * copy.Height, stream);
   }

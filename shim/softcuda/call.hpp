@@ -22,11 +22,10 @@ inline CUresult to_result(CUresult result) { return result; }
 bool sticks(CUresult result);
 
 // Returns from an entry point with the error, if there is one.
-#define SOFTCUDA_TRY(expression)                                             \
-  do {                                                                       \
-    if (const CUresult try_result = ::tessera::softcuda::to_result(expression); \
-        try_result != CUDA_SUCCESS)                                          \
-      return try_result;                                                     \
+#define SOFTCUDA_TRY(expression)                                                                            \
+  do {                                                                                                      \
+    if (const CUresult try_result = ::tessera::softcuda::to_result(expression); try_result != CUDA_SUCCESS) \
+      return try_result;                                                                                    \
   } while (false)
 
 // For calls that need no context. `body(machine)` returns a CUresult or a Status.

@@ -28,12 +28,10 @@ std::unordered_set<const GraphNode*> reached_from(std::vector<GraphNode*> nodes)
 bool all_joined(const Capture& capture) {
   const auto reached = reached_from(capture.tips.at(capture.origin));
   const auto joined = [&](const std::vector<GraphNode*>& tips) {
-    return std::all_of(tips.begin(), tips.end(),
-                       [&](const GraphNode* tip) { return reached.contains(tip); });
+    return std::all_of(tips.begin(), tips.end(), [&](const GraphNode* tip) { return reached.contains(tip); });
   };
-  return joined(capture.left) &&
-         std::all_of(capture.tips.begin(), capture.tips.end(),
-                     [&](const auto& stream) { return joined(stream.second); });
+  return joined(capture.left) && std::all_of(capture.tips.begin(), capture.tips.end(),
+                                             [&](const auto& stream) { return joined(stream.second); });
 }
 
 // CUDA 13.3's CUDA_ERROR_GRAPH_RECAPTURE_FAILURE.
@@ -54,15 +52,12 @@ bool forbids(const Capture& capture) {
   if (capture.thread == std::this_thread::get_id()) {
     return capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED;
   }
-  return mode_of_thread == CU_STREAM_CAPTURE_MODE_GLOBAL &&
-         capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+  return mode_of_thread == CU_STREAM_CAPTURE_MODE_GLOBAL && capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
 }  // namespace
 
-CUstreamCaptureMode Captures::exchange_mode(CUstreamCaptureMode mode) {
-  return std::exchange(mode_of_thread, mode);
-}
+CUstreamCaptureMode Captures::exchange_mode(CUstreamCaptureMode mode) { return std::exchange(mode_of_thread, mode); }
 
 StreamKey Captures::key_of(StreamId stream) {
   return {stream, stream == kPerThread ? std::this_thread::get_id() : std::thread::id()};
@@ -174,8 +169,8 @@ std::optional<CUresult> Captures::record(StreamId stream, CUevent event) {
     return std::nullopt;
   }
   if (!capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  const auto [place, added] = events_.insert_or_assign(
-      event, CapturedEvent{capture->id, capture->tips[key_of(stream)]});
+  const auto [place, added] =
+      events_.insert_or_assign(event, CapturedEvent{capture->id, capture->tips[key_of(stream)]});
   (void)place;
   if (added) ++active_;
   return CUDA_SUCCESS;
@@ -195,9 +190,8 @@ std::optional<CUresult> Captures::wait(StreamId stream, CUevent event) {
 }
 
 CUresult Captures::join(StreamId stream, const CapturedEvent& event) {
-  const auto source = std::find_if(captures_.begin(), captures_.end(), [&](const auto& capture) {
-    return capture->id == event.capture;
-  });
+  const auto source = std::find_if(captures_.begin(), captures_.end(),
+                                   [&](const auto& capture) { return capture->id == event.capture; });
   if (source == captures_.end()) return CUDA_ERROR_CAPTURED_EVENT;
   if (stream == kLegacy) {
     (*source)->valid = false;

@@ -44,7 +44,7 @@ struct Capture {
   bool own_graph = true;  // false: the program supplied the graph
   bool valid = true;
   std::map<StreamKey, std::vector<GraphNode*>> tips;
-  std::vector<GraphNode*> left;  // tips of streams that were destroyed
+  std::vector<GraphNode*> left;         // tips of streams that were destroyed
   std::optional<Recapture> again;       // captures into existing nodes
   std::size_t next = 0;                 // index among these nodes
   std::vector<CUgraphNode> told_nodes;  // arrays returned to a program that queries the capture

@@ -36,14 +36,12 @@ void tell_tips(Capture& capture, const std::vector<GraphNode*>& tips, const CUgr
 
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
   if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
-  return on_stream(stream, [&](Machine& machine, StreamId id) {
-    return machine.captures.begin(id, nullptr, {}, mode);
-  });
+  return on_stream(stream,
+                   [&](Machine& machine, StreamId id) { return machine.captures.begin(id, nullptr, {}, mode); });
 }
 
 CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph handle, const CUgraphNode* after,
-                                     const CUgraphEdgeData* edges, size_t count,
-                                     CUstreamCaptureMode mode) {
+                                     const CUgraphEdgeData* edges, size_t count, CUstreamCaptureMode mode) {
   if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
   return on_graph(handle, [&](Machine& machine, Graph& graph) -> CUresult {
     std::vector<GraphNode*> nodes;
@@ -74,9 +72,8 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   });
 }
 
-CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* number,
-                                CUgraph* graph, const CUgraphNode** nodes,
-                                const CUgraphEdgeData** edges, size_t* count) {
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* number, CUgraph* graph,
+                                const CUgraphNode** nodes, const CUgraphEdgeData** edges, size_t* count) {
   if (status == nullptr || (edges != nullptr && nodes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
   return on_stream(stream, [&](Machine& machine, StreamId id) {
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -90,9 +87,8 @@ CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, 
   });
 }
 
-CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* nodes,
-                                           const CUgraphEdgeData* edges, size_t count,
-                                           unsigned flags) {
+CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* nodes, const CUgraphEdgeData* edges,
+                                           size_t count, unsigned flags) {
   if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return CUDA_ERROR_INVALID_VALUE;
   return on_stream(stream, [&](Machine& machine, StreamId id) {
     bool captured = false;

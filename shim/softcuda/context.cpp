@@ -56,9 +56,7 @@ bool Contexts::disable_peer(const Context* from, const Context* peer) {
 
 void Contexts::forget_peers(const Context* context) {
   const MutexLock lock(mutex_);
-  std::erase_if(peers_, [context](const auto& pair) {
-    return pair.first == context || pair.second == context;
-  });
+  std::erase_if(peers_, [context](const auto& pair) { return pair.first == context || pair.second == context; });
 }
 
 Context* current_context() { return stack.depth == 0 ? nullptr : stack.entries[stack.depth - 1]; }

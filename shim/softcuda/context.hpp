@@ -36,8 +36,8 @@ struct Context {
   std::uint64_t id = 0;
   std::atomic<unsigned> flags = 0;
   std::atomic<bool> alive = true;
-  std::atomic<int> users = 0;          // retains minus releases; for non-primary contexts, attaches
-  std::atomic<int> sticky = 0;         // the CUresult that made this context unusable
+  std::atomic<int> users = 0;   // retains minus releases; for non-primary contexts, attaches
+  std::atomic<int> sticky = 0;  // the CUresult that made this context unusable
   // Device memory that the driver allocates for the context.
   Mutex memory_mutex{LockRank::kRegistry};
   FrameId own_memory GUARDED_BY(memory_mutex) = {};

@@ -8,15 +8,12 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-bool is_device(Machine& machine, CUdevice device) {
-  return device >= 0 && device < machine.environment.devices;
-}
+bool is_device(Machine& machine, CUdevice device) { return device >= 0 && device < machine.environment.devices; }
 
 // Makes the calling thread's default streams those of its current context.
 CUresult follow_current(Machine& machine) {
   const Context* const context = current_context();
-  return context == nullptr ? CUDA_SUCCESS
-                            : to_result(machine.driver.set_current_device(context->device));
+  return context == nullptr ? CUDA_SUCCESS : to_result(machine.driver.set_current_device(context->device));
 }
 
 CUresult take_own_memory(Machine& machine, Context& context) {
@@ -86,8 +83,7 @@ CUresult cuCtxCreate(CUcontext* handle, CUctxCreateParams*, unsigned flags, CUde
   return with_machine([&](Machine& machine) -> CUresult {
     if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (!is_device(machine, device)) return CUDA_ERROR_INVALID_DEVICE;
-    Context* const context =
-        machine.contexts.create(DeviceId(static_cast<std::uint64_t>(device)), flags);
+    Context* const context = machine.contexts.create(DeviceId(static_cast<std::uint64_t>(device)), flags);
     SOFTCUDA_TRY(take_own_memory(machine, *context));
     if (!push_context(context)) return CUDA_ERROR_OUT_OF_MEMORY;
     *handle = handle_of(context);

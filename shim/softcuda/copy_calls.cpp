@@ -17,9 +17,7 @@ CUresult queue(Place to, Place from, size_t bytes, CUstream stream) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
-    const auto captured = machine.captures.capture(id.value(), [&] {
-      return CopyWork{box_of(to, from, bytes)};
-    });
+    const auto captured = machine.captures.capture(id.value(), [&] { return CopyWork{box_of(to, from, bytes)}; });
     return captured ? *captured : copy_in_order(machine, context, to, from, bytes, id.value());
   });
 }
@@ -42,23 +40,17 @@ bool is_context(CUcontext context) {
 
 }  // namespace
 
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-  return finish(any(to), any(from), bytes);
-}
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) { return finish(any(to), any(from), bytes); }
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   return queue(any(to), any(from), bytes, stream);
 }
 
-CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
-  return finish(device(to), host(from), bytes);
-}
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) { return finish(device(to), host(from), bytes); }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
   return queue(device(to), host(from), bytes, stream);
 }
 
-CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
-  return finish(host(to), device(from), bytes);
-}
+CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) { return finish(host(to), device(from), bytes); }
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
   return queue(host(to), device(from), bytes, stream);
 }
@@ -71,20 +63,18 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
   return queue(device(to), device(from), bytes, stream);
 }
 
-CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-                      CUcontext from_context, size_t bytes) {
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes) {
   if (!is_context(to_context) || !is_context(from_context)) return CUDA_ERROR_INVALID_CONTEXT;
   // Ordered with all work of both contexts, which no single stream can provide.
   for (CUcontext context : {to_context, from_context}) {
-    const CUresult waited = with_machine([context](Machine& machine) {
-      return machine.driver.synchronize(machine.contexts.find(context)->device);
-    });
+    const CUresult waited = with_machine(
+        [context](Machine& machine) { return machine.driver.synchronize(machine.contexts.find(context)->device); });
     if (waited != CUDA_SUCCESS) return waited;
   }
   return finish(device(to), device(from), bytes);
 }
-CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-                           CUcontext from_context, size_t bytes, CUstream stream) {
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes,
+                           CUstream stream) {
   if (!is_context(to_context) || !is_context(from_context)) return CUDA_ERROR_INVALID_CONTEXT;
   return queue(device(to), device(from), bytes, stream);
 }

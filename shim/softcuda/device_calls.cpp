@@ -61,8 +61,7 @@ int attribute_value(const Environment& environment, CUdevice device, CUdevice_at
     case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
       return environment.virtual_memory ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
-      return environment.virtual_memory ? 1 : 0;
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: return environment.virtual_memory ? 1 : 0;
     case CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
       return environment.virtual_memory && environment.host_frames ? 1 : 0;
@@ -74,9 +73,8 @@ int attribute_value(const Environment& environment, CUdevice device, CUdevice_at
     case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: return device;
     default: break;
   }
-  const auto* const known =
-      std::find_if(std::begin(kAttributes), std::end(kAttributes),
-                   [&](const AttributeValue& entry) { return entry.attribute == attribute; });
+  const auto* const known = std::find_if(std::begin(kAttributes), std::end(kAttributes),
+                                         [&](const AttributeValue& entry) { return entry.attribute == attribute; });
   return known == std::end(kAttributes) ? 0 : known->value;
 }
 

@@ -18,9 +18,9 @@
 #include "base/extent_map.hpp"
 #include "base/mutex.hpp"
 #include "base/status.hpp"
+#include "ranges.hpp"
 #include "sim/sim_driver.hpp"
 #include "sim/sim_frames.hpp"
-#include "ranges.hpp"
 
 namespace tessera::softcuda {
 

@@ -97,16 +97,13 @@ Result<Bytes> elf_length(const void* image) {
     return refused(CUDA_ERROR_INVALID_IMAGE, "the software device loads only host ELF objects");
   }
   std::memcpy(&header, image, sizeof(header));
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachine ||
-      header.e_type != ET_DYN) {
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachine || header.e_type != ET_DYN) {
     return refused(CUDA_ERROR_NO_BINARY_FOR_GPU, "it is not a shared object of this machine");
   }
   std::uint64_t end = header.e_shoff + std::uint64_t{header.e_shentsize} * header.e_shnum;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
-    std::memcpy(&segment,
-                static_cast<const char*>(image) + header.e_phoff + i * sizeof(segment),
-                sizeof(segment));
+    std::memcpy(&segment, static_cast<const char*>(image) + header.e_phoff + i * sizeof(segment), sizeof(segment));
     end = std::max(end, segment.p_offset + segment.p_filesz);
   }
   return Bytes(end);

@@ -27,8 +27,7 @@ void report_unsupported_calls() {
   for (const EntryPoint& entry : entry_points()) {
     const std::uint64_t calls = entry.unsupported_calls->load(std::memory_order_relaxed);
     if (calls == 0) continue;
-    log_line(LogLevel::kError, "software device: {} is not supported, called {} times", entry.name,
-             calls);
+    log_line(LogLevel::kError, "software device: {} is not supported, called {} times", entry.name, calls);
   }
 }
 
@@ -48,16 +47,15 @@ CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuui
   *function = future != nullptr ? future : search.found == nullptr ? nullptr : search.found->address;
   if (status != nullptr) {
     *status = *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS
-              : search.name_known     ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                                      : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+              : search.name_known  ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                                   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   }
   return CUDA_SUCCESS;
 }
 
 // The CUDA 11.3 form has no status: a missing symbol is an error.
 #undef cuGetProcAddress
-extern "C" [[gnu::visibility("default")]] CUresult cuGetProcAddress(const char* symbol,
-                                                                    void** function, int version,
+extern "C" [[gnu::visibility("default")]] CUresult cuGetProcAddress(const char* symbol, void** function, int version,
                                                                     cuuint64_t flags) {
   const CUresult result = cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
   if (result == CUDA_SUCCESS && *function == nullptr) return CUDA_ERROR_NOT_FOUND;

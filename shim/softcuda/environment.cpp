@@ -26,8 +26,8 @@ Result<double> parse_number(const std::string& text) {
     return Status(Code::kInvalidArgument, fmt::format("'{}' is not a size", text));
   }
   constexpr std::pair<const char*, double> kUnits[] = {
-      {"", 1},        {"B", 1},       {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
-      {"TiB", 0x1p40}, {"KB", 1e3},   {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12}};
+      {"", 1},         {"B", 1},    {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
+      {"TiB", 0x1p40}, {"KB", 1e3}, {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12}};
   for (const auto& [unit, factor] : kUnits) {
     if (unit == std::string(end) && number * factor < 0x1p60) return number * factor;
   }

@@ -19,8 +19,8 @@ constexpr ErrorName kErrorNames[] = {
 };
 
 const char* find_name(CUresult error) {
-  const auto* const found = std::find_if(std::begin(kErrorNames), std::end(kErrorNames),
-                                         [&](const ErrorName& e) { return e.code == error; });
+  const auto* const found =
+      std::find_if(std::begin(kErrorNames), std::end(kErrorNames), [&](const ErrorName& e) { return e.code == error; });
   return found == std::end(kErrorNames) ? nullptr : found->name;
 }
 

@@ -202,8 +202,7 @@ CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache, CUdevice device) 
 // ---- occupancy ---------------------------------------------------------------------------------
 
 // The software device runs one block at a time, whatever the block size.
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int block_size,
-                                                     size_t) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int block_size, size_t) {
   return on_launchable(handle, [&] {
     if (blocks == nullptr || block_size <= 0) return CUDA_ERROR_INVALID_VALUE;
     *blocks = block_size <= kThreadsPerBlock ? 1 : 0;
@@ -211,14 +210,13 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction han
   });
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction function,
-                                                              int block_size, size_t shared,
-                                                              unsigned) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction function, int block_size,
+                                                              size_t shared, unsigned) {
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_size, shared);
 }
 
-CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction handle,
-                                          CUoccupancyB2DSize, size_t, int limit) {
+CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize, size_t,
+                                          int limit) {
   return on_launchable(handle, [&] {
     if (grid == nullptr || block == nullptr || limit < 0) return CUDA_ERROR_INVALID_VALUE;
     *grid = 1;
@@ -228,8 +226,7 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction hand
 }
 
 CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction function,
-                                                   CUoccupancyB2DSize shared_of, size_t shared,
-                                                   int limit, unsigned) {
+                                                   CUoccupancyB2DSize shared_of, size_t shared, int limit, unsigned) {
   return cuOccupancyMaxPotentialBlockSize(grid, block, function, shared_of, shared, limit);
 }
 

@@ -37,8 +37,7 @@ CUresult on_exec(CUgraphExec handle, Body&& body) {
 
 // Finds the listed nodes in `graph`. Edges must be plain ones: dependencies on all of a node's work.
 inline CUresult find_nodes(Machine& machine, const Graph& graph, const CUgraphNode* handles,
-                           const CUgraphEdgeData* edges, size_t count,
-                           std::vector<GraphNode*>& nodes) {
+                           const CUgraphEdgeData* edges, size_t count, std::vector<GraphNode*>& nodes) {
   if (handles == nullptr && count != 0) return CUDA_ERROR_INVALID_VALUE;
   for (size_t i = 0; i < count; ++i) {
     GraphNode* const node = machine.graphs.find(handles[i]);
@@ -53,8 +52,8 @@ inline CUresult find_nodes(Machine& machine, const Graph& graph, const CUgraphNo
 
 // Adds a node with the work made by make(machine, work).
 template <class Make>
-CUresult add_node(CUgraphNode* handle, CUgraph into, const CUgraphNode* after,
-                  const CUgraphEdgeData* edges, size_t count, Make make) {
+CUresult add_node(CUgraphNode* handle, CUgraph into, const CUgraphNode* after, const CUgraphEdgeData* edges,
+                  size_t count, Make make) {
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return on_graph(into, [&](Machine& machine, Graph& graph) -> CUresult {
     std::vector<GraphNode*> nodes;

@@ -41,8 +41,8 @@ CUresult tell(const std::vector<Item>& items, Handle* list, size_t* count, Make 
   return CUDA_SUCCESS;
 }
 
-CUresult tell_nodes(const std::vector<const GraphNode*>& nodes, CUgraphNode* list,
-                    CUgraphEdgeData* data, size_t* count) {
+CUresult tell_nodes(const std::vector<const GraphNode*>& nodes, CUgraphNode* list, CUgraphEdgeData* data,
+                    size_t* count) {
   if (count != nullptr && list != nullptr && data != nullptr) std::fill_n(data, *count, CUgraphEdgeData{});
   return tell(nodes, list, count, [](const GraphNode* node) { return handle_of(node); });
 }
@@ -68,8 +68,8 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
   });
 }
 
-CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph into, CUcontext,
-                                        unsigned at_launch, unsigned flags) {
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph into, CUcontext, unsigned at_launch,
+                                        unsigned flags) {
   if (handle == nullptr || (flags & ~unsigned{CU_GRAPH_COND_ASSIGN_DEFAULT}) != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -147,8 +147,7 @@ CUresult cuGraphGetRootNodes(CUgraph handle, CUgraphNode* list, size_t* count) {
   });
 }
 
-CUresult cuGraphGetEdges(CUgraph handle, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* data,
-                         size_t* count) {
+CUresult cuGraphGetEdges(CUgraph handle, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* data, size_t* count) {
   if (count == nullptr || (from == nullptr) != (to == nullptr)) return CUDA_ERROR_INVALID_VALUE;
   return on_graph(handle, [&](Machine&, Graph& graph) -> CUresult {
     const std::vector<Edge> edges = edges_of(graph);
@@ -159,15 +158,13 @@ CUresult cuGraphGetEdges(CUgraph handle, CUgraphNode* from, CUgraphNode* to, CUg
   });
 }
 
-CUresult cuGraphNodeGetDependencies(CUgraphNode handle, CUgraphNode* list, CUgraphEdgeData* data,
-                                    size_t* count) {
+CUresult cuGraphNodeGetDependencies(CUgraphNode handle, CUgraphNode* list, CUgraphEdgeData* data, size_t* count) {
   return on_node(handle, [&](Machine&, GraphNode& node) {
     return tell_nodes({node.after.begin(), node.after.end()}, list, data, count);
   });
 }
 
-CUresult cuGraphNodeGetDependentNodes(CUgraphNode handle, CUgraphNode* list, CUgraphEdgeData* data,
-                                      size_t* count) {
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode handle, CUgraphNode* list, CUgraphEdgeData* data, size_t* count) {
   return on_node(handle, [&](Machine&, GraphNode& node) {
     std::vector<const GraphNode*> waiting;
     for (const Edge& edge : edges_of(*node.graph)) {

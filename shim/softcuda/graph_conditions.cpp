@@ -36,8 +36,7 @@ const Graph* body_for(const ConditionalWork& work, unsigned value) {
 
 }  // namespace
 
-CUresult make_conditional_work(const Graph& graph, const CUDA_CONDITIONAL_NODE_PARAMS& params,
-                               ConditionalWork& work) {
+CUresult make_conditional_work(const Graph& graph, const CUDA_CONDITIONAL_NODE_PARAMS& params, ConditionalWork& work) {
   work.condition = find_condition(graph, params.handle);
   if (work.condition == nullptr || !takes(params.type, params.size)) return CUDA_ERROR_INVALID_VALUE;
   work.kind = params.type;
@@ -53,8 +52,7 @@ CUresult make_conditional_work(const Graph& graph, const CUDA_CONDITIONAL_NODE_P
 CUresult run_conditional(Machine& machine, const ConditionalWork& work, StreamId stream) {
   for (;;) {
     SOFTCUDA_TRY(to_result(machine.driver.synchronize(stream)));
-    const Graph* const body =
-        body_for(work, __atomic_load_n(&work.condition->value, __ATOMIC_ACQUIRE));
+    const Graph* const body = body_for(work, __atomic_load_n(&work.condition->value, __ATOMIC_ACQUIRE));
     if (body == nullptr) return CUDA_SUCCESS;
     SOFTCUDA_TRY(run_graph(machine, *body, stream));
     if (work.kind != CU_GRAPH_COND_TYPE_WHILE) return CUDA_SUCCESS;
@@ -67,9 +65,8 @@ CUresult queue_defaults(Machine& machine, const Graph& graph, StreamId stream) {
     if (work == nullptr) continue;
     const auto condition = work->condition;
     if (condition->set_at_launch) {
-      SOFTCUDA_TRY(to_result(machine.driver.host_function(stream, [condition] {
-        __atomic_store_n(&condition->value, condition->at_launch, __ATOMIC_RELEASE);
-      })));
+      SOFTCUDA_TRY(to_result(machine.driver.host_function(
+          stream, [condition] { __atomic_store_n(&condition->value, condition->at_launch, __ATOMIC_RELEASE); })));
     }
     for (const auto& body : work->bodies) SOFTCUDA_TRY(queue_defaults(machine, *body, stream));
   }
@@ -77,9 +74,8 @@ CUresult queue_defaults(Machine& machine, const Graph& graph, StreamId stream) {
 }
 
 bool has_conditional(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) {
-    return std::holds_alternative<ConditionalWork>(node->work);
-  });
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const auto& node) { return std::holds_alternative<ConditionalWork>(node->work); });
 }
 
 }  // namespace tessera::softcuda

@@ -39,8 +39,7 @@ inline CUgraphConditionalHandle handle_of(const GraphCondition& condition) {
 
 // Creates the work with empty bodies. Errors: CUDA_ERROR_INVALID_VALUE for a handle that belongs neither to `graph` nor
 // to an enclosing graph, and for a number of bodies that does not fit the kind.
-CUresult make_conditional_work(const Graph& graph, const CUDA_CONDITIONAL_NODE_PARAMS& params,
-                               ConditionalWork& work);
+CUresult make_conditional_work(const Graph& graph, const CUDA_CONDITIONAL_NODE_PARAMS& params, ConditionalWork& work);
 // Decides, and queues the selected body. Errors: of the work before it, or of a body.
 CUresult run_conditional(Machine& machine, const ConditionalWork& work, StreamId stream);
 // Queues the initialisation of all values of the graph to their launch defaults.

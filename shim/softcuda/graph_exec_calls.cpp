@@ -7,9 +7,9 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-constexpr cuuint64_t kEveryFlag =
-    CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
-    CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+constexpr cuuint64_t kEveryFlag = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+                                  CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+                                  CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
 CUresult instantiate(CUgraphExec* handle, CUgraph source, cuuint64_t flags) {
   if (handle == nullptr || (flags & ~kEveryFlag) != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -77,13 +77,12 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned 
   return instantiate(exec, graph, flags);
 }
 
-CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
-                                      CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
+CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUresult result = instantiate(exec, graph, params->flags);
   params->hErrNode_out = nullptr;
-  params->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS
-                                              : CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
+  params->result_out =
+      result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
   return result;
 }
 
@@ -104,9 +103,8 @@ CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t* flags) {
 
 // A device that reads host memory needs no upload.
 CUresult cuGraphUpload(CUgraphExec handle, CUstream stream) {
-  return on_exec(handle, [&](Machine& machine, GraphExec&) {
-    return to_result(machine.streams.resolve(stream).status());
-  });
+  return on_exec(handle,
+                 [&](Machine& machine, GraphExec&) { return to_result(machine.streams.resolve(stream).status()); });
 }
 
 // A launch on a capturing stream becomes a child graph node.
@@ -115,12 +113,10 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream) {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
     if (has_conditional(*exec.graph)) {
-      SOFTCUDA_TRY(machine.captures.look_at(
-          id.value(), [](const auto&, const auto&) { return CUDA_ERROR_NOT_SUPPORTED; }));
+      SOFTCUDA_TRY(
+          machine.captures.look_at(id.value(), [](const auto&, const auto&) { return CUDA_ERROR_NOT_SUPPORTED; }));
     }
-    const auto captured = machine.captures.capture(id.value(), [&] {
-      return ChildWork{clone(*exec.graph)};
-    });
+    const auto captured = machine.captures.capture(id.value(), [&] { return ChildWork{clone(*exec.graph)}; });
     if (captured) return *captured;
     return run(machine, exec.graph, id.value());
   });
@@ -137,8 +133,7 @@ CUresult cuGraphExecUpdate(CUgraphExec handle, CUgraph source, CUgraphExecUpdate
     *info = {};
     info->result = update_graph(*exec.graph, *graph, at);
     info->errorNode = handle_of(at);
-    return info->result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS
-                                                        : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    return info->result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   });
 }
 
@@ -149,26 +144,21 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
   }
   return set_copy(exec, node, params->type, params);
 }
-CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_KERNEL_NODE_PARAMS* params) {
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
   return set_copy(exec, node, CU_GRAPH_NODE_TYPE_KERNEL, params);
 }
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_MEMCPY3D* params, CUcontext) {
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D* params, CUcontext) {
   return set_copy(exec, node, CU_GRAPH_NODE_TYPE_MEMCPY, params);
 }
-CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_MEMSET_NODE_PARAMS* params, CUcontext) {
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params,
+                                        CUcontext) {
   return set_copy(exec, node, CU_GRAPH_NODE_TYPE_MEMSET, params);
 }
-CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                      const CUDA_HOST_NODE_PARAMS* params) {
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
   return set_copy(exec, node, CU_GRAPH_NODE_TYPE_HOST, params);
 }
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
-  return on_copy(exec, node, [&](Machine& machine, GraphNode& copy) {
-    return set_child(machine, copy, child);
-  });
+  return on_copy(exec, node, [&](Machine& machine, GraphNode& copy) { return set_child(machine, copy, child); });
 }
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
   return set_event<RecordWork>(exec, node, event);

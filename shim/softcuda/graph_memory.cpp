@@ -7,9 +7,9 @@
 
 namespace tessera::softcuda {
 
-Result<std::shared_ptr<GraphMemory>> GraphMemory::take(Machine& machine, Context& context,
-                                                       Bytes bytes) {
-  TESSERA_TRY_ASSIGN(const Address address, machine.memory.allocate(context, bytes, {.pool = default_pool(context.device)}));
+Result<std::shared_ptr<GraphMemory>> GraphMemory::take(Machine& machine, Context& context, Bytes bytes) {
+  TESSERA_TRY_ASSIGN(const Address address,
+                     machine.memory.allocate(context, bytes, {.pool = default_pool(context.device)}));
   return std::make_shared<GraphMemory>(machine, context.device, address, bytes);
 }
 

@@ -17,13 +17,13 @@ CUresult on_use(CUdevice device, Body&& body) {
 
 }  // namespace
 
-CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                                size_t count, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
+CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                                CUDA_MEM_ALLOC_NODE_PARAMS* params) {
   if (node == nullptr || params == nullptr || params->bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
   return with_machine([&](Machine& machine) -> CUresult {
     const CUmemLocation& where = params->poolProps.location;
-    const bool known = where.type == CU_MEM_LOCATION_TYPE_DEVICE && where.id >= 0 &&
-                       where.id < machine.environment.devices;
+    const bool known =
+        where.type == CU_MEM_LOCATION_TYPE_DEVICE && where.id >= 0 && where.id < machine.environment.devices;
     if (!known) return CUDA_ERROR_INVALID_VALUE;
     Context& context = *machine.contexts.primary(DeviceId(static_cast<std::uint64_t>(where.id)));
     const auto memory = GraphMemory::take(machine, context, Bytes(params->bytesize));
@@ -41,8 +41,8 @@ CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARA
   return with_work<AllocWork>(node, [&](const AllocWork& work) { tell_allocation(work, *params); });
 }
 
-CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                               size_t count, CUdeviceptr address) {
+CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                               CUdeviceptr address) {
   if (address == 0) return CUDA_ERROR_INVALID_VALUE;
   return add_node(node, graph, after, nullptr, count, [&](Machine&, Work& work) {
     work = FreeWork{address};
@@ -61,8 +61,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
     if (value == nullptr || attribute > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    const bool high = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||
-                      attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
+    const bool high = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
     *static_cast<cuuint64_t*>(value) = high ? use.high.load() : use.now.load();
     return CUDA_SUCCESS;
   });
@@ -71,8 +70,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
 // Only the high watermarks can be set, and only to zero.
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void* value) {
   return on_use(device, [&](GraphMemoryUse& use) -> CUresult {
-    const bool high = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||
-                      attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
+    const bool high = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
     if (!high || value == nullptr || *static_cast<cuuint64_t*>(value) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }

@@ -9,12 +9,10 @@ namespace {
 
 // For a node made from one parameter struct.
 template <class Params>
-CUresult add_made(CUgraphNode* handle, CUgraph into, const CUgraphNode* after, size_t count,
-                  const Params* params) {
+CUresult add_made(CUgraphNode* handle, CUgraph into, const CUgraphNode* after, size_t count, const Params* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return add_node(handle, into, after, nullptr, count, [&](Machine& machine, Work& work) {
-    return make_work(machine, *params, work);
-  });
+  return add_node(handle, into, after, nullptr, count,
+                  [&](Machine& machine, Work& work) { return make_work(machine, *params, work); });
 }
 
 // Replaces the parameters; a node keeps its type.
@@ -42,14 +40,12 @@ bool is_kernel(const GraphNode& node) { return std::holds_alternative<KernelWork
 
 }  // namespace
 
-CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                             size_t count) {
-  return add_node(node, graph, after, nullptr, count,
-                  [](Machine&, Work&) { return CUDA_SUCCESS; });
+CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count) {
+  return add_node(node, graph, after, nullptr, count, [](Machine&, Work&) { return CUDA_SUCCESS; });
 }
 
-CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                        const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* params) {
+CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, const CUgraphEdgeData* edges,
+                        size_t count, CUgraphNodeParams* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return add_node(node, graph, after, edges, count, [&](Machine& machine, Work& work) -> CUresult {
     if (params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) return make_work(machine, *params, work);
@@ -67,8 +63,8 @@ CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
 
 // ---- kernels -----------------------------------------------------------------------------------
 
-CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                              size_t count, const CUDA_KERNEL_NODE_PARAMS* params) {
+CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                              const CUDA_KERNEL_NODE_PARAMS* params) {
   return add_made(node, graph, after, count, params);
 }
 CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
@@ -95,8 +91,7 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNodeAttrID at
   });
 }
 
-CUresult cuGraphKernelNodeGetAttribute(CUgraphNode handle, CUkernelNodeAttrID attribute,
-                                       CUkernelNodeAttrValue* value) {
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode handle, CUkernelNodeAttrID attribute, CUkernelNodeAttrValue* value) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return on_node(handle, [&](Machine&, GraphNode& node) {
     if (!is_kernel(node)) return CUDA_ERROR_INVALID_VALUE;
@@ -117,8 +112,8 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
 
 // ---- copies and sets ---------------------------------------------------------------------------
 
-CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                              size_t count, const CUDA_MEMCPY3D* params, CUcontext) {
+CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                              const CUDA_MEMCPY3D* params, CUcontext) {
   return add_made(node, graph, after, count, params);
 }
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* params) {
@@ -129,8 +124,8 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
   return with_work<CopyWork>(node, [&](const CopyWork& work) { *params = work.copy; });
 }
 
-CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                              size_t count, const CUDA_MEMSET_NODE_PARAMS* params, CUcontext) {
+CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                              const CUDA_MEMSET_NODE_PARAMS* params, CUcontext) {
   return add_made(node, graph, after, count, params);
 }
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params) {
@@ -143,8 +138,8 @@ CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* p
 
 // ---- host functions, child graphs, events ------------------------------------------------------
 
-CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                            size_t count, const CUDA_HOST_NODE_PARAMS* params) {
+CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                            const CUDA_HOST_NODE_PARAMS* params) {
   return add_made(node, graph, after, count, params);
 }
 CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
@@ -155,8 +150,8 @@ CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* param
   return with_work<HostWork>(node, [&](const HostWork& work) { *params = work.call; });
 }
 
-CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                                  size_t count, CUgraph child) {
+CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                                  CUgraph child) {
   CUgraphNodeParams params{};
   params.type = CU_GRAPH_NODE_TYPE_GRAPH;
   params.graph.graph = child;
@@ -164,35 +159,27 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgrap
 }
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* child) {
   if (child == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return with_work<ChildWork>(node, [&](const ChildWork& work) {
-    *child = handle_of(work.graph.get());
-  });
+  return with_work<ChildWork>(node, [&](const ChildWork& work) { *child = handle_of(work.graph.get()); });
 }
 
-CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                                   size_t count, CUevent event) {
-  return add_node(node, graph, after, nullptr, count, [&](Machine& machine, Work& work) {
-    return make_event_work<RecordWork>(machine, event, work);
-  });
+CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                                   CUevent event) {
+  return add_node(node, graph, after, nullptr, count,
+                  [&](Machine& machine, Work& work) { return make_event_work<RecordWork>(machine, event, work); });
 }
 CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
   if (event == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_work<RecordWork>(node, [&](const RecordWork& work) { *event = work.event; });
 }
-CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-  return set_event<RecordWork>(node, event);
-}
+CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) { return set_event<RecordWork>(node, event); }
 
-CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                                 size_t count, CUevent event) {
-  return add_node(node, graph, after, nullptr, count, [&](Machine& machine, Work& work) {
-    return make_event_work<WaitWork>(machine, event, work);
-  });
+CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                                 CUevent event) {
+  return add_node(node, graph, after, nullptr, count,
+                  [&](Machine& machine, Work& work) { return make_event_work<WaitWork>(machine, event, work); });
 }
 CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
   if (event == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_work<WaitWork>(node, [&](const WaitWork& work) { *event = work.event; });
 }
-CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-  return set_event<WaitWork>(node, event);
-}
+CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) { return set_event<WaitWork>(node, event); }

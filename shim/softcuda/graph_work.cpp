@@ -10,9 +10,9 @@ namespace tessera::softcuda {
 namespace {
 
 CUDA_KERNEL_NODE_PARAMS plain(const CUDA_KERNEL_NODE_PARAMS_v3& params) {
-  return {params.func,      params.gridDimX,       params.gridDimY,     params.gridDimZ,
-          params.blockDimX, params.blockDimY,      params.blockDimZ,    params.sharedMemBytes,
-          params.kernelParams, params.extra,       params.kern,         params.ctx};
+  return {params.func,         params.gridDimX,  params.gridDimY,  params.gridDimZ,
+          params.blockDimX,    params.blockDimY, params.blockDimZ, params.sharedMemBytes,
+          params.kernelParams, params.extra,     params.kern,      params.ctx};
 }
 
 CUDA_MEMSET_NODE_PARAMS plain(const CUDA_MEMSET_NODE_PARAMS_v2& params) {
@@ -72,29 +72,20 @@ struct Runner {
     const CUDA_HOST_NODE_PARAMS call = work.call;
     return to_result(machine.driver.host_function(stream, [call] { call.fn(call.userData); }));
   }
-  CUresult operator()(const ChildWork& work) const {
-    return run_graph(machine, *work.graph, stream);
-  }
+  CUresult operator()(const ChildWork& work) const { return run_graph(machine, *work.graph, stream); }
   CUresult operator()(const EmptyWork&) const { return CUDA_SUCCESS; }
-  CUresult operator()(const WaitWork& work) const {
-    return to_result(machine.streams.wait(stream, work.event));
-  }
-  CUresult operator()(const RecordWork& work) const {
-    return to_result(machine.streams.record(work.event, stream));
-  }
+  CUresult operator()(const WaitWork& work) const { return to_result(machine.streams.wait(stream, work.event)); }
+  CUresult operator()(const RecordWork& work) const { return to_result(machine.streams.record(work.event, stream)); }
   CUresult operator()(const SignalWork&) const { return CUDA_ERROR_NOT_SUPPORTED; }
   CUresult operator()(const AwaitWork&) const { return CUDA_ERROR_NOT_SUPPORTED; }
   // The memory exists all the time, but its old contents are overwritten, as may happen on a GPU.
   CUresult operator()(const AllocWork& work) const {
     const GraphMemory& memory = *work.memory;
-    return set_rows(machine, {memory.address().value(), 0, 0xcd, 1, memory.bytes().value(), 1},
-                    stream);
+    return set_rows(machine, {memory.address().value(), 0, 0xcd, 1, memory.bytes().value(), 1}, stream);
   }
   CUresult operator()(const FreeWork&) const { return CUDA_SUCCESS; }
   CUresult operator()(const WordsWork&) const { return CUDA_ERROR_NOT_SUPPORTED; }
-  CUresult operator()(const ConditionalWork& work) const {
-    return run_conditional(machine, work, stream);
-  }
+  CUresult operator()(const ConditionalWork& work) const { return run_conditional(machine, work, stream); }
   CUresult operator()(const BatchWork& work) const { return run_batch(machine, work, stream); }
 };
 
@@ -153,10 +144,8 @@ CUresult make_work(Machine& machine, const CUgraphNodeParams& params, Work& work
       return make_work(machine, CUDA_HOST_NODE_PARAMS{params.host.fn, params.host.userData}, work);
     case CU_GRAPH_NODE_TYPE_GRAPH: return make_child_work(machine, params.graph.graph, work);
     case CU_GRAPH_NODE_TYPE_EMPTY: work = EmptyWork{}; return CUDA_SUCCESS;
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-      return make_event_work<WaitWork>(machine, params.eventWait.event, work);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-      return make_event_work<RecordWork>(machine, params.eventRecord.event, work);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return make_event_work<WaitWork>(machine, params.eventWait.event, work);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return make_event_work<RecordWork>(machine, params.eventRecord.event, work);
     case TESSERA_NODE_TYPE_MEMCPY_BATCH: return make_batch_work(params, work);
     default: return CUDA_ERROR_NOT_SUPPORTED;
   }

@@ -66,9 +66,7 @@ struct WordsWork {};  // waits for and writes of single words: not supported eit
 using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork,
                           SignalWork, AwaitWork, AllocWork, FreeWork, WordsWork, ConditionalWork, BatchWork>;
 
-inline CUgraphNodeType type_of(const Work& work) {
-  return static_cast<CUgraphNodeType>(work.index());
-}
+inline CUgraphNodeType type_of(const Work& work) { return static_cast<CUgraphNodeType>(work.index()); }
 
 // Each makes one kind of work from the program's parameters. Errors: as for the call that would queue it directly,
 // except that memory need not be mapped before the work runs.

@@ -47,8 +47,7 @@ bool runs(const Graph& graph) {
 std::vector<std::size_t> places_before(const Graph& graph, const GraphNode& node) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const bool waits = std::find(node.after.begin(), node.after.end(), graph.nodes[i].get()) !=
-                       node.after.end();
+    const bool waits = std::find(node.after.begin(), node.after.end(), graph.nodes[i].get()) != node.after.end();
     if (waits) places.push_back(i);
   }
   return places;
@@ -125,9 +124,8 @@ std::optional<std::vector<GraphNode*>> in_order(const Graph& graph) {
   std::vector<GraphNode*> order;
   std::unordered_set<const GraphNode*> placed;
   const auto ready = [&](const GraphNode& node) {
-    return !placed.contains(&node) &&
-           std::all_of(node.after.begin(), node.after.end(),
-                       [&](const GraphNode* before) { return placed.contains(before); });
+    return !placed.contains(&node) && std::all_of(node.after.begin(), node.after.end(),
+                                                  [&](const GraphNode* before) { return placed.contains(before); });
   };
   // Nodes are mostly in order already; each further round handles nodes that were created too early.
   for (std::size_t last = graph.nodes.size() + 1; order.size() != last;) {

@@ -31,14 +31,14 @@ struct GraphNode {
   const GraphNode* origin = nullptr;  // of a copy
   bool enabled = true;
   std::map<int, CUlaunchAttributeValue> attributes;  // set by the program; only stored
-  std::vector<void*> parameters;  // point into `work`, for a program that queries the node
+  std::vector<void*> parameters;                     // point into `work`, for a program that queries the node
   std::size_t parameter_bytes = 0;
 };
 
 struct Graph {
-  std::vector<std::unique_ptr<GraphNode>> nodes;  // in creation order
-  bool owned = false;  // by a node: the program may not destroy it
-  const Graph* outer = nullptr;  // the graph that contains that node
+  std::vector<std::unique_ptr<GraphNode>> nodes;            // in creation order
+  bool owned = false;                                       // by a node: the program may not destroy it
+  const Graph* outer = nullptr;                             // the graph that contains that node
   std::vector<std::shared_ptr<GraphCondition>> conditions;  // with handles created for this graph
   HeldObjects objects;
 };
@@ -59,9 +59,7 @@ CUresult run_graph(Machine& machine, const Graph& graph, StreamId stream);
 // and the node of `source` with it, and changes nothing.
 CUgraphExecUpdateResult update_graph(Graph& graph, const Graph& source, const GraphNode*& at);
 
-inline CUgraph handle_of(const Graph* graph) {
-  return reinterpret_cast<CUgraph>(const_cast<Graph*>(graph));
-}
+inline CUgraph handle_of(const Graph* graph) { return reinterpret_cast<CUgraph>(const_cast<Graph*>(graph)); }
 inline CUgraphNode handle_of(const GraphNode* node) {
   return reinterpret_cast<CUgraphNode>(const_cast<GraphNode*>(node));
 }

@@ -1,7 +1,7 @@
 // Green contexts: they use the primary context's memory, and their streams use a part of the device.
 //
-// The share of the device is only reported (green_shares.hpp). Enforced is the rule that affects programs and tools that
-// observe them: streams of a green context accept no events of the primary context.
+// The share of the device is only reported (green_shares.hpp). Enforced is the rule that affects programs and tools
+// that observe them: streams of a green context accept no events of the primary context.
 #include "call.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C

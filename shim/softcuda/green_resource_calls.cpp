@@ -1,4 +1,5 @@
-// cuDev*Resource*, cu*GetDevResource: the resources of a device or a context, and how they are split for green contexts.
+// cuDev*Resource*, cu*GetDevResource: the resources of a device or a context, and how they are split for green
+// contexts.
 #include <algorithm>
 #include <bit>
 

@@ -7,16 +7,13 @@
 namespace tessera::softcuda {
 namespace {
 
-Address address_of(const void* host) {
-  return Address(reinterpret_cast<std::uint64_t>(host));
-}
+Address address_of(const void* host) { return Address(reinterpret_cast<std::uint64_t>(host)); }
 
 }  // namespace
 
 Result<void*> HostMemory::allocate(Context& context, Bytes bytes, unsigned flags) {
   const Bytes whole = round_up(bytes, 4_KiB);
-  void* const host = ::mmap(nullptr, whole.value(), PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const host = ::mmap(nullptr, whole.value(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (host == MAP_FAILED) return Status(Code::kOutOfMemory, "out of host memory");
   if (const Status pinned = driver_.register_host(host, whole); !pinned.is_ok()) {
     ::munmap(host, whole.value());

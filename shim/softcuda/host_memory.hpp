@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/status.hpp"
-#include "sim/sim_driver.hpp"
 #include "ranges.hpp"
+#include "sim/sim_driver.hpp"
 
 namespace tessera::softcuda {
 

@@ -29,9 +29,8 @@ CUresult read_extra(void** extra, Extra& found) {
 
 bool launchable(Dim3 grid, Dim3 block) {
   const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
-  return grid.x != 0 && grid.y != 0 && grid.z != 0 && grid.x <= 0x7fffffff && grid.y <= 65535 &&
-         grid.z <= 65535 && threads != 0 && block.x <= 1024 && block.y <= 1024 && block.z <= 64 &&
-         threads <= 1024;
+  return grid.x != 0 && grid.y != 0 && grid.z != 0 && grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535 &&
+         threads != 0 && block.x <= 1024 && block.y <= 1024 && block.z <= 64 && threads <= 1024;
 }
 
 }  // namespace
@@ -48,8 +47,7 @@ CUresult check_launch(const Function& function, const KernelShape& shape) {
   return function.kernel->parameter_bytes <= kMostParameterBytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult pack_parameters(const sim_kernel& kernel, void** parameters, void** extra,
-                         std::span<std::byte> packed) {
+CUresult pack_parameters(const sim_kernel& kernel, void** parameters, void** extra, std::span<std::byte> packed) {
   if (parameters != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (kernel.parameter_count == 0) return CUDA_SUCCESS;
   if (extra != nullptr) {
@@ -63,8 +61,7 @@ CUresult pack_parameters(const sim_kernel& kernel, void** parameters, void** ext
   if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
   for (std::uint32_t i = 0; i < kernel.parameter_count; ++i) {
     if (parameters[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    std::memcpy(packed.data() + kernel.parameters[i].offset, parameters[i],
-                kernel.parameters[i].size);
+    std::memcpy(packed.data() + kernel.parameters[i].offset, parameters[i], kernel.parameters[i].size);
   }
   return CUDA_SUCCESS;
 }

@@ -34,7 +34,6 @@ CUresult find_launchable(Machine& machine, CUfunction handle, Context& context, 
 CUresult check_launch(const Function& function, const KernelShape& shape);
 
 // Fills `packed`, the kernel's parameter block, from whichever list is given.
-CUresult pack_parameters(const sim_kernel& kernel, void** parameters, void** extra,
-                         std::span<std::byte> packed);
+CUresult pack_parameters(const sim_kernel& kernel, void** parameters, void** extra, std::span<std::byte> packed);
 
 }  // namespace tessera::softcuda

@@ -29,8 +29,7 @@ CUresult take_local_memory(Machine& machine, Context& context) {
   return to_result(held.status());
 }
 
-CUresult launch(CUfunction handle, const KernelShape& shape, CUstream stream, void** parameters,
-                void** extra) {
+CUresult launch(CUfunction handle, const KernelShape& shape, CUstream stream, void** parameters, void** extra) {
   return in_context([&](Machine& machine, Context& current) -> CUresult {
     const auto on = machine.streams.resolve(stream);
     if (!on.is_ok()) return to_result(on.status());
@@ -61,26 +60,22 @@ CUresult launch(CUfunction handle, const KernelShape& shape, CUstream stream, vo
 
 }  // namespace
 
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                        CUstream stream, void** parameters, void** extra) {
-  return launch(function, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared}, stream,
-                parameters, extra);
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                        unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void** parameters,
+                        void** extra) {
+  return launch(function, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared}, stream, parameters, extra);
 }
 
 // Blocks run one after another, so a cooperative grid is never resident as a whole; a kernel without grid-wide barriers
 // runs like any other.
-CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
-                                   unsigned grid_z, unsigned block_x, unsigned block_y,
-                                   unsigned block_z, unsigned shared, CUstream stream,
-                                   void** parameters) {
-  return launch(function, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared}, stream,
-                parameters, nullptr);
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                                   CUstream stream, void** parameters) {
+  return launch(function, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared}, stream, parameters, nullptr);
 }
 
 // Launch attributes are hints about clusters, priorities and memory; none changes the results.
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
-                          void** extra) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
   if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const KernelShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
                           {config->blockDimX, config->blockDimY, config->blockDimZ},

@@ -37,13 +37,10 @@ CUresult cuMemGetInfo(size_t* free, size_t* total) {
 }
 
 CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
-  return in_context([&](Machine& machine, Context& context) {
-    return allocate(machine, context, address, bytes);
-  });
+  return in_context([&](Machine& machine, Context& context) { return allocate(machine, context, address, bytes); });
 }
 
-CUresult cuMemAllocPitch(CUdeviceptr* address, size_t* pitch, size_t width, size_t height,
-                         unsigned element) {
+CUresult cuMemAllocPitch(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned element) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {
     if (pitch == nullptr || width == 0 || height == 0) return CUDA_ERROR_INVALID_VALUE;
     if (element != 4 && element != 8 && element != 16) return CUDA_ERROR_INVALID_VALUE;
@@ -82,8 +79,7 @@ CUresult cuMemGetAddressRange(CUdeviceptr* base, size_t* bytes, CUdeviceptr addr
 
 CUresult cuMemHostAlloc(void** host, size_t bytes, unsigned flags) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {
-    constexpr unsigned kAll =
-        CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+    constexpr unsigned kAll = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     if (host == nullptr || bytes == 0 || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
     SOFTCUDA_TRY(machine.captures.check_safe());
     const auto allocated = machine.host_memory.allocate(context, Bytes(bytes), flags);
@@ -105,8 +101,7 @@ CUresult cuMemFreeHost(void* host) {
 
 CUresult cuMemHostRegister(void* host, size_t bytes, unsigned flags) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {
-    constexpr unsigned kAll =
-        CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
+    constexpr unsigned kAll = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
     if (host == nullptr || bytes == 0 || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
     SOFTCUDA_TRY(machine.captures.check_safe());
     return to_result(machine.host_memory.pin(context, host, Bytes(bytes), flags));

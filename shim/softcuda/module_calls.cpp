@@ -80,9 +80,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
 }
 
 CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
-  return in_context([&](Machine& machine, Context&) {
-    return give_global(machine, address, bytes, module, name);
-  });
+  return in_context([&](Machine& machine, Context&) { return give_global(machine, address, bytes, module, name); });
 }
 
 CUresult cuModuleGetFunctionCount(unsigned* number, CUmodule module) {
@@ -100,16 +98,16 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*, void**, unsigned,
-                           CUlibraryOption*, void**, unsigned) {
+CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*, void**, unsigned, CUlibraryOption*,
+                           void**, unsigned) {
   return with_machine([&](Machine& machine) -> CUresult {
     if (library == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return give(library, machine.modules.load_library(image));
   });
 }
 
-CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**,
-                               unsigned, CUlibraryOption*, void**, unsigned) {
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**, unsigned, CUlibraryOption*,
+                               void**, unsigned) {
   return with_machine([&](Machine& machine) -> CUresult {
     if (library == nullptr || path == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return give(library, machine.modules.load_library_file(path));
@@ -142,8 +140,7 @@ CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
   });
 }
 
-CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library,
-                            const char* name) {
+CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {
     const auto module = machine.modules.module_of(library, machine.contexts.memory_of(context));
     if (!module.is_ok()) return to_result(module.status());

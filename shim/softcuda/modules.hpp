@@ -22,9 +22,9 @@
 #include "base/status.hpp"
 #include "context.hpp"
 #include "device_memory.hpp"
-#include "sim/sim_kernel.h"
 #include "elf_image.hpp"
 #include "ranges.hpp"
+#include "sim/sim_kernel.h"
 
 namespace tessera::softcuda {
 
@@ -43,7 +43,7 @@ struct Function {
 // A CUmodule.
 struct Module {
   ElfObject object;
-  FrameId code{};                  // the device memory of its code
+  FrameId code{};  // the device memory of its code
   Context* context = nullptr;
   Library* library = nullptr;      // null for a module that the program loaded
   std::vector<std::string> names;  // of its kernels

@@ -21,9 +21,9 @@
 namespace {
 
 CUDA_KERNEL_NODE_PARAMS newer(const CUDA_KERNEL_NODE_PARAMS_v1& params) {
-  return {params.func,      params.gridDimX,  params.gridDimY,  params.gridDimZ,
-          params.blockDimX, params.blockDimY, params.blockDimZ, params.sharedMemBytes,
-          params.kernelParams, params.extra,  nullptr,          nullptr};
+  return {params.func,         params.gridDimX,  params.gridDimY,  params.gridDimZ,
+          params.blockDimX,    params.blockDimY, params.blockDimZ, params.sharedMemBytes,
+          params.kernelParams, params.extra,     nullptr,          nullptr};
 }
 
 // These versions only have functions.
@@ -39,18 +39,15 @@ using tessera::softcuda::PerThreadDefaultStream;
 extern "C" {
 #pragma GCC visibility push(default)
 
-CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* at, char* text,
-                            size_t room) {
+CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* at, char* text, size_t room) {
   if (at != nullptr) *at = nullptr;
   if (text != nullptr && room != 0) *text = '\0';
   return cuGraphInstantiateWithFlags(exec, graph, 0);
 }
-CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* at, char* text,
-                               size_t room) {
+CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* at, char* text, size_t room) {
   return cuGraphInstantiate(exec, graph, at, text, room);
 }
-CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* at,
-                           CUgraphExecUpdateResult* result) {
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* at, CUgraphExecUpdateResult* result) {
   if (at == nullptr || result == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CUgraphExecUpdateResultInfo info{};
   const CUresult updated = cuGraphExecUpdate_v2(exec, graph, &info);
@@ -59,8 +56,8 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* at,
   return updated;
 }
 
-CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-                              size_t count, const CUDA_KERNEL_NODE_PARAMS_v1* params) {
+CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                              const CUDA_KERNEL_NODE_PARAMS_v1* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUDA_KERNEL_NODE_PARAMS all = newer(*params);
   return cuGraphAddKernelNode_v2(node, graph, after, count, &all);
@@ -83,8 +80,7 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PAR
   const CUDA_KERNEL_NODE_PARAMS all = newer(*params);
   return cuGraphKernelNodeSetParams_v2(node, &all);
 }
-CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_KERNEL_NODE_PARAMS_v1* params) {
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUDA_KERNEL_NODE_PARAMS all = newer(*params);
   return cuGraphExecKernelNodeSetParams_v2(exec, node, &all);
@@ -99,12 +95,10 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* list, size_t*
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* list, size_t* count) {
   return cuGraphNodeGetDependentNodes_v2(node, list, nullptr, count);
 }
-CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                size_t count) {
+CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, size_t count) {
   return cuGraphAddDependencies_v2(graph, from, to, nullptr, count);
 }
-CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                   size_t count) {
+CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, size_t count) {
   return cuGraphRemoveDependencies_v2(graph, from, to, nullptr, count);
 }
 CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
@@ -119,32 +113,26 @@ CUresult cuStreamBeginCapture_ptsz(CUstream stream) {
   const PerThreadDefaultStream scope;
   return cuStreamBeginCapture(stream);
 }
-CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status,
-                                cuuint64_t* number) {
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* number) {
   return cuStreamGetCaptureInfo_v3(stream, status, number, nullptr, nullptr, nullptr, nullptr);
 }
-CUresult cuStreamGetCaptureInfo_ptsz(CUstream stream, CUstreamCaptureStatus* status,
-                                     cuuint64_t* number) {
+CUresult cuStreamGetCaptureInfo_ptsz(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* number) {
   const PerThreadDefaultStream scope;
   return cuStreamGetCaptureInfo(stream, status, number);
 }
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status,
-                                   cuuint64_t* number, CUgraph* graph, const CUgraphNode** nodes,
-                                   size_t* count) {
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* number, CUgraph* graph,
+                                   const CUgraphNode** nodes, size_t* count) {
   return cuStreamGetCaptureInfo_v3(stream, status, number, graph, nodes, nullptr, count);
 }
-CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream stream, CUstreamCaptureStatus* status,
-                                        cuuint64_t* number, CUgraph* graph,
-                                        const CUgraphNode** nodes, size_t* count) {
+CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* number,
+                                        CUgraph* graph, const CUgraphNode** nodes, size_t* count) {
   const PerThreadDefaultStream scope;
   return cuStreamGetCaptureInfo_v2(stream, status, number, graph, nodes, count);
 }
-CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* nodes, size_t count,
-                                           unsigned flags) {
+CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* nodes, size_t count, unsigned flags) {
   return cuStreamUpdateCaptureDependencies_v2(stream, nodes, nullptr, count, flags);
 }
-CUresult cuStreamUpdateCaptureDependencies_ptsz(CUstream stream, CUgraphNode* nodes, size_t count,
-                                                unsigned flags) {
+CUresult cuStreamUpdateCaptureDependencies_ptsz(CUstream stream, CUgraphNode* nodes, size_t count, unsigned flags) {
   const PerThreadDefaultStream scope;
   return cuStreamUpdateCaptureDependencies(stream, nodes, count, flags);
 }

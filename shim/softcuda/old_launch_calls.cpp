@@ -92,11 +92,10 @@ CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream st
   });
   if (known != CUDA_SUCCESS) return known;
   std::size_t bytes = next.parameters.size();
-  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, next.parameters.data(),
-                   CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
-  return cuLaunchKernel(handle, static_cast<unsigned>(width), static_cast<unsigned>(height), 1,
-                        next.block[0], next.block[1], next.block[2], next.shared, stream, nullptr,
-                        extra);
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, next.parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                   CU_LAUNCH_PARAM_END};
+  return cuLaunchKernel(handle, static_cast<unsigned>(width), static_cast<unsigned>(height), 1, next.block[0],
+                        next.block[1], next.block[2], next.shared, stream, nullptr, extra);
 }
 CUresult cuLaunchGrid(CUfunction handle, int width, int height) {
   return cuLaunchGridAsync(handle, width, height, nullptr);

@@ -20,8 +20,7 @@ extern "C" {
 CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
   return cuCtxCreate_v4(context, nullptr, flags, device);
 }
-CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam*, int, unsigned flags,
-                        CUdevice device) {
+CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam*, int, unsigned flags, CUdevice device) {
   return cuCtxCreate_v4(context, nullptr, flags, device);
 }
 CUresult cuCtxDestroy(CUcontext context) { return cuCtxDestroy_v2(context); }

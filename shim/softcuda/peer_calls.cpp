@@ -39,8 +39,7 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   });
 }
 
-CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice device,
-                                 CUdevice peer) {
+CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice device, CUdevice peer) {
   return between(device, peer, [&] {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (device == peer) return CUDA_ERROR_INVALID_DEVICE;
@@ -49,9 +48,7 @@ CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CU
       case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED: *value = 1; return CUDA_SUCCESS;
       case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
       case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
-      case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:
-        *value = 0;
-        return CUDA_SUCCESS;
+      case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED: *value = 0; return CUDA_SUCCESS;
       default: return CUDA_ERROR_INVALID_VALUE;
     }
   });
@@ -61,14 +58,12 @@ CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned flags) {
   return towards(handle, [&](Machine& machine, Context& context, Context& peer) {
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
     if (context.device == peer.device) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-    return machine.contexts.enable_peer(&context, &peer) ? CUDA_SUCCESS
-                                                         : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    return machine.contexts.enable_peer(&context, &peer) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
   });
 }
 
 CUresult cuCtxDisablePeerAccess(CUcontext handle) {
   return towards(handle, [](Machine& machine, Context& context, Context& peer) {
-    return machine.contexts.disable_peer(&context, &peer) ? CUDA_SUCCESS
-                                                          : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    return machine.contexts.disable_peer(&context, &peer) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
   });
 }

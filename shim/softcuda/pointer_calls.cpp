@@ -28,8 +28,7 @@ CUresult give(void* target, T value) {
 CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, void* target) {
   const Range& range = pointer.range;
   const std::uint64_t address = pointer.address.value();
-  const bool frame_in_host =
-      pointer.mapping && pointer.mapping->frame.location == FrameLocation::kHost;
+  const bool frame_in_host = pointer.mapping && pointer.mapping->frame.location == FrameLocation::kHost;
   switch (attribute) {
     // Pool memory and mapped memory belong to no context.
     case CU_POINTER_ATTRIBUTE_CONTEXT: {
@@ -37,8 +36,8 @@ CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, 
       return give(target, of_none ? nullptr : handle_of(range.context));
     }
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return give(target, (pointer.in_host() || frame_in_host) && !range.managed ? CU_MEMORYTYPE_HOST
-                                                                                 : CU_MEMORYTYPE_DEVICE);
+      return give(target,
+                  (pointer.in_host() || frame_in_host) && !range.managed ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return give(target, address);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       if (!pointer.in_host() && !range.in_host_frame) return CUDA_ERROR_INVALID_VALUE;
@@ -46,9 +45,7 @@ CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, 
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return give(target, range.id);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return give(target, range.context == nullptr
-                              ? 0
-                              : static_cast<int>(range.context->device.value()));
+      return give(target, range.context == nullptr ? 0 : static_cast<int>(range.context->device.value()));
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return give(target, range.base.value());
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return give(target, range.bytes.value());
     case CU_POINTER_ATTRIBUTE_MAPPED: return give(target, pointer.mapped());
@@ -69,8 +66,7 @@ CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, 
       const auto types = shareable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
       return give(target, static_cast<unsigned long long>(types));
     }
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return give(target, range.pool);
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return give(target, range.pool);
     default: return CUDA_ERROR_NOT_SUPPORTED;
   }
 }
@@ -120,15 +116,14 @@ CUresult cuPointerGetAttribute(void* target, CUpointer_attribute attribute, CUde
 }
 
 // Unlike the single-attribute call, this one returns zeros for an unknown address.
-CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** targets,
-                                CUdeviceptr address) {
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** targets, CUdeviceptr address) {
   return in_any_context([&](Machine& machine) -> CUresult {
     if (attributes == nullptr || targets == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto pointer = find(machine, address);
     for (unsigned i = 0; i < count; ++i) {
       if (targets[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
-      const CUresult written = pointer ? write_attribute(*pointer, attributes[i], targets[i])
-                                       : CUDA_ERROR_INVALID_VALUE;
+      const CUresult written =
+          pointer ? write_attribute(*pointer, attributes[i], targets[i]) : CUDA_ERROR_INVALID_VALUE;
       if (written == CUDA_SUCCESS) continue;
       std::memset(targets[i], 0, bytes_of(attributes[i]));
       if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) give(targets[i], -2);
@@ -145,7 +140,6 @@ CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
     }
     unsigned wanted = 0;
     std::memcpy(&wanted, value, sizeof(wanted));
-    return machine.ranges.set_synchronous(Address(address), wanted != 0) ? CUDA_SUCCESS
-                                                                         : CUDA_ERROR_INVALID_VALUE;
+    return machine.ranges.set_synchronous(Address(address), wanted != 0) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }

@@ -39,7 +39,8 @@ CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream, CUmemoryP
     const CUmemoryPool pool = asked != nullptr ? asked : machine.pools.current(place_of(ordered.device));
     const auto place = machine.pools.place_of(pool);
     const PoolSharing sharing = machine.pools.sharing(pool);
-    if (!place || sharing.file >= 0) return CUDA_ERROR_INVALID_VALUE;  // only the pool's own process may allocate from it
+    if (!place || sharing.file >= 0)
+      return CUDA_ERROR_INVALID_VALUE;  // only the pool's own process may allocate from it
     const DeviceId device = place->of_device() ? device_of(place->location) : ordered.device;
     Context& context = device != ordered.device ? *machine.contexts.primary(device) : ordered;
     const auto captured = capture_allocation(machine, context, address, bytes, id.value());

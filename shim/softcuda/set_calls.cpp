@@ -15,8 +15,7 @@ struct Fill {
 };
 
 // As on a GPU, even the call without Async may return before the bytes are set.
-CUresult set_rectangle(const Fill& fill, size_t pitch, size_t width, size_t height,
-                       CUstream stream) {
+CUresult set_rectangle(const Fill& fill, size_t pitch, size_t width, size_t height, CUstream stream) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
@@ -28,9 +27,7 @@ CUresult set_rectangle(const Fill& fill, size_t pitch, size_t width, size_t heig
   });
 }
 
-CUresult set_line(const Fill& fill, size_t count, CUstream stream) {
-  return set_rectangle(fill, 0, count, 1, stream);
-}
+CUresult set_line(const Fill& fill, size_t count, CUstream stream) { return set_rectangle(fill, 0, count, 1, stream); }
 
 // Without Async, managed memory and host pool memory are set when the call returns.
 CUresult finished(CUresult queued, CUdeviceptr to) {
@@ -64,26 +61,24 @@ CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream
   return set_line({to, value, 4}, count, stream);
 }
 
-CUresult cuMemsetD2D8(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
-                      size_t height) {
+CUresult cuMemsetD2D8(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height) {
   return finished(set_rectangle({to, value, 1}, pitch, width, height, nullptr), to);
 }
-CUresult cuMemsetD2D16(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
-                       size_t height) {
+CUresult cuMemsetD2D16(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height) {
   return finished(set_rectangle({to, value, 2}, pitch, width, height, nullptr), to);
 }
 CUresult cuMemsetD2D32(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height) {
   return finished(set_rectangle({to, value, 4}, pitch, width, height, nullptr), to);
 }
-CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
-                           size_t height, CUstream stream) {
+CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
+                           CUstream stream) {
   return set_rectangle({to, value, 1}, pitch, width, height, stream);
 }
-CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
-                            size_t height, CUstream stream) {
+CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
+                            CUstream stream) {
   return set_rectangle({to, value, 2}, pitch, width, height, stream);
 }
-CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value, size_t width,
-                            size_t height, CUstream stream) {
+CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height,
+                            CUstream stream) {
   return set_rectangle({to, value, 4}, pitch, width, height, stream);
 }

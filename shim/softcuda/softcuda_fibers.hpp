@@ -20,7 +20,7 @@
 namespace softcuda {
 
 struct Crew;
-using Place = void*[5];  // the buffer of __builtin_setjmp
+using Place = void* [5];  // the buffer of __builtin_setjmp
 
 enum class Waits : unsigned char { kForNobody, kForBlock, kForLanes };
 
@@ -42,7 +42,7 @@ struct Crew {
   const void* argument;
   unsigned size;
   unsigned came, agreed;  // at the last barrier: threads that arrived, and those with a nonzero value
-  Fiber* fibers;  // after this struct, in the same mapping; the stacks follow
+  Fiber* fibers;          // after this struct, in the same mapping; the stacks follow
   size_t mapped;
 };
 
@@ -91,8 +91,8 @@ inline void dismiss(Crew* crew) {
 inline Crew* hire(unsigned size) {
   const size_t head = (sizeof(Crew) + size * sizeof(Fiber) + 4095) / 4096 * 4096;
   const size_t mapped = head + size * kFiberStack;
-  void* const memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory =
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   Crew* const crew = static_cast<Crew*>(memory);
   crew->size = size;
@@ -199,8 +199,7 @@ bool for_each_thread(const sim_block& block, const Body& body) {
   crew->argument = &body;
   for (unsigned i = 0; i < count; ++i) {
     Fiber& fiber = crew->fibers[i];
-    fiber.thread = {i % block.block[0], i / block.block[0] % block.block[1],
-                    i / block.block[0] / block.block[1]};
+    fiber.thread = {i % block.block[0], i / block.block[0] % block.block[1], i / block.block[0] / block.block[1]};
     fiber.ended = false;
     fiber.waits = Waits::kForNobody;
   }
@@ -222,6 +221,4 @@ bool for_each_thread(const sim_block& block, const Body& body) {
 inline void __syncthreads() { softcuda::meet_block(false); }
 inline int __syncthreads_count(int yes) { return static_cast<int>(softcuda::meet_block(yes != 0)); }
 inline int __syncthreads_or(int yes) { return softcuda::meet_block(yes != 0) != 0; }
-inline int __syncthreads_and(int yes) {
-  return softcuda::meet_block(yes != 0) == softcuda::running->crew->came;
-}
+inline int __syncthreads_and(int yes) { return softcuda::meet_block(yes != 0) == softcuda::running->crew->came; }

@@ -51,9 +51,7 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priori
   });
 }
 
-CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
-  return cuStreamCreateWithPriority(stream, flags, 0);
-}
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) { return cuStreamCreateWithPriority(stream, flags, 0); }
 
 CUresult cuStreamDestroy(CUstream stream) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
@@ -84,8 +82,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
     if (!known.is_ok()) return to_result(known.status());
     const bool external = (flags & CU_EVENT_WAIT_EXTERNAL) != 0;
     const auto captured =
-        external ? machine.captures.capture(id, [&] { return WaitWork{event}; })
-                 : machine.captures.wait(id, event);
+        external ? machine.captures.capture(id, [&] { return WaitWork{event}; }) : machine.captures.wait(id, event);
     return captured ? *captured : to_result(machine.streams.wait(id, event));
   });
 }
@@ -139,12 +136,10 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argument) {
   });
 }
 
-CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* argument,
-                             unsigned flags) {
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* argument, unsigned flags) {
   if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   return on_stream(stream, [&](Machine& machine, StreamId id) -> CUresult {
     SOFTCUDA_TRY(machine.captures.refuse_wait(id));
-    return to_result(
-        machine.driver.host_function(id, [=] { callback(stream, CUDA_SUCCESS, argument); }));
+    return to_result(machine.driver.host_function(id, [=] { callback(stream, CUDA_SUCCESS, argument); }));
   });
 }

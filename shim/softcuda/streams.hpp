@@ -14,8 +14,8 @@
 #include "base/mutex.hpp"
 #include "base/status.hpp"
 #include "context.hpp"
-#include "sim/sim_driver.hpp"
 #include "shared_events.hpp"
+#include "sim/sim_driver.hpp"
 
 namespace tessera::softcuda {
 

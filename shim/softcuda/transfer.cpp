@@ -98,15 +98,14 @@ CUresult copy_bytes(Machine& machine, Place to, Place from, std::uint64_t count,
   return copy_in_host(machine, to, from, count, stream);
 }
 
-CUresult set_elements(Machine& machine, std::uint64_t to, std::uint32_t value, std::uint32_t width,
-                      std::uint64_t count, StreamId stream) {
+CUresult set_elements(Machine& machine, std::uint64_t to, std::uint32_t value, std::uint32_t width, std::uint64_t count,
+                      StreamId stream) {
   if (to % width != 0) return CUDA_ERROR_INVALID_VALUE;
   if (count == 0) return CUDA_SUCCESS;
   if (count > UINT64_MAX / width) return CUDA_ERROR_INVALID_VALUE;
   switch (memory_at(machine, {to, End::kDevice}, Bytes(count * width))) {
     case Memory::kInvalid: return CUDA_ERROR_INVALID_VALUE;
-    case Memory::kDevice:
-      return to_result(machine.driver.fill_elements(Address(to), value, width, count, stream));
+    case Memory::kDevice: return to_result(machine.driver.fill_elements(Address(to), value, width, count, stream));
     case Memory::kHost: break;
   }
   const auto set = [=] {

@@ -28,8 +28,8 @@ struct Place {
 CUresult copy_bytes(Machine& machine, Place to, Place from, std::uint64_t bytes, StreamId stream);
 
 // Queues a set of `count` elements of `width` bytes.
-CUresult set_elements(Machine& machine, std::uint64_t to, std::uint32_t value, std::uint32_t width,
-                      std::uint64_t count, StreamId stream);
+CUresult set_elements(Machine& machine, std::uint64_t to, std::uint32_t value, std::uint32_t width, std::uint64_t count,
+                      StreamId stream);
 
 // Whether the whole range is mapped and accessible to the device.
 bool is_mapped(Machine& machine, Address address, Bytes bytes);

@@ -18,8 +18,7 @@ CUresult on_object(Machine& machine, CUuserObject handle, unsigned count, Body&&
 
 }  // namespace
 
-CUresult cuUserObjectCreate(CUuserObject* handle, void* data, CUhostFn end, unsigned count,
-                            unsigned flags) {
+CUresult cuUserObjectCreate(CUuserObject* handle, void* data, CUhostFn end, unsigned count, unsigned flags) {
   return in_context([&](Machine& machine, Context&) {
     const bool whole = handle != nullptr && end != nullptr && count != 0;
     if (!whole || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) return CUDA_ERROR_INVALID_VALUE;
@@ -47,8 +46,7 @@ CUresult cuUserObjectRelease(CUuserObject handle, unsigned count) {
   });
 }
 
-CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject handle, unsigned count,
-                                 unsigned flags) {
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject handle, unsigned count, unsigned flags) {
   std::shared_ptr<UserObject> moved;
   return on_graph(graph, [&](Machine& machine, Graph& holder) {
     if ((flags & ~static_cast<unsigned>(CU_GRAPH_USER_OBJECT_MOVE)) != 0) {

@@ -86,8 +86,8 @@ CUresult cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t alignmen
     }
     if ((alignment & (alignment - 1)) != 0) return CUDA_ERROR_INVALID_VALUE;
     if (hint % kHostPage != 0) return CUDA_ERROR_INVALID_VALUE;
-    const auto reserved = machine.driver.reserve(
-        Bytes(bytes), Bytes(std::max<std::uint64_t>(alignment, unit)), Address(hint));
+    const auto reserved =
+        machine.driver.reserve(Bytes(bytes), Bytes(std::max<std::uint64_t>(alignment, unit)), Address(hint));
     if (!reserved.is_ok()) return to_result(reserved.status());
     Range range{.base = reserved.value(), .bytes = Bytes(bytes), .kind = RangeKind::kReservation};
     range.context = current_context();
@@ -100,8 +100,8 @@ CUresult cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t alignmen
 CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes) {
   return with_virtual_memory([&](Machine& machine) -> CUresult {
     const auto range = machine.ranges.find(Address(address));
-    const bool exact = range && range->kind == RangeKind::kReservation &&
-                       range->base == Address(address) && range->bytes == Bytes(bytes);
+    const bool exact = range && range->kind == RangeKind::kReservation && range->base == Address(address) &&
+                       range->bytes == Bytes(bytes);
     if (!exact) return CUDA_ERROR_INVALID_VALUE;
     SOFTCUDA_TRY(machine.driver.release(Address(address), Bytes(bytes)));
     machine.ranges.remove(Address(address), RangeKind::kReservation);
@@ -109,16 +109,16 @@ CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes) {
   });
 }
 
-CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
-                     const CUmemAllocationProp* properties, unsigned long long flags) {
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp* properties,
+                     unsigned long long flags) {
   return with_virtual_memory([&](Machine& machine) -> CUresult {
     if (handle == nullptr || bytes == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     SOFTCUDA_TRY(check_properties(machine, properties));
     if (bytes % granularity(machine) != 0) return CUDA_ERROR_INVALID_VALUE;
     const bool host = is_host(properties->location.type);
     const DeviceId device(host ? 0 : static_cast<std::uint64_t>(properties->location.id));
-    const auto frame = machine.driver.create_frame(
-        device, host ? FrameLocation::kHost : FrameLocation::kDevice, Bytes(bytes));
+    const auto frame =
+        machine.driver.create_frame(device, host ? FrameLocation::kHost : FrameLocation::kDevice, Bytes(bytes));
     if (!frame.is_ok()) return to_result(frame.status());
     if (properties->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE) {
       SOFTCUDA_TRY(machine.driver.make_shareable(frame.value()));
@@ -128,8 +128,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
   });
 }
 
-CUresult cuMemExportToShareableHandle(void* shared, CUmemGenericAllocationHandle handle,
-                                      CUmemAllocationHandleType type, unsigned long long flags) {
+CUresult cuMemExportToShareableHandle(void* shared, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
+                                      unsigned long long flags) {
   return with_virtual_memory([&](Machine& machine) -> CUresult {
     if (shared == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
@@ -154,12 +154,11 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
 }
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
-  return with_virtual_memory(
-      [&](Machine& machine) { return machine.driver.destroy_frame(FrameId(handle)); });
+  return with_virtual_memory([&](Machine& machine) { return machine.driver.destroy_frame(FrameId(handle)); });
 }
 
-CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
-                  CUmemGenericAllocationHandle handle, unsigned long long flags) {
+CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long flags) {
   return with_virtual_memory([&](Machine& machine) -> CUresult {
     if (offset != 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     const auto range = machine.ranges.find(Address(address));
@@ -176,8 +175,7 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
   });
 }
 
-CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc* access,
-                        size_t count) {
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc* access, size_t count) {
   return with_virtual_memory([&](Machine& machine) -> CUresult {
     if (access == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
     const auto range = machine.ranges.find(Address(address));
@@ -189,8 +187,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
   });
 }
 
-CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location,
-                        CUdeviceptr address) {
+CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr address) {
   return with_virtual_memory([&](Machine& machine) -> CUresult {
     if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
     SOFTCUDA_TRY(check_location(machine, *location));
@@ -217,8 +214,7 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
   });
 }
 
-CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* properties,
-                                                CUmemGenericAllocationHandle handle) {
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* properties, CUmemGenericAllocationHandle handle) {
   return with_virtual_memory([&](Machine& machine) -> CUresult {
     if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto frame = machine.driver.frame(FrameId(handle));

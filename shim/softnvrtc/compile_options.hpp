@@ -12,7 +12,6 @@ namespace softnvrtc {
 
 // Passes on include folders, macros and the language. Options about GPU code are accepted and ignored. Returns nothing
 // if an option is not one of NVRTC's; `unknown` is then set to it.
-std::optional<std::vector<std::string>> host_options(std::span<const char* const> options,
-                                                     std::string& unknown);
+std::optional<std::vector<std::string>> host_options(std::span<const char* const> options, std::string& unknown);
 
 }  // namespace softnvrtc

@@ -26,8 +26,8 @@ class Declaration {
   std::string as_reference() const {
     std::string type;
     for (std::size_t i = 0; i + 1 < words_.size(); ++i) type += words_[i] + " ";
-    return "[[maybe_unused]] " + type + "(&" + words_.back() + ")" + dimensions_ +
-           " = *reinterpret_cast<" + type + "(*)" + dimensions_ + ">(softcuda::dynamic_shared);";
+    return "[[maybe_unused]] " + type + "(&" + words_.back() + ")" + dimensions_ + " = *reinterpret_cast<" + type +
+           "(*)" + dimensions_ + ">(softcuda::dynamic_shared);";
   }
 
  private:

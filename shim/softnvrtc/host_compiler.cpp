@@ -26,11 +26,23 @@ namespace fs = std::filesystem;
 // Optimised as far as compile time allows. No operations are fused or reordered, so that a kernel gives the same bits
 // on every machine. Strict aliasing is off, since kernels reinterpret memory, which CUDA's compiler tolerates. A frame
 // must fit in the stack of one thread of a block. Kernels need no C++ runtime, and do not bring one into the program.
-constexpr const char* kAlways[] = {
-    "-x", "c++", "-O2", "-fPIC", "-shared", "-g0", "-ffp-contract=off", "-fno-math-errno",
-    "-fno-strict-aliasing", "-fno-semantic-interposition", "-fno-gnu-unique", "-fvisibility=hidden",
-    "-fno-exceptions", "-Wframe-larger-than=49152", "-Werror=frame-larger-than=49152",
-    "-Wno-attributes", "-Wl,--as-needed"};
+constexpr const char* kAlways[] = {"-x",
+                                   "c++",
+                                   "-O2",
+                                   "-fPIC",
+                                   "-shared",
+                                   "-g0",
+                                   "-ffp-contract=off",
+                                   "-fno-math-errno",
+                                   "-fno-strict-aliasing",
+                                   "-fno-semantic-interposition",
+                                   "-fno-gnu-unique",
+                                   "-fvisibility=hidden",
+                                   "-fno-exceptions",
+                                   "-Wframe-larger-than=49152",
+                                   "-Werror=frame-larger-than=49152",
+                                   "-Wno-attributes",
+                                   "-Wl,--as-needed"};
 constexpr const char* kExpanding[] = {"-x", "c++", "-E", "-P", "-DSOFTNVRTC_KEEPS_GLOBAL"};
 
 class PrivateFolder {
@@ -88,8 +100,7 @@ std::optional<std::string> spawn(std::vector<std::string> words, const fs::path&
   ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   ::posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  const int failed = ::posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(),
-                                    environment().data());
+  const int failed = ::posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environment().data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed == 0) return std::nullopt;
   return "the host compiler " + words[0] + " could not be started: " + std::strerror(failed) + "\n";
@@ -120,11 +131,11 @@ std::vector<std::string> command(const CompileRequest& request, std::span<const 
                                  const fs::path& folder) {
   std::vector<std::string> words = {"c++"};
   words.insert(words.end(), what.begin(), what.end());
-  words.insert(words.end(), {"-std=c++17", "-I" + (folder / "given").string(),
-                             "-I" + (folder / kHeaderFolder).string()});
+  words.insert(words.end(),
+               {"-std=c++17", "-I" + (folder / "given").string(), "-I" + (folder / kHeaderFolder).string()});
   words.insert(words.end(), request.options.begin(), request.options.end());
-  words.insert(words.end(), {"-include", (folder / kFirstHeader).string(), "-o",
-                             (folder / "made").string(), (folder / "source.cu").string()});
+  words.insert(words.end(), {"-include", (folder / kFirstHeader).string(), "-o", (folder / "made").string(),
+                             (folder / "source.cu").string()});
   return words;
 }
 

@@ -60,13 +60,18 @@ std::string trimmed(const char* text) {
 }  // namespace
 
 const char* nvrtcGetErrorString(nvrtcResult result) {
-  static constexpr const char* kNames[] = {
-      "NVRTC_SUCCESS", "NVRTC_ERROR_OUT_OF_MEMORY", "NVRTC_ERROR_PROGRAM_CREATION_FAILURE",
-      "NVRTC_ERROR_INVALID_INPUT", "NVRTC_ERROR_INVALID_PROGRAM", "NVRTC_ERROR_INVALID_OPTION",
-      "NVRTC_ERROR_COMPILATION", "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE",
-      "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION",
-      "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION", "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID",
-      "NVRTC_ERROR_INTERNAL_ERROR"};
+  static constexpr const char* kNames[] = {"NVRTC_SUCCESS",
+                                           "NVRTC_ERROR_OUT_OF_MEMORY",
+                                           "NVRTC_ERROR_PROGRAM_CREATION_FAILURE",
+                                           "NVRTC_ERROR_INVALID_INPUT",
+                                           "NVRTC_ERROR_INVALID_PROGRAM",
+                                           "NVRTC_ERROR_INVALID_OPTION",
+                                           "NVRTC_ERROR_COMPILATION",
+                                           "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE",
+                                           "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION",
+                                           "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION",
+                                           "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID",
+                                           "NVRTC_ERROR_INTERNAL_ERROR"};
   const auto place = static_cast<std::size_t>(result);
   return place < std::size(kNames) ? kNames[place] : "NVRTC_ERROR unknown";
 }
@@ -89,9 +94,8 @@ nvrtcResult nvrtcGetSupportedArchs(int* architectures) {
   return NVRTC_SUCCESS;
 }
 
-nvrtcResult nvrtcCreateProgram(nvrtcProgram* handle, const char* source, const char* name,
-                               int header_count, const char* const* headers,
-                               const char* const* header_names) {
+nvrtcResult nvrtcCreateProgram(nvrtcProgram* handle, const char* source, const char* name, int header_count,
+                               const char* const* headers, const char* const* header_names) {
   const bool named = header_count == 0 || (headers != nullptr && header_names != nullptr);
   if (handle == nullptr || source == nullptr || header_count < 0 || !named) {
     return NVRTC_ERROR_INVALID_INPUT;
@@ -123,8 +127,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram handle, int count, const char* cons
   return on_program(handle, [&](Program& program) {
     if (count < 0 || (count > 0 && options == nullptr)) return NVRTC_ERROR_INVALID_INPUT;
     std::string unknown;
-    const auto words =
-        softnvrtc::host_options({options, static_cast<std::size_t>(count)}, unknown);
+    const auto words = softnvrtc::host_options({options, static_cast<std::size_t>(count)}, unknown);
     if (!words) {
       program.log = "unknown option " + unknown + "\n";
       return NVRTC_ERROR_INVALID_OPTION;
@@ -136,18 +139,14 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram handle, int count, const char* cons
 // Both are the object that the software driver loads.
 nvrtcResult nvrtcGetPTXSize(nvrtcProgram handle, size_t* size) { return object_size(handle, size); }
 nvrtcResult nvrtcGetPTX(nvrtcProgram handle, char* ptx) { return object(handle, ptx); }
-nvrtcResult nvrtcGetCUBINSize(nvrtcProgram handle, size_t* size) {
-  return object_size(handle, size);
-}
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram handle, size_t* size) { return object_size(handle, size); }
 nvrtcResult nvrtcGetCUBIN(nvrtcProgram handle, char* cubin) { return object(handle, cubin); }
 
 nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram handle, size_t* size) {
-  return on_program(handle,
-                    [&](Program& program) { return give_size(size, program.log.size() + 1); });
+  return on_program(handle, [&](Program& program) { return give_size(size, program.log.size() + 1); });
 }
 nvrtcResult nvrtcGetProgramLog(nvrtcProgram handle, char* log) {
-  return on_program(
-      handle, [&](Program& program) { return give(log, program.log, program.log.size() + 1); });
+  return on_program(handle, [&](Program& program) { return give(log, program.log, program.log.size() + 1); });
 }
 
 nvrtcResult nvrtcAddNameExpression(nvrtcProgram handle, const char* expression) {

@@ -8,9 +8,7 @@ namespace {
 
 bool is_blank(char character) { return std::isspace(static_cast<unsigned char>(character)) != 0; }
 
-bool is_word(char character) {
-  return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_';
-}
+bool is_word(char character) { return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_'; }
 
 }  // namespace
 

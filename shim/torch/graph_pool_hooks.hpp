@@ -13,8 +13,7 @@ extern "C" {
 
 // Allocations for which `filter` returns true come from the pool until the matching end. A graph that holds the pool
 // until tessera_torch_release_pool may follow.
-TESSERA_API void tessera_torch_begin_pool(int device, tessera::torch::PoolId id,
-                                          tessera::torch::StreamFilter filter);
+TESSERA_API void tessera_torch_begin_pool(int device, tessera::torch::PoolId id, tessera::torch::StreamFilter filter);
 TESSERA_API void tessera_torch_end_pool(int device, tessera::torch::PoolId id);
 // Its blocks go back to Tessera at the next empty_cache, or when memory is short.
 TESSERA_API void tessera_torch_release_pool(int device, tessera::torch::PoolId id);

@@ -13,8 +13,8 @@ void GraphPools::begin(const Key& pool, StreamFilter filter) {
 
 void GraphPools::end(const Key& pool) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto route = std::find_if(routes_.rbegin(), routes_.rend(),
-                                  [&](const Route& each) { return each.pool == pool; });
+  const auto route =
+      std::find_if(routes_.rbegin(), routes_.rend(), [&](const Route& each) { return each.pool == pool; });
   if (route != routes_.rend()) routes_.erase(std::next(route).base());
   begun_.store(routes_.size());
   const auto known = pools_.find(pool);
@@ -46,8 +46,7 @@ std::optional<GraphPools::Key> GraphPools::serving(int device, tessera_stream st
 bool GraphPools::captures(tessera_stream stream) const {
   if (begun_.load() == 0) return false;
   const std::lock_guard<std::mutex> lock(mutex_);
-  return std::any_of(routes_.begin(), routes_.end(),
-                     [stream](const Route& route) { return route.filter(stream); });
+  return std::any_of(routes_.begin(), routes_.end(), [stream](const Route& route) { return route.filter(stream); });
 }
 
 tessera_address GraphPools::take(const Key& pool, std::size_t bytes, tessera_stream stream) {
@@ -60,8 +59,7 @@ tessera_address GraphPools::take(const Key& pool, std::size_t bytes, tessera_str
   return address;
 }
 
-void GraphPools::add(const Key& pool, tessera_address block, std::size_t capacity,
-                     tessera_stream stream) {
+void GraphPools::add(const Key& pool, tessera_address block, std::size_t capacity, tessera_stream stream) {
   const std::lock_guard<std::mutex> lock(mutex_);
   blocks_[block] = {pool, capacity, stream};
   ++pools_[pool].blocks;
@@ -75,8 +73,8 @@ bool GraphPools::keep(tessera_address block, bool shared) {
   if (known == blocks_.end()) return false;
   const Block& freed = known->second;
   Pool& pool = pools_.at(freed.pool);
-  const bool begun = std::any_of(routes_.begin(), routes_.end(),
-                                 [&](const Route& each) { return each.pool == freed.pool; });
+  const bool begun =
+      std::any_of(routes_.begin(), routes_.end(), [&](const Route& each) { return each.pool == freed.pool; });
   if (shared && begun) {
     pool.shared.push_back(block);
   } else {
@@ -97,9 +95,7 @@ std::map<int, std::vector<tessera_address>> GraphPools::due() const {
 }
 
 void GraphPools::forget_empty() {
-  std::erase_if(pools_, [](const auto& each) {
-    return each.second.graphs == 0 && each.second.blocks == 0;
-  });
+  std::erase_if(pools_, [](const auto& each) { return each.second.graphs == 0 && each.second.blocks == 0; });
 }
 
 }  // namespace tessera::torch

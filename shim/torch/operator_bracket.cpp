@@ -21,11 +21,9 @@ tessera_address block_of(tessera_allocator* allocator, tessera_address address) 
   return tessera_query(allocator, address, &info) == TESSERA_OK ? info.address : 0;
 }
 
-tessera_result keep(tessera_allocator* allocator, Bracket& bracket, tessera_address block,
-                    tessera_access access) {
-  const auto known = std::find_if(bracket.begin(), bracket.end(), [block](const Kept& kept) {
-    return kept.address == block;
-  });
+tessera_result keep(tessera_allocator* allocator, Bracket& bracket, tessera_address block, tessera_access access) {
+  const auto known =
+      std::find_if(bracket.begin(), bracket.end(), [block](const Kept& kept) { return kept.address == block; });
   if (known != bracket.end()) return TESSERA_OK;  // written addresses come first
   const tessera_result pinned = tessera_pin(allocator, block);
   if (pinned == TESSERA_NOT_FOUND) return TESSERA_OK;
@@ -39,15 +37,14 @@ void unpin_all(tessera_allocator* allocator, const Bracket& bracket) {
 
 }  // namespace
 
-tessera_result begin_operator(tessera_allocator* allocator, const tessera_address* addresses,
-                              std::size_t count, std::size_t written) {
+tessera_result begin_operator(tessera_allocator* allocator, const tessera_address* addresses, std::size_t count,
+                              std::size_t written) {
   Bracket bracket;
   bracket.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     const tessera_address block = block_of(allocator, addresses[i]);
     if (block == 0) continue;
-    const tessera_result kept =
-        keep(allocator, bracket, block, i < written ? TESSERA_WRITE : TESSERA_READ);
+    const tessera_result kept = keep(allocator, bracket, block, i < written ? TESSERA_WRITE : TESSERA_READ);
     if (kept == TESSERA_OK) continue;
     unpin_all(allocator, bracket);
     return kept;
@@ -78,9 +75,8 @@ tessera_result keep_new_block(tessera_allocator* allocator, tessera_address addr
 
 void let_go(tessera_allocator* allocator, tessera_address address) {
   for (Bracket& bracket : brackets) {
-    const auto kept = std::find_if(bracket.begin(), bracket.end(), [address](const Kept& k) {
-      return k.address == address;
-    });
+    const auto kept =
+        std::find_if(bracket.begin(), bracket.end(), [address](const Kept& k) { return k.address == address; });
     if (kept == bracket.end()) continue;
     (void)tessera_unpin(allocator, address);
     bracket.erase(kept);

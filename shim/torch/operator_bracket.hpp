@@ -14,8 +14,8 @@
 namespace tessera::torch {
 
 // As tessera_torch_begin and tessera_torch_end.
-tessera_result begin_operator(tessera_allocator* allocator, const tessera_address* addresses,
-                              std::size_t count, std::size_t written);
+tessera_result begin_operator(tessera_allocator* allocator, const tessera_address* addresses, std::size_t count,
+                              std::size_t written);
 tessera_result end_operator(tessera_allocator* allocator, tessera_stream stream);
 bool in_operator();
 // A block allocated by this thread inside the bracket is kept as well.

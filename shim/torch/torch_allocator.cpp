@@ -36,9 +36,7 @@ void say(const char* call, const char* text) {
   if (before == kMostLines) std::fputs("tessera: further messages are suppressed\n", stderr);
 }
 
-tessera_address address_of(const void* pointer) {
-  return reinterpret_cast<tessera_address>(pointer);
-}
+tessera_address address_of(const void* pointer) { return reinterpret_cast<tessera_address>(pointer); }
 
 // The error message that PyTorch gets for a failed allocation; valid in this thread until its next one.
 const char* text_of(tessera_result result) {
@@ -72,15 +70,15 @@ bool give_back_released(tessera_allocator* allocator) {
       });
 }
 
-tessera_result allocate(tessera_allocator* allocator, int device, std::size_t bytes,
-                        tessera_stream stream, tessera_address& address) {
+tessera_result allocate(tessera_allocator* allocator, int device, std::size_t bytes, tessera_stream stream,
+                        tessera_address& address) {
   const tessera_result result = tessera_malloc(allocator, device, bytes, stream, &address);
   if (result != TESSERA_OUT_OF_MEMORY || !give_back_released(allocator)) return result;
   return tessera_malloc(allocator, device, bytes, stream, &address);
 }
 
-tessera_result allocate_in(const GraphPools::Key& pool, tessera_allocator* allocator,
-                           std::size_t bytes, tessera_stream stream, tessera_address& address) {
+tessera_result allocate_in(const GraphPools::Key& pool, tessera_allocator* allocator, std::size_t bytes,
+                           tessera_stream stream, tessera_address& address) {
   address = pools().take(pool, bytes, stream);
   if (address != 0) return TESSERA_OK;
   const tessera_result result = allocate(allocator, pool.device, bytes, stream, address);
@@ -126,8 +124,7 @@ void* take(std::size_t bytes, int device, tessera_stream stream, const char** fa
 
 extern "C" {
 
-void* tessera_torch_take(ssize_t size, int device, tessera_torch_stream stream,
-                         const char** failure) {
+void* tessera_torch_take(ssize_t size, int device, tessera_torch_stream stream, const char** failure) {
   *failure = nullptr;
   if (size <= 0) return nullptr;
   try {

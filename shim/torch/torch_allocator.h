@@ -30,8 +30,7 @@ typedef tessera_stream tessera_torch_stream; /* a cudaStream_t: the same pointer
 TESSERA_API void* tessera_torch_malloc(ssize_t size, int device, tessera_torch_stream stream);
 /* Frees after the work queued on `stream`, and on each stream recorded for the block. Never throws: tensors are freed
  * in destructors. Errors are printed as a line on standard error. */
-TESSERA_API void tessera_torch_free(void* pointer, ssize_t size, int device,
-                                    tessera_torch_stream stream);
+TESSERA_API void tessera_torch_free(void* pointer, ssize_t size, int device, tessera_torch_stream stream);
 
 /* ---- optional hooks: allocator._allocator.set_*_fn(address) ---------------------------------- */
 
@@ -50,8 +49,7 @@ TESSERA_API void tessera_torch_record_stream(void* pointer, tessera_torch_stream
 /* Between begin and end the blocks that contain `addresses` (the first `written` of them are written), and all blocks
  * that this thread allocates, stay in device memory. Foreign addresses are ignored. Brackets nest. Errors:
  * OUT_OF_MEMORY if the operands do not fit together, DATA_LOSS, IO; then nothing was begun. */
-TESSERA_API tessera_result tessera_torch_begin(const tessera_address* addresses, size_t count,
-                                               size_t written);
+TESSERA_API tessera_result tessera_torch_begin(const tessera_address* addresses, size_t count, size_t written);
 /* All work of the operator has been queued on `stream`. INVALID_ARGUMENT without a begin. */
 TESSERA_API tessera_result tessera_torch_end(tessera_torch_stream stream);
 

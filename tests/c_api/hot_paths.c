@@ -1,9 +1,9 @@
 /* The paths that a program takes all the time, again and again: a use of sixteen blocks, a touch, an
  * allocation that is served from the cache, with its free. All must succeed.
  *
- * First so often as launches and allocations are noted of a program that is not short of memory, which costs them more. Each function
- * runs twice, so that whoever counts its instructions
- * (tests/integration/instruction_counts_test.py) can leave the first time out.
+ * First so often as launches and allocations are noted of a program that is not short of memory, which costs them more.
+ * Each function runs twice, so that whoever counts its instructions (tests/integration/instruction_counts_test.py) can
+ * leave the first time out.
  */
 #include "tessera/tessera.h"
 
@@ -55,8 +55,7 @@ __attribute__((noinline)) static void cached_pair_of_4_kib(void) { pairs(4096); 
 __attribute__((noinline)) static void cached_pair_of_8_mib(void) { pairs((size_t)8 << 20); }
 
 int main(void) {
-  static void (*const paths[])(void) = {use_of_sixteen_blocks, touch, cached_pair_of_4_kib,
-                                        cached_pair_of_8_mib};
+  static void (*const paths[])(void) = {use_of_sixteen_blocks, touch, cached_pair_of_4_kib, cached_pair_of_8_mib};
   tessera_options* options = NULL;
   must(tessera_options_create(&options));
   must(tessera_options_set(options, "device-memory", "128MiB"));

@@ -82,8 +82,7 @@ static void more_than_the_device_fits(tessera_allocator* allocator) {
     EXPECT(tessera_use_begin(allocator, &blocks[i], 1, NULL, TESSERA_WRITE, &use) == TESSERA_OK);
     tessera_use_end(allocator, &use);
   }
-  EXPECT(tessera_use_begin(allocator, blocks, kBlocks, NULL, TESSERA_READ, &use) ==
-         TESSERA_OUT_OF_MEMORY);
+  EXPECT(tessera_use_begin(allocator, blocks, kBlocks, NULL, TESSERA_READ, &use) == TESSERA_OUT_OF_MEMORY);
   EXPECT(tessera_get_stats(allocator, &stats) == TESSERA_OK);
   EXPECT(stats.live_blocks == kBlocks && stats.live_bytes == kBlocks * bytes);
   EXPECT(stats.evictions > 0 && stats.bytes_out > 0);

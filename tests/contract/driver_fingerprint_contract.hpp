@@ -102,8 +102,10 @@ TYPED_TEST_P(DriverFingerprintContract, OneChangedBitChangesIt) {
 
 TYPED_TEST_P(DriverFingerprintContract, LanesThatChangePlacesChangeIt) {
   const std::size_t lanes = this->page_.value() / 16;
-  for (const auto& [a, b] : {std::pair{std::size_t{0}, std::size_t{1}}, {std::size_t{3}, std::size_t{259}},
-                             {std::size_t{7}, lanes / 2 + 7}, {lanes - 1, std::size_t{0}}}) {
+  for (const auto& [a, b] : {std::pair{std::size_t{0}, std::size_t{1}},
+                             {std::size_t{3}, std::size_t{259}},
+                             {std::size_t{7}, lanes / 2 + 7},
+                             {lanes - 1, std::size_t{0}}}) {
     const auto one = this->get(this->lane(a), 4, this->on_), two = this->get(this->lane(b), 4, this->on_);
     this->put(this->lane(a), two, this->on_);
     this->put(this->lane(b), one, this->on_);
@@ -138,7 +140,8 @@ TYPED_TEST_P(DriverFingerprintContract, WritesOneForEachPartOfEachRangeAndNoMore
   EXPECT_EQ(this->results_[6], (Fingerprint{6, ~std::uint64_t{6}}));
   const std::vector<Fingerprint> got(this->results_, this->results_ + 6);
   // Each range by itself gives the same.
-  const std::array<DeviceRange, 3> ranges{{{this->at_ + part * 2, part * 2}, {this->at_, part}, {this->at_ + part, part * 3}}};
+  const std::array<DeviceRange, 3> ranges{
+      {{this->at_ + part * 2, part * 2}, {this->at_, part}, {this->at_ + part, part * 3}}};
   std::size_t next = 0;
   for (const DeviceRange& range : ranges) {
     ASSERT_STATUS_OK(this->ask({range}));

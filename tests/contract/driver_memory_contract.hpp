@@ -110,8 +110,7 @@ TYPED_TEST_P(DriverMemoryContract, AFrameMovesToAnotherAddressWithItsBytes) {
 TYPED_TEST_P(DriverMemoryContract, OneSetAccessCoversManyMappings) {
   constexpr std::uint64_t kPages = 8;
   const Address at = this->range(kPages);
-  for (std::uint64_t page = 0; page < kPages; ++page)
-    this->map(at + this->page_ * page, this->frame());
+  for (std::uint64_t page = 0; page < kPages; ++page) this->map(at + this->page_ * page, this->frame());
   this->allow(at, kPages);
   const std::size_t per_page = this->page_.value() / sizeof(std::uint32_t);
   std::vector<std::uint32_t> values(per_page * kPages);
@@ -133,8 +132,7 @@ TYPED_TEST_P(DriverMemoryContract, TheMemoryOfAFrameComesBack) {
   const auto before = this->driver().memory_info(this->kDevice);
   ASSERT_TRUE(before.is_ok());
   for (int round = 0; round < 50; ++round) {
-    const auto frame =
-        this->driver().create_frame(this->kDevice, FrameLocation::kDevice, this->page_ * 4);
+    const auto frame = this->driver().create_frame(this->kDevice, FrameLocation::kDevice, this->page_ * 4);
     ASSERT_TRUE(frame.is_ok()) << round << ": " << text(frame.status());
     ASSERT_STATUS_OK(this->driver().destroy_frame(frame.value()));
   }
@@ -179,16 +177,13 @@ TYPED_TEST_P(DriverMemoryContract, AHostFrameMayStandAtTwoAddresses) {
   EXPECT_EQ(this->get(first, 2), (std::vector<std::uint32_t>{5, 6}));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(DriverMemoryContract, ADeviceSaysWhatItIs,
-                            AnUnknownDeviceIsAnInvalidArgument,
+REGISTER_TYPED_TEST_SUITE_P(DriverMemoryContract, ADeviceSaysWhatItIs, AnUnknownDeviceIsAnInvalidArgument,
                             AFrameTakesItsBytesFromTheFreeMemory, AReservedRangeIsAlignedToThePage,
-                            ARangeAtAHintThatIsTakenLiesElsewhere,
-                            WrongSizesAndAlignmentsAreRefused, MoreThanTheMemoryIsOutOfMemory,
-                            AMappingWithoutAccessCannotBeCopiedTo,
-                            AFrameKeepsItsBytesWhileItIsNotMapped,
-                            AFrameMovesToAnotherAddressWithItsBytes, OneSetAccessCoversManyMappings,
-                            ADestroyedFrameLivesAsLongAsItsMapping, TheMemoryOfAFrameComesBack,
-                            AHostFrameServesAtADeviceAddressWithoutDeviceMemory,
+                            ARangeAtAHintThatIsTakenLiesElsewhere, WrongSizesAndAlignmentsAreRefused,
+                            MoreThanTheMemoryIsOutOfMemory, AMappingWithoutAccessCannotBeCopiedTo,
+                            AFrameKeepsItsBytesWhileItIsNotMapped, AFrameMovesToAnotherAddressWithItsBytes,
+                            OneSetAccessCoversManyMappings, ADestroyedFrameLivesAsLongAsItsMapping,
+                            TheMemoryOfAFrameComesBack, AHostFrameServesAtADeviceAddressWithoutDeviceMemory,
                             AHostFrameMayStandAtTwoAddresses);
 
 }  // namespace tessera::contract

@@ -31,8 +31,7 @@ TYPED_TEST_P(DriverWorkContract, AStreamRunsItsWorkInOrder) {
   ASSERT_STATUS_OK(this->driver().copy(at + this->words(1024), at, this->words(1024), stream));
   ASSERT_STATUS_OK(this->driver().fill(at, 0xff, this->words(1024), stream));
   ASSERT_STATUS_OK(this->churn(at + this->words(1024), 1024, 1, stream));
-  ASSERT_STATUS_OK(
-      this->driver().copy_out(back, at + this->words(1024), this->words(1024), stream));
+  ASSERT_STATUS_OK(this->driver().copy_out(back, at + this->words(1024), this->words(1024), stream));
   ASSERT_STATUS_OK(this->driver().synchronize(stream));
   EXPECT_EQ(back[0], churned(1, 2001));
   EXPECT_EQ(back[1023], churned(1, 2001));
@@ -244,12 +243,11 @@ TYPED_TEST_P(DriverWorkContract, AnyThreadMayMakeAnyCall) {
   EXPECT_EQ(wrong.load(), 0);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(DriverWorkContract, AStreamRunsItsWorkInOrder,
-                            AnEventOrdersWorkOfTwoStreams, AnEventThatWasNeverRecordedHoldsNobody,
-                            AnEventIsNotReadyUntilItsWorkHasRun, AWaitWithABoundSeesTheEnd, RecordingAgainMovesTheEvent,
-                            TimedEventsTellTheTimeBetweenThem, ADestroyedStreamFinishesItsWork, TheDefaultStreamsTakeWork,
-                            AFillSetsItsBytesAndNoOthers, PageableHostMemoryMayBeReusedAtOnce,
-                            CopiesAtOnceAllArriveInTheOrderOfTheStream, HostMemoryIsRegisteredOnce,
-                            AnyThreadMayMakeAnyCall);
+REGISTER_TYPED_TEST_SUITE_P(DriverWorkContract, AStreamRunsItsWorkInOrder, AnEventOrdersWorkOfTwoStreams,
+                            AnEventThatWasNeverRecordedHoldsNobody, AnEventIsNotReadyUntilItsWorkHasRun,
+                            AWaitWithABoundSeesTheEnd, RecordingAgainMovesTheEvent, TimedEventsTellTheTimeBetweenThem,
+                            ADestroyedStreamFinishesItsWork, TheDefaultStreamsTakeWork, AFillSetsItsBytesAndNoOthers,
+                            PageableHostMemoryMayBeReusedAtOnce, CopiesAtOnceAllArriveInTheOrderOfTheStream,
+                            HostMemoryIsRegisteredOnce, AnyThreadMayMakeAnyCall);
 
 }  // namespace tessera::contract

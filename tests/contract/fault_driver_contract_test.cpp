@@ -1,6 +1,6 @@
 // A fault driver without faults behaves like any other driver.
-#include "sim/fault_driver.hpp"
 #include "driver_contract.hpp"
+#include "sim/fault_driver.hpp"
 #include "sim_machine.hpp"
 
 namespace tessera::contract {

@@ -2,11 +2,11 @@
 
 #include <memory>
 
+#include "lab/fuzz/stamp_file_io.hpp"
 #include "no_threads.hpp"
+#include "sim/virtual_file_io.hpp"
 #include "tier/thread_io.hpp"
 #include "tier/uring_io.hpp"
-#include "sim/virtual_file_io.hpp"
-#include "lab/fuzz/stamp_file_io.hpp"
 
 namespace tessera::contract {
 namespace {

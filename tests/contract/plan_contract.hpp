@@ -59,9 +59,7 @@ class PlanContract : public ::testing::Test {
   P policy_;
 };
 
-inline auto key_of(const Gap& gap) {
-  return std::tuple(gap.run, gap.after, gap.until, gap.wraps, gap.dead);
-}
+inline auto key_of(const Gap& gap) { return std::tuple(gap.run, gap.after, gap.until, gap.wraps, gap.dead); }
 
 TYPED_TEST_SUITE_P(PlanContract);
 
@@ -138,7 +136,6 @@ TYPED_TEST_P(PlanContract, CopesWithAnIterationWithoutUses) {
 
 REGISTER_TYPED_TEST_SUITE_P(PlanContract, NamesOnlyGapsOfTheIterationAndNoneTwice, LeavesPinnedRunsAlone,
                             BeginsTheWayBackInsideTheGapOrAtItsEnd, RecomputesOnlyWhatCanBeRecomputed,
-                            IsPossibleWheneverTheLargestStepFits, SaysTheSameAgain,
-                            CopesWithAnIterationWithoutUses);
+                            IsPossibleWheneverTheLargestStepFits, SaysTheSameAgain, CopesWithAnIterationWithoutUses);
 
 }  // namespace tessera::contract

@@ -96,8 +96,8 @@ TYPED_TEST_P(PolicyContract, LetsTheDeadGoFirst) {
   this->for_many([](const Snapshot&, const Decision& decision, const auto& pictures) {
     const auto is_dead = [&](std::size_t run) { return pictures.at(run).dead; };
     EXPECT_TRUE(std::is_partitioned(decision.victims.begin(), decision.victims.end(), is_dead));
-    const auto all = std::count_if(pictures.begin(), pictures.end(),
-                                   [](const auto& entry) { return entry.second.dead; });
+    const auto all =
+        std::count_if(pictures.begin(), pictures.end(), [](const auto& entry) { return entry.second.dead; });
     const auto gone = std::count_if(decision.victims.begin(), decision.victims.end(), is_dead);
     if (static_cast<std::size_t>(gone) < decision.victims.size()) {
       EXPECT_EQ(gone, all) << "a live run leaves before a dead one";
@@ -121,10 +121,8 @@ TYPED_TEST_P(PolicyContract, NeedsNothingWhenThereIsNoNeed) {
   EXPECT_TRUE(this->policy_.decide(Snapshot()).victims.empty());
 }
 
-REGISTER_TYPED_TEST_SUITE_P(PolicyContract, HasANameInTheGallery,
-                            NamesOnlyRunsOfTheSnapshotAndNoneTwice,
+REGISTER_TYPED_TEST_SUITE_P(PolicyContract, HasANameInTheGallery, NamesOnlyRunsOfTheSnapshotAndNoneTwice,
                             CoversTheNeedIfItCanAndStopsThere, LetsTheDeadGoFirst,
-                            SaysTheSameAgainAndInWhateverOrderItIsAsked,
-                            NeedsNothingWhenThereIsNoNeed);
+                            SaysTheSameAgainAndInWhateverOrderItIsAsked, NeedsNothingWhenThereIsNoNeed);
 
 }  // namespace tessera::contract

@@ -24,12 +24,11 @@
 
 namespace tessera::contract {
 
-using Published = ::testing::Types<VdnnAllPolicy, VdnnConvPolicy, VdnnDynPolicy, SuperneuronsPolicy,
-                                 CapuchinPolicy, DeltaPolicy, PatrickstarPolicy, StrongholdPolicy,
-                                 L2lPolicy, ZeroOffloadPolicy, ZeroInfinityPolicy, TeGroupsPolicy,
-                                 TbaPolicy, Atc24Policy, LohanPolicy, FlashneuronPolicy,
-                                 FlexgenPolicy, SwapadvisorPolicy, StrPolicy, MpressPolicy, FlexmoePolicy,
-                                 LaminaPolicy>;
+using Published =
+    ::testing::Types<VdnnAllPolicy, VdnnConvPolicy, VdnnDynPolicy, SuperneuronsPolicy, CapuchinPolicy, DeltaPolicy,
+                     PatrickstarPolicy, StrongholdPolicy, L2lPolicy, ZeroOffloadPolicy, ZeroInfinityPolicy,
+                     TeGroupsPolicy, TbaPolicy, Atc24Policy, LohanPolicy, FlashneuronPolicy, FlexgenPolicy,
+                     SwapadvisorPolicy, StrPolicy, MpressPolicy, FlexmoePolicy, LaminaPolicy>;
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Published, PolicyContract, Published);
 INSTANTIATE_TYPED_TEST_SUITE_P(Published, PlanContract, Published);

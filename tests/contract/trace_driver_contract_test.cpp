@@ -1,6 +1,6 @@
 // A trace driver does not change the behaviour of the driver that it records.
-#include "sim/trace_driver.hpp"
 #include "driver_contract.hpp"
+#include "sim/trace_driver.hpp"
 #include "sim_machine.hpp"
 
 namespace tessera::contract {

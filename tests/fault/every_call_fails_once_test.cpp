@@ -52,9 +52,7 @@ class Life {
  private:
   std::vector<Step> steps() {
     std::vector<Step> steps;
-    const auto add = [&](const char* what, std::function<Status()> make) {
-      steps.push_back({what, std::move(make)});
-    };
+    const auto add = [&](const char* what, std::function<Status()> make) { steps.push_back({what, std::move(make)}); };
     add("write two pages", [this] { return machine_.write(runs_[7], 7, first_); });
     add("evict them at once", [this] { return machine_.evict(runs_[7]); });
     add("check them", [this] { return machine_.check(runs_[7], 7, first_); });
@@ -74,9 +72,7 @@ class Life {
     add("evict", [this] { return machine_.evict(runs_[1]); });
     add("pin", [this] { return machine_.residency().pin(runs_[1]); });
     add("look at what is pinned", [this] { return machine_.check(runs_[1], 1, first_); });
-    add("unpin", [this] {
-      return runs_[1]->pins.load() == 0 ? Status() : machine_.residency().unpin(runs_[1]);
-    });
+    add("unpin", [this] { return runs_[1]->pins.load() == 0 ? Status() : machine_.residency().unpin(runs_[1]); });
     add("retire", [this] { return machine_.residency().streams().retire(first_); });
     add("remove", [this] {
       if (runs_.size() < 8) return Status();
@@ -104,8 +100,8 @@ class Life {
 const ResidencySetup kTracked = {.device = 8_MiB, .host = 4_MiB, .file = 32_MiB};
 const ResidencySetup kHostBacked = {.device = 8_MiB, .backing = 32_MiB};
 
-void every_call(std::optional<DriverCall> call, const Status& status,
-                const ResidencySetup& setup = kTracked, Life::Uses uses = Life::Uses::kAnnounced) {
+void every_call(std::optional<DriverCall> call, const Status& status, const ResidencySetup& setup = kTracked,
+                Life::Uses uses = Life::Uses::kAnnounced) {
   for (std::uint64_t nth = 1;; ++nth) {
     SCOPED_TRACE(testing::Message() << "call " << nth);
     Life life(setup, uses);
@@ -121,18 +117,15 @@ void every_call(std::optional<DriverCall> call, const Status& status,
 
 class EveryCallFailsOnce : public testing::TestWithParam<DriverCall> {};
 
-TEST_P(EveryCallFailsOnce, WithAnErrorOfTheDriver) {
-  every_call(GetParam(), Status(Code::kDriver, "injected", 999));
-}
+TEST_P(EveryCallFailsOnce, WithAnErrorOfTheDriver) { every_call(GetParam(), Status(Code::kDriver, "injected", 999)); }
 
-INSTANTIATE_TEST_SUITE_P(
-    Calls, EveryCallFailsOnce,
-    testing::Values(DriverCall::kCreateFrame, DriverCall::kMap,
-                    DriverCall::kSetAccess, DriverCall::kUnmap, DriverCall::kRegisterHost,
-                    DriverCall::kWaitEvent, DriverCall::kCreateEvent, DriverCall::kRecordEvent,
-                    DriverCall::kQueryEvent, DriverCall::kSynchronizeEvent, DriverCall::kCopyIn,
-                    DriverCall::kCopyOut, DriverCall::kCopyAll, DriverCall::kFingerprint),
-    [](const auto& info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Calls, EveryCallFailsOnce,
+                         testing::Values(DriverCall::kCreateFrame, DriverCall::kMap, DriverCall::kSetAccess,
+                                         DriverCall::kUnmap, DriverCall::kRegisterHost, DriverCall::kWaitEvent,
+                                         DriverCall::kCreateEvent, DriverCall::kRecordEvent, DriverCall::kQueryEvent,
+                                         DriverCall::kSynchronizeEvent, DriverCall::kCopyIn, DriverCall::kCopyOut,
+                                         DriverCall::kCopyAll, DriverCall::kFingerprint),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 class EveryCallFailsOnceUnseen : public testing::TestWithParam<DriverCall> {};
 
@@ -140,13 +133,12 @@ TEST_P(EveryCallFailsOnceUnseen, WithAnErrorOfTheDriver) {
   every_call(GetParam(), Status(Code::kDriver, "injected", 999), kTracked, Life::Uses::kUnseen);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Calls, EveryCallFailsOnceUnseen,
-    testing::Values(DriverCall::kReserve, DriverCall::kMap, DriverCall::kSetAccess, DriverCall::kUnmap,
-                    DriverCall::kCreateEvent, DriverCall::kRecordEvent, DriverCall::kQueryEvent,
-                    DriverCall::kSynchronizeEvent, DriverCall::kCopyOut, DriverCall::kCopyAll,
-                    DriverCall::kFingerprint),
-    [](const auto& info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Calls, EveryCallFailsOnceUnseen,
+                         testing::Values(DriverCall::kReserve, DriverCall::kMap, DriverCall::kSetAccess,
+                                         DriverCall::kUnmap, DriverCall::kCreateEvent, DriverCall::kRecordEvent,
+                                         DriverCall::kQueryEvent, DriverCall::kSynchronizeEvent, DriverCall::kCopyOut,
+                                         DriverCall::kCopyAll, DriverCall::kFingerprint),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 class EveryCallFailsOnceHostBacked : public testing::TestWithParam<DriverCall> {};
 
@@ -154,13 +146,12 @@ TEST_P(EveryCallFailsOnceHostBacked, WithAnErrorOfTheDriver) {
   every_call(GetParam(), Status(Code::kDriver, "injected", 999), kHostBacked);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Calls, EveryCallFailsOnceHostBacked,
-    testing::Values(DriverCall::kCreateFrame, DriverCall::kReserve, DriverCall::kMap,
-                    DriverCall::kSetAccess, DriverCall::kUnmap, DriverCall::kCopy,
-                    DriverCall::kSynchronizeStream, DriverCall::kRecordEvent,
-                    DriverCall::kSynchronizeEvent),
-    [](const auto& info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Calls, EveryCallFailsOnceHostBacked,
+                         testing::Values(DriverCall::kCreateFrame, DriverCall::kReserve, DriverCall::kMap,
+                                         DriverCall::kSetAccess, DriverCall::kUnmap, DriverCall::kCopy,
+                                         DriverCall::kSynchronizeStream, DriverCall::kRecordEvent,
+                                         DriverCall::kSynchronizeEvent),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST(SomeCallsFailOnce, WhenFramesAreOut) {
   every_call(DriverCall::kCreateFrame, Status(Code::kOutOfMemory, "injected", 2));

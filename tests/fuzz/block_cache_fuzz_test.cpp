@@ -26,9 +26,11 @@ class BlockCacheFuzzTest : public LayerTest {
   Bytes random_size(std::mt19937_64& random) const {
     switch (random() % 10) {
       case 0: return Bytes(1 + random() % (largest_ / 2).value());
-      case 1: case 2: return Bytes(1 + random() % (3_MiB).value());
+      case 1:
+      case 2: return Bytes(1 + random() % (3_MiB).value());
       case 3: return largest_ - Bytes(random() % (4_MiB).value());
-      case 4: case 5: return Bytes(1 + random() % (700_KiB).value());
+      case 4:
+      case 5: return Bytes(1 + random() % (700_KiB).value());
       default: return Bytes(1 + random() % (8_KiB).value());
     }
   }

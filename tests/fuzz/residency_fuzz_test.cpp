@@ -94,8 +94,7 @@ class Fuzz {
   void add() {
     what_ = "add";
     const std::uint64_t kind = large_ ? below(3) : 0;
-    const RunShape shape{kind == 1 ? 1U : 0U,
-                         static_cast<std::uint32_t>(kind == 2 ? 8 + below(8) : 1 + below(3))};
+    const RunShape shape{kind == 1 ? 1U : 0U, static_cast<std::uint32_t>(kind == 2 ? 8 + below(8) : 1 + below(3))};
     const auto added = machine_.residency().add(machine_.reserve(shape), shape, TagId());
     if (!added.is_ok()) {
       EXPECT_EQ(added.status().code(), Code::kOutOfMemory) << added.status().to_string();
@@ -192,10 +191,9 @@ class Fuzz {
     }
     Use use;
     const auto find = [&] { return std::optional(std::span<Run* const>(runs)); };
-    const bool at_once = kind == Use::Kind::kGate && below(2) == 0 &&
-                         machine_.residency().try_use(find, stream, announced, use);
-    const Status status =
-        at_once ? Status() : machine_.residency().begin_use(runs, stream, announced, kind, use);
+    const bool at_once =
+        kind == Use::Kind::kGate && below(2) == 0 && machine_.residency().try_use(find, stream, announced, use);
+    const Status status = at_once ? Status() : machine_.residency().begin_use(runs, stream, announced, kind, use);
     if (!status.is_ok()) {
       EXPECT_EQ(status.code(), Code::kOutOfMemory) << status.to_string();
       return;
@@ -243,8 +241,7 @@ TEST(ResidencyFuzz, NoByteIsLostAndTheBooksAreRight) {
     fuzz.run();
     unchanged += fuzz.unchanged();
     if (HasFailure()) {
-      FAIL() << "replay: TESSERA_FUZZ_SEED=" << seed
-             << " fuzz_residency_fuzz_test --gtest_filter=ResidencyFuzz.*";
+      FAIL() << "replay: TESSERA_FUZZ_SEED=" << seed << " fuzz_residency_fuzz_test --gtest_filter=ResidencyFuzz.*";
     }
   }
   EXPECT_TRUE(only != 0 || unchanged > 0) << "nobody was found unchanged";

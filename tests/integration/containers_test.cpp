@@ -103,7 +103,8 @@ TEST_F(Containers, WhereOnlyAPartOfIoUringIsRefusedThreadsServe) {
 TEST_F(Containers, WithoutNamelessFilesAFileIsUnlinkedAtOnce) {
   for (const std::string error : {"EOPNOTSUPP", "EISDIR", "EACCES"}) {
     SCOPED_TRACE(error);
-    expect_right(train("./refuse " + error + " nameless io_uring_setup -- "), "threads", {"using threads for file I/O"});
+    expect_right(train("./refuse " + error + " nameless io_uring_setup -- "), "threads",
+                 {"using threads for file I/O"});
   }
 }
 
@@ -139,15 +140,17 @@ std::string on_a_small_disk(const std::string& folder, int mib, const std::strin
 }
 
 TEST_F(Containers, AFullDiskIsNamedByItselfAndNotByOptionsThatWereGiven) {
-  if (run("unshare --mount mount -t tmpfs none " + folder_).exit_code != 0) GTEST_SKIP() << "nothing may be mounted here";
+  if (run("unshare --mount mount -t tmpfs none " + folder_).exit_code != 0)
+    GTEST_SKIP() << "nothing may be mounted here";
   const Outcome at_the_start = train(on_a_small_disk(folder_, 4, "head -c 3M /dev/zero > " + folder_ + "/full"));
   EXPECT_EQ(at_the_start.exit_code, 1);
   EXPECT_NE(at_the_start.message.find("only 1.00 MiB free in " + folder_), std::string::npos) << at_the_start.message;
   EXPECT_NE(at_the_start.message.find("use another --file-dir"), std::string::npos) << at_the_start.message;
 
   // Both directories have the same 5 MiB, as if another job took half of them later.
-  const Outcome later = train(on_a_small_disk(folder_, 5, "mkdir " + folder_ + "/a " + folder_ + "/b"),
-                              {{"TESSERA_FILE_MEMORY", "8MiB"}, {"TESSERA_FILE_DIR", folder_ + "/a:" + folder_ + "/b"}});
+  const Outcome later =
+      train(on_a_small_disk(folder_, 5, "mkdir " + folder_ + "/a " + folder_ + "/b"),
+            {{"TESSERA_FILE_MEMORY", "8MiB"}, {"TESSERA_FILE_DIR", folder_ + "/a:" + folder_ + "/b"}});
   EXPECT_EQ(later.exit_code, 1);
   EXPECT_NE(later.message.find(" free + "), std::string::npos) << later.message;
   EXPECT_NE(later.message.find("use another --file-dir"), std::string::npos) << later.message;
@@ -184,10 +187,16 @@ TEST_F(Containers, ALimitOnTasksNeitherHangsNorHarms) {
 
 // The first file opened gets the number of a closed stream: neither our files nor our messages may end up there.
 TEST_F(Containers, ClosedStandardStreamsStayClosed) {
-  const Environment environment = {{"TESSERA_SOFTWARE_MEMORY", "48MiB"}, {"TESSERA_DEVICE_MEMORY", "24MiB"}, {"TESSERA_HOST_MEMORY", "8MiB"},
-                                   {"TESSERA_FILE_MEMORY", "256MiB"}, {"TESSERA_FILE_DIR", folder_}, {"TESSERA_CONTROL_DIR", folder_ + "/control"},
-                                   {"TESSERA_STATS", scratch("closed.stats")}, {"TESSERA_TRACE", scratch("closed.trace")},
-                                   {"TESSERA_TIMELINE", scratch("closed.timeline")}, {"TESSERA_HISTORY", scratch("closed.history")}};
+  const Environment environment = {{"TESSERA_SOFTWARE_MEMORY", "48MiB"},
+                                   {"TESSERA_DEVICE_MEMORY", "24MiB"},
+                                   {"TESSERA_HOST_MEMORY", "8MiB"},
+                                   {"TESSERA_FILE_MEMORY", "256MiB"},
+                                   {"TESSERA_FILE_DIR", folder_},
+                                   {"TESSERA_CONTROL_DIR", folder_ + "/control"},
+                                   {"TESSERA_STATS", scratch("closed.stats")},
+                                   {"TESSERA_TRACE", scratch("closed.trace")},
+                                   {"TESSERA_TIMELINE", scratch("closed.timeline")},
+                                   {"TESSERA_HISTORY", scratch("closed.history")}};
   for (const std::string closed : {"", "2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"}) {
     SCOPED_TRACE(closed);
     EXPECT_EQ(run_preloaded("sh -c 'exec ./descriptors " + closed + "'", environment).exit_code, 0);
@@ -197,8 +206,9 @@ TEST_F(Containers, ClosedStandardStreamsStayClosed) {
 
 TEST_F(Containers, LinesOfOursNeverEndInAFileOfTheProgram) {
   const std::string losses = scratch("losses");
-  const Environment environment = {{"TESSERA_SOFTWARE_MEMORY", "20MiB"}, {"TESSERA_HOST_MEMORY", "4MiB"}, {"TESSERA_FILE_MEMORY", "256MiB"},
-                                   {"TESSERA_FILE_DIR", folder_}, {"TESSERA_STATS", "-"}, {"TESSERA_LOG_LEVEL", "debug"}};
+  const Environment environment = {
+      {"TESSERA_SOFTWARE_MEMORY", "20MiB"}, {"TESSERA_HOST_MEMORY", "4MiB"}, {"TESSERA_FILE_MEMORY", "256MiB"},
+      {"TESSERA_FILE_DIR", folder_},        {"TESSERA_STATS", "-"},          {"TESSERA_LOG_LEVEL", "debug"}};
   EXPECT_EQ(run_preloaded("sh -c 'exec " + kTraining + " --losses " + losses + " 2>&-'", environment).exit_code, 0);
   EXPECT_EQ(contents(losses), losses_of_ample_run());
 }

@@ -10,8 +10,7 @@
 namespace tessera::programs {
 namespace {
 
-const std::string kTrain =
-    "./train --kernels train_kernels.so --steps 3 --layers 8 --width 512 --batch 128";
+const std::string kTrain = "./train --kernels train_kernels.so --steps 3 --layers 8 --width 512 --batch 128";
 
 Environment small_device(Environment more) {
   more.try_emplace("TESSERA_SOFTWARE_MEMORY", "20MiB");
@@ -70,15 +69,13 @@ TEST_F(BadLuck, WithNeitherHostNorFileItIsOutOfMemoryAndSaysWhatToRaise) {
 
 TEST_F(BadLuck, AFullDiskIsAnErrorOrNothingAtAllNeverWrongLosses) {
   const InMount result = in_private_mount("tmpfs", "size=16m", [this](const std::string& directory) {
-    const Outcome outcome = train({{"TESSERA_HOST_MEMORY", "8MiB"},
-                                   {"TESSERA_FILE_MEMORY", "256MiB"},
-                                   {"TESSERA_FILE_DIR", directory}});
+    const Outcome outcome =
+        train({{"TESSERA_HOST_MEMORY", "8MiB"}, {"TESSERA_FILE_MEMORY", "256MiB"}, {"TESSERA_FILE_DIR", directory}});
     if (outcome.exit_code == 0) {
       expect_same_losses(outcome);
     } else {
       EXPECT_EQ(outcome.exit_code, 1) << outcome.message;
-      EXPECT_NE(outcome.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
-          << outcome.message;
+      EXPECT_NE(outcome.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << outcome.message;
     }
     return !HasFailure();
   });
@@ -87,9 +84,8 @@ TEST_F(BadLuck, AFullDiskIsAnErrorOrNothingAtAllNeverWrongLosses) {
 }
 
 TEST_F(BadLuck, AMemlockLimitOfNothingCostsTheRingAtMostAndSaysSo) {
-  const Outcome outcome = train(
-      {{"TESSERA_HOST_MEMORY", "256MiB"}, {"TESSERA_FILE_MEMORY", "256MiB"}},
-      "setpriv --bounding-set=-ipc_lock prlimit --memlock=0:0 ");
+  const Outcome outcome = train({{"TESSERA_HOST_MEMORY", "256MiB"}, {"TESSERA_FILE_MEMORY", "256MiB"}},
+                                "setpriv --bounding-set=-ipc_lock prlimit --memlock=0:0 ");
   expect_same_losses(outcome);
   // Newer kernels may not count the ring's memory against the limit: then nothing is printed.
   if (!outcome.message.empty()) {
@@ -99,8 +95,7 @@ TEST_F(BadLuck, AMemlockLimitOfNothingCostsTheRingAtMostAndSaysSo) {
 }
 
 TEST_F(BadLuck, StreamsMayEndBeforeTheirWork) {
-  const Outcome outcome = run_preloaded(
-      "./short_streams", small_device({{"TESSERA_HOST_MEMORY", "128MiB"}}));
+  const Outcome outcome = run_preloaded("./short_streams", small_device({{"TESSERA_HOST_MEMORY", "128MiB"}}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.message;
   EXPECT_EQ(outcome.output, "ok\n");
 }

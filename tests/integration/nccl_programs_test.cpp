@@ -53,9 +53,7 @@ TEST(NcclPrograms, DefaultStreamsAreThoseOfTheCommunicatorsDevices) {
   expect_right("./nccl_devices default 2", on_small_devices(2));
 }
 
-TEST(NcclPrograms, EachThreadHasAGroupOfItsOwn) {
-  expect_right("./nccl_devices threads 2", on_small_devices(2));
-}
+TEST(NcclPrograms, EachThreadHasAGroupOfItsOwn) { expect_right("./nccl_devices threads 2", on_small_devices(2)); }
 
 TEST(NcclPrograms, ALibraryThatIsLoadedForItselfReachesItsNccl) {
   expect_right("./nccl_extension groups 2", on_small_devices(2));

@@ -53,9 +53,9 @@ void expect_found_where_it_was_handed_on(const std::string& way) {
   const std::string command = "./handed_addresses handed_kernels.so " + way;
   EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}}).output, "ok\n");
   for (const char* policy : {"auto", "recency", "lru"}) {
-    const Outcome ran = run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "26MiB"},
-                                                {"TESSERA_DEVICE_MEMORY", "16MiB"},
-                                                {"TESSERA_POLICY", policy}});
+    const Outcome ran = run_preloaded(
+        command,
+        {{"TESSERA_SOFTWARE_MEMORY", "26MiB"}, {"TESSERA_DEVICE_MEMORY", "16MiB"}, {"TESSERA_POLICY", policy}});
     EXPECT_EQ(ran.output, "ok\n") << policy;
     EXPECT_EQ(ran.message, "") << policy;
   }

@@ -47,8 +47,8 @@ TEST(PreloadHandles, ThatAKernelHasNoParametersIsBelievedOfItsOwnKindOfHandleOnl
 
 TEST(PreloadHandles, OfAKernelWhoseParametersAreNotToldEveryWordThatItIsGivenCounts) {
   const std::string line =
-      "tessera: cuLaunchKernel: the driver does not report the kernel's parameter layout: all words near its parameters "
-      "are treated as addresses\n";
+      "tessera: cuLaunchKernel: the driver does not report the kernel's parameter layout: all words near its "
+      "parameters are treated as addresses\n";
   for (const char* const tells : {"first", "refused"}) {
     const Outcome launched = run_preloaded(kProgram + " launches", on_small(driver_that(tells)));
     EXPECT_EQ(launched.output, "ok\n") << tells;

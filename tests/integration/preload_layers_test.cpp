@@ -141,9 +141,10 @@ TEST_F(PreloadLayers, AProgramThatTheAddressSanitizerChecksIsStartedAndChecked) 
   const Outcome ran = run(tessera, {{"ASAN_OPTIONS", ""}});
   EXPECT_EQ(ran.exit_code, 0) << ran.message;
   EXPECT_EQ(ran.output, "ok\n");
-  EXPECT_EQ(ran.message,
-            "tessera: ./checked uses AddressSanitizer: setting ASAN_OPTIONS so that the preload library can be loaded before "
-            "its runtime\n");
+  EXPECT_EQ(
+      ran.message,
+      "tessera: ./checked uses AddressSanitizer: setting ASAN_OPTIONS so that the preload library can be loaded before "
+      "its runtime\n");
   const Outcome found = run(tessera + " overflow", {{"ASAN_OPTIONS", ""}});
   EXPECT_NE(found.exit_code, 0);
   EXPECT_NE(found.message.find("heap-buffer-overflow"), std::string::npos) << found.message;

@@ -33,8 +33,7 @@ TEST(PreloadModes, WithoutVirtualMemoryManagementTheDriverAllocates) {
 }
 
 TEST(PreloadModes, WithoutTheHostBackedPagesThatWereAskedForTheDriverAllocates) {
-  expect_untouched_with_one_line({{"TESSERA_UNHINTED_ACCESS", "host-backed"},
-                                  {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}},
+  expect_untouched_with_one_line({{"TESSERA_UNHINTED_ACCESS", "host-backed"}, {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}},
                                  "host memory cannot be mapped at device addresses");
 }
 

@@ -10,12 +10,10 @@
 namespace tessera::programs {
 namespace {
 
-const std::string kTrain =
-    "./train --kernels train_kernels.so --steps 4 --layers 8 --width 512 --batch 128";
+const std::string kTrain = "./train --kernels train_kernels.so --steps 4 --layers 8 --width 512 --batch 128";
 
 // The program must not fit without Tessera; under it, the output must be the same as on a large device.
-void expect_same_on_small_device(const std::string& command, const std::string& memory,
-                                 Environment environment = {}) {
+void expect_same_on_small_device(const std::string& command, const std::string& memory, Environment environment = {}) {
   environment["TESSERA_SOFTWARE_MEMORY"] = "1GiB";
   const Outcome ample = run(command, environment);
   ASSERT_EQ(ample.exit_code, 0) << ample.message;
@@ -41,17 +39,13 @@ TEST(PreloadPrograms, TheSmallestProgramAdds) {
   EXPECT_EQ(added.output, "ok\n");
 }
 
-TEST(PreloadPrograms, EveryFormOfCopySetAndQueryAgrees) {
-  expect_same_on_small_device("./memory_calls", "8MiB");
-}
+TEST(PreloadPrograms, EveryFormOfCopySetAndQueryAgrees) { expect_same_on_small_device("./memory_calls", "8MiB"); }
 
 TEST(PreloadPrograms, EveryFormAgreesWithPerThreadDefaultStreams) {
   expect_same_on_small_device("./memory_calls_ptds", "8MiB");
 }
 
-TEST(PreloadPrograms, CopiesThroughAnArrayFindTheirBlocks) {
-  expect_same_on_small_device("./arrays", "24MiB");
-}
+TEST(PreloadPrograms, CopiesThroughAnArrayFindTheirBlocks) { expect_same_on_small_device("./arrays", "24MiB"); }
 
 TEST(PreloadPrograms, EveryWayOfLaunchingFindsItsBlocks) {
   expect_same_on_small_device("./launches preload_kernels.so", "11MiB");
@@ -81,23 +75,20 @@ TEST(PreloadPrograms, AGraphThatDoesNotFitIsLaunchedInParts) {
 }
 
 TEST(PreloadPrograms, PartsKeepTheOrderOfHostFunctionsEventsChildrenAndMemory) {
-  expect_same_on_small_device("./mixed_graph preload_kernels.so", "12MiB",
-                              {{"TESSERA_DEVICE_MEMORY", "8MiB"}});
+  expect_same_on_small_device("./mixed_graph preload_kernels.so", "12MiB", {{"TESSERA_DEVICE_MEMORY", "8MiB"}});
 }
 
 TEST(PreloadPrograms, AGraphWhoseMemoryOutlivesTheLaunchIsNotCut) {
   const Outcome launched = run_preloaded("./mixed_graph preload_kernels.so kept",
-                                         {{"TESSERA_SOFTWARE_MEMORY", "12MiB"},
-                                          {"TESSERA_DEVICE_MEMORY", "8MiB"}});
+                                         {{"TESSERA_SOFTWARE_MEMORY", "12MiB"}, {"TESSERA_DEVICE_MEMORY", "8MiB"}});
   EXPECT_EQ(launched.exit_code, 1);
-  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"),
-            std::string::npos) << launched.message;
-  EXPECT_NE(launched.message.find("cuGraphLaunch(exec, NULL): CUDA_ERROR_OUT_OF_MEMORY"),
-            std::string::npos) << launched.message;
+  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"), std::string::npos)
+      << launched.message;
+  EXPECT_NE(launched.message.find("cuGraphLaunch(exec, NULL): CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
+      << launched.message;
 }
 
-const std::string kConditional =
-    "./conditional_graphs preload_kernels.so conditional_kernels.so";
+const std::string kConditional = "./conditional_graphs preload_kernels.so conditional_kernels.so";
 
 TEST(PreloadPrograms, BodiesAmongWhichAGraphDecidesFindTheirBlocks) {
   expect_same_on_small_device(kConditional, "16MiB");
@@ -106,18 +97,17 @@ TEST(PreloadPrograms, BodiesAmongWhichAGraphDecidesFindTheirBlocks) {
 TEST(PreloadPrograms, AGraphThatDecidesIsNotCut) {
   const Outcome launched = run_preloaded(kConditional, {{"TESSERA_DEVICE_MEMORY", "6MiB"}});
   EXPECT_EQ(launched.exit_code, 1);
-  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"),
-            std::string::npos) << launched.message;
-  EXPECT_NE(launched.message.find("cuGraphLaunch(exec, stream): CUDA_ERROR_OUT_OF_MEMORY"),
-            std::string::npos) << launched.message;
+  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"), std::string::npos)
+      << launched.message;
+  EXPECT_NE(launched.message.find("cuGraphLaunch(exec, stream): CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
+      << launched.message;
 }
 
 TEST(PreloadPrograms, AGraphOfWhichOneNodeDoesNotFitIsOutOfMemory) {
-  const Outcome launched = run_preloaded("./large_graph preload_kernels.so",
-                                         {{"TESSERA_DEVICE_MEMORY", "2MiB"}});
+  const Outcome launched = run_preloaded("./large_graph preload_kernels.so", {{"TESSERA_DEVICE_MEMORY", "2MiB"}});
   EXPECT_EQ(launched.exit_code, 1);
-  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"),
-            std::string::npos) << launched.message;
+  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"), std::string::npos)
+      << launched.message;
   EXPECT_EQ(occurrences(launched.message, "one step of work uses"), 1) << launched.message;
   EXPECT_NE(launched.message.find("one step of work uses 4 MiB at once"), std::string::npos)
       << "what its largest node needs, not the whole graph: " << launched.message;
@@ -126,8 +116,7 @@ TEST(PreloadPrograms, AGraphOfWhichOneNodeDoesNotFitIsOutOfMemory) {
 
 TEST(PreloadPrograms, AnAllocationThatNoTierTakesIsExplainedOnce) {
   const Outcome allocated = run_preloaded("./launches preload_kernels.so",
-                                          {{"TESSERA_DEVICE_MEMORY", "4MiB"},
-                                           {"TESSERA_HOST_MEMORY", "2MiB"}});
+                                          {{"TESSERA_DEVICE_MEMORY", "4MiB"}, {"TESSERA_HOST_MEMORY", "2MiB"}});
   EXPECT_EQ(allocated.exit_code, 1);
   EXPECT_NE(allocated.message.find("tessera: cuMemAlloc: "), std::string::npos) << allocated.message;
   EXPECT_EQ(occurrences(allocated.message, "and no tier has room"), 1) << allocated.message;
@@ -154,23 +143,20 @@ TEST(PreloadPrograms, WhatATableNamedBeforeItWasOverwrittenIsNotNeeded) {
 
 TEST(PreloadPrograms, WhatAGlobalNamesStaysAndIsCounted) {
   const std::string stats = scratch("s.json");
-  const Outcome kept =
-      run_preloaded("./hidden_addresses preload_kernels.so", {{"TESSERA_STATS", stats}});
+  const Outcome kept = run_preloaded("./hidden_addresses preload_kernels.so", {{"TESSERA_STATS", stats}});
   EXPECT_EQ(kept.exit_code, 0) << kept.message;
   const auto report = nlohmann::json::parse(contents(stats));
   EXPECT_EQ(report["exposed_bytes_by_reason"].value("pointer outside the heap", 0), 2 << 20) << "of the last";
   EXPECT_TRUE(report["first_call_by_reason"].empty());
-  EXPECT_EQ(kept.message,
-            "tessera: exposed: 2.00 MiB had to stay in device memory: pointer outside the heap\n");
+  EXPECT_EQ(kept.message, "tessera: exposed: 2.00 MiB had to stay in device memory: pointer outside the heap\n");
 }
 
 // Addresses that no call shows, as only kernels write them.
 TEST(PreloadPrograms, HostBackedPagesAreFoundByKernelsThatNobodyToldOf) {
   const std::string stats = scratch("s.json");
-  expect_same_on_small_device("./unseen_addresses preload_kernels.so", "8MiB",
-                              {{"TESSERA_UNHINTED_ACCESS", "host-backed"},
-                               {"TESSERA_HOST_MEMORY", "64MiB"},
-                               {"TESSERA_STATS", stats}});
+  expect_same_on_small_device(
+      "./unseen_addresses preload_kernels.so", "8MiB",
+      {{"TESSERA_UNHINTED_ACCESS", "host-backed"}, {"TESSERA_HOST_MEMORY", "64MiB"}, {"TESSERA_STATS", stats}});
   const auto report = nlohmann::json::parse(contents(stats));
   EXPECT_EQ(report["tessera"].value("unhinted_access", ""), "host-backed");
   EXPECT_GT(report["moves"]["evictions"].get<std::uint64_t>(), 0u);
@@ -192,15 +178,14 @@ TEST(PreloadPrograms, AMachineWithoutThemTracksAndKeepsWhatNobodyCanTrack) {
 }
 
 TEST(PreloadPrograms, WithoutThemSuchAKernelFaultsAndTheProgramIsTold) {
-  for (const Environment& mode : {Environment{{"TESSERA_UNHINTED_ACCESS", "off"}},
-                                  Environment{{"TESSERA_UNHINTED_ACCESS", "auto"},
-                                              {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}}}) {
+  for (const Environment& mode :
+       {Environment{{"TESSERA_UNHINTED_ACCESS", "off"}},
+        Environment{{"TESSERA_UNHINTED_ACCESS", "auto"}, {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}}}) {
     Environment small = mode;
     small["TESSERA_SOFTWARE_MEMORY"] = "8MiB";
     const Outcome faulted = run_preloaded("./unseen_addresses preload_kernels.so", small);
     EXPECT_EQ(faulted.exit_code, 1);
-    EXPECT_NE(faulted.message.find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos)
-        << faulted.message;
+    EXPECT_NE(faulted.message.find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos) << faulted.message;
   }
 }
 
@@ -227,8 +212,7 @@ TEST(PreloadPrograms, WhatTensorMapsOfTheDevicesOwnNameIsFoundOrToldOrPinned) {
 }
 
 TEST(PreloadPrograms, HostBackedPagesServeProgramsThatHideNothing) {
-  const Environment backed = {{"TESSERA_UNHINTED_ACCESS", "host-backed"},
-                              {"TESSERA_HOST_MEMORY", "96MiB"}};
+  const Environment backed = {{"TESSERA_UNHINTED_ACCESS", "host-backed"}, {"TESSERA_HOST_MEMORY", "96MiB"}};
   expect_same_on_small_device("./launches preload_kernels.so", "11MiB", backed);
   expect_same_on_small_device("./graphs preload_kernels.so", "16MiB", backed);
   expect_same_on_small_device("./crowd preload_kernels.so", "12MiB", backed);
@@ -236,8 +220,7 @@ TEST(PreloadPrograms, HostBackedPagesServeProgramsThatHideNothing) {
 }
 
 TEST(PreloadPrograms, ACopyOfAnotherDevicesStreamOrGraphIsWaitedFor) {
-  expect_same_on_small_device("./two_devices preload_kernels.so", "12MiB",
-                              {{"TESSERA_SOFTWARE_DEVICES", "2"}});
+  expect_same_on_small_device("./two_devices preload_kernels.so", "12MiB", {{"TESSERA_SOFTWARE_DEVICES", "2"}});
 }
 
 TEST(PreloadPrograms, ThreadsWithStreamsOfTheirOwnAgree) {
@@ -247,13 +230,9 @@ TEST(PreloadPrograms, ThreadsWithStreamsOfTheirOwnAgree) {
 // A child lacks its parent's threads, so memory that only these refer to looks leaked to it.
 const Environment kNoLeakCheck = {{"LSAN_OPTIONS", "detect_leaks=0"}};
 
-TEST(PreloadPrograms, AForkLeavesTheParentWhole) {
-  expect_same_on_small_device("./forks", "24MiB", kNoLeakCheck);
-}
+TEST(PreloadPrograms, AForkLeavesTheParentWhole) { expect_same_on_small_device("./forks", "24MiB", kNoLeakCheck); }
 
-TEST(PreloadPrograms, HandlersOfTheProcessesEndMayCopyBlocks) {
-  expect_same_on_small_device("./late_copies", "24MiB");
-}
+TEST(PreloadPrograms, HandlersOfTheProcessesEndMayCopyBlocks) { expect_same_on_small_device("./late_copies", "24MiB"); }
 
 TEST(PreloadPrograms, AContextOfTheProgramMayEndAndAnotherBegin) {
   expect_same_on_small_device("./contexts", "24MiB", {{"TESSERA_SOFTWARE_DEVICES", "2"}});
@@ -261,9 +240,9 @@ TEST(PreloadPrograms, AContextOfTheProgramMayEndAndAnotherBegin) {
 
 TEST(PreloadPrograms, OfTwoContextsOnADeviceTheFirstIsManagedAndTheOtherIsLeftAlone) {
   const std::string stats = scratch("s.json");
-  const Outcome worked = run_preloaded(
-      "./two_contexts preload_kernels.so",
-      {{"TESSERA_DEVICE_MEMORY", "2MiB"}, {"TESSERA_HOST_MEMORY", "64MiB"}, {"TESSERA_STATS", stats}});
+  const Outcome worked =
+      run_preloaded("./two_contexts preload_kernels.so",
+                    {{"TESSERA_DEVICE_MEMORY", "2MiB"}, {"TESSERA_HOST_MEMORY", "64MiB"}, {"TESSERA_STATS", stats}});
   EXPECT_EQ(worked.exit_code, 0) << worked.message;
   EXPECT_EQ(worked.output, "ok\n");
   EXPECT_EQ(worked.message, "tessera: not in use in a second context on device 0\n");
@@ -305,8 +284,8 @@ TEST(PreloadPrograms, CallsThatKeepAnAddressHoldItsBlockAndAreCounted) {
   EXPECT_EQ(kept.output, run("./kept_addresses").output);
   const auto report = nlohmann::json::parse(contents(stats));
   const auto& exposed = report["exposed_bytes_by_reason"];
-  for (const char* call :
-       {"cuTexObjectCreate", "cuTensorMapEncodeTiled", "cuIpcGetMemHandle", "cuPointerSetAttribute", "cuGraphInstantiate"}) {
+  for (const char* call : {"cuTexObjectCreate", "cuTensorMapEncodeTiled", "cuIpcGetMemHandle", "cuPointerSetAttribute",
+                           "cuGraphInstantiate"}) {
     EXPECT_EQ(exposed.value(call, 0), 2 << 20) << call;
   }
   EXPECT_EQ(report["held"]["exposed_bytes"].get<int>(), 5 * (2 << 20))
@@ -317,9 +296,9 @@ TEST(PreloadPrograms, CallsThatKeepAnAddressHoldItsBlockAndAreCounted) {
 // The five above, and four that the software device refuses: each is seen before it is made.
 TEST(PreloadPrograms, ABlockIsInDeviceMemoryWhenACallThatMayKeepItIsMade) {
   const std::string stats = scratch("s.json");
-  const Outcome kept = run_preloaded("./kept_addresses", {{"TESSERA_DEVICE_MEMORY", "12MiB"},
-                                                          {"TESSERA_HOST_MEMORY", "64MiB"},
-                                                          {"TESSERA_STATS", stats}});
+  const Outcome kept =
+      run_preloaded("./kept_addresses",
+                    {{"TESSERA_DEVICE_MEMORY", "12MiB"}, {"TESSERA_HOST_MEMORY", "64MiB"}, {"TESSERA_STATS", stats}});
   EXPECT_EQ(kept.exit_code, 0) << kept.message;
   const auto report = nlohmann::json::parse(contents(stats));
   EXPECT_EQ(report["moves"]["bytes_in"].get<int>(), 9 * (2 << 20));
@@ -327,8 +306,7 @@ TEST(PreloadPrograms, ABlockIsInDeviceMemoryWhenACallThatMayKeepItIsMade) {
 
 TEST(PreloadPrograms, OnRequestTheFirstCallThatKeptABlockIsExplained) {
   const std::string stats = scratch("s.json");
-  const Outcome kept =
-      run_preloaded("./kept_addresses", {{"TESSERA_STATS", stats}, {"TESSERA_EXPLAIN", "1"}});
+  const Outcome kept = run_preloaded("./kept_addresses", {{"TESSERA_STATS", stats}, {"TESSERA_EXPLAIN", "1"}});
   EXPECT_EQ(kept.exit_code, 0) << kept.message;
   const auto calls = nlohmann::json::parse(contents(stats))["first_call_by_reason"];
   EXPECT_EQ(calls.size(), 5u);
@@ -339,7 +317,8 @@ TEST(PreloadPrograms, OnRequestTheFirstCallThatKeptABlockIsExplained) {
   EXPECT_NE(program, std::string::npos) << call;
   EXPECT_NE(kept.message.find("exposed: 2.00 MiB had to stay in device memory: "
                               "cuPointerSetAttribute, first by "),
-            std::string::npos) << kept.message;
+            std::string::npos)
+      << kept.message;
 }
 
 TEST(PreloadPrograms, TheMemoryThatAProgramSeesCanBeTheWholeHeap) {
@@ -347,23 +326,20 @@ TEST(PreloadPrograms, TheMemoryThatAProgramSeesCanBeTheWholeHeap) {
                                {"TESSERA_DEVICE_MEMORY", "16MiB"},
                                {"TESSERA_HOST_MEMORY", "32MiB"},
                                {"TESSERA_FILE_MEMORY", "48MiB"}};
-  EXPECT_EQ(run_preloaded("./memory_info", budgets).output,
-            "free 16 MiB of 64 MiB\nfree 14 MiB of 64 MiB\n");
+  EXPECT_EQ(run_preloaded("./memory_info", budgets).output, "free 16 MiB of 64 MiB\nfree 14 MiB of 64 MiB\n");
   Environment enlarged = budgets;
   enlarged["TESSERA_REPORT_MEMORY"] = "virtual";
-  EXPECT_EQ(run_preloaded("./memory_info", enlarged).output,
-            "free 96 MiB of 96 MiB\nfree 94 MiB of 96 MiB\n");
+  EXPECT_EQ(run_preloaded("./memory_info", enlarged).output, "free 96 MiB of 96 MiB\nfree 94 MiB of 96 MiB\n");
 }
 
 TEST(PreloadPrograms, TrainingGivesTheSameBitsFromAllThreeTiers) {
   const std::string ample = scratch("ample"), small = scratch("small"), stats = scratch("s.json");
   EXPECT_EQ(run(kTrain + " --losses " + ample).exit_code, 0);
-  const Outcome squeezed = run_preloaded(kTrain + " --losses " + small,
-                                         {{"TESSERA_SOFTWARE_MEMORY", "20MiB"},
-                                          {"TESSERA_HOST_MEMORY", "8MiB"},
-                                          {"TESSERA_FILE_MEMORY", "256MiB"},
-                                          {"TESSERA_FILE_DIR", "/var/tmp"},
-                                          {"TESSERA_STATS", stats}});
+  const Outcome squeezed = run_preloaded(kTrain + " --losses " + small, {{"TESSERA_SOFTWARE_MEMORY", "20MiB"},
+                                                                         {"TESSERA_HOST_MEMORY", "8MiB"},
+                                                                         {"TESSERA_FILE_MEMORY", "256MiB"},
+                                                                         {"TESSERA_FILE_DIR", "/var/tmp"},
+                                                                         {"TESSERA_STATS", stats}});
   EXPECT_EQ(squeezed.exit_code, 0) << squeezed.message;
   EXPECT_NE(contents(ample), "");
   EXPECT_EQ(contents(small), contents(ample));
@@ -390,28 +366,23 @@ TEST(PreloadPrograms, TrainingBorrowsFromADeviceThatItDoesNotUse) {
 }
 
 TEST(PreloadPrograms, AWorkingSetBeyondTheDeviceIsOutOfMemoryAndNoHang) {
-  const Outcome launched = run_preloaded("./launches preload_kernels.so",
-                                         {{"TESSERA_DEVICE_MEMORY", "4MiB"}});
+  const Outcome launched = run_preloaded("./launches preload_kernels.so", {{"TESSERA_DEVICE_MEMORY", "4MiB"}});
   EXPECT_EQ(launched.exit_code, 1);
-  EXPECT_NE(launched.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
-      << launched.message;
+  EXPECT_NE(launched.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << launched.message;
 }
 
 TEST(PreloadPrograms, AFreedBlockStaysWithTheGraphThatHoldsIt) {
-  const Outcome misused = run_preloaded("./graph_misuse preload_kernels.so",
-                                        {{"TESSERA_SOFTWARE_MEMORY", "12MiB"}});
+  const Outcome misused = run_preloaded("./graph_misuse preload_kernels.so", {{"TESSERA_SOFTWARE_MEMORY", "12MiB"}});
   EXPECT_EQ(misused.exit_code, 0) << misused.message;
   EXPECT_EQ(misused.output, "ok\n");
 }
 
 TEST(PreloadPrograms, AGraphBeyondTheDeviceIsOutOfMemoryAtItsLaunch) {
-  const Outcome launched = run_preloaded("./graphs preload_kernels.so",
-                                         {{"TESSERA_DEVICE_MEMORY", "6MiB"}});
+  const Outcome launched = run_preloaded("./graphs preload_kernels.so", {{"TESSERA_DEVICE_MEMORY", "6MiB"}});
   EXPECT_EQ(launched.exit_code, 1);
-  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"),
-            std::string::npos) << launched.message;
-  EXPECT_NE(launched.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
+  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"), std::string::npos)
       << launched.message;
+  EXPECT_NE(launched.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << launched.message;
 }
 
 TEST(PreloadPrograms, ProcessesThatAreStartedAlikeCanHaveFilesOfTheirOwn) {

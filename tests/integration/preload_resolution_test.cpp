@@ -89,9 +89,10 @@ TEST_F(PreloadResolution, ACallOfWhatIsNewerThanOursIsMadeAndOneLineSaysWhatItIs
   EXPECT_EQ(alone.output, "ok\n") << alone.message;
   const Outcome newer = run_preloaded("./future_calls", future);
   EXPECT_EQ(newer.output, "ok\n");
-  EXPECT_EQ(newer.message,
-            "tessera: cuSoftwareFillAsync is newer than this library and may use managed memory: such use is not tracked\n"
-            "tessera: cuMemsetD32Async is newer than this library and may use managed memory: such use is not tracked\n");
+  EXPECT_EQ(
+      newer.message,
+      "tessera: cuSoftwareFillAsync is newer than this library and may use managed memory: such use is not tracked\n"
+      "tessera: cuMemsetD32Async is newer than this library and may use managed memory: such use is not tracked\n");
 }
 
 TEST_F(PreloadResolution, WhatANewerDriverHasOfAVersionThatWeKnowIsOurs) {

@@ -50,10 +50,9 @@ const std::string kTool = TESSERA_TEST_BUILD_DIR "/tests/nvtx_tool.so";
 TEST(Profiler, HearsOfStallsAndMovesThroughNvtx) {
   if (!std::filesystem::exists(kTool)) GTEST_SKIP() << "built without the headers of NVTX";
   const std::string told = scratch("told");
-  const Outcome ran = run_preloaded("./large_graph preload_kernels.so",
-                                    {{"TESSERA_SOFTWARE_MEMORY", "10MiB"},
-                                     {"NVTX_INJECTION64_PATH", kTool},
-                                     {"NVTX_TOOL_OUTPUT", told}});
+  const Outcome ran = run_preloaded(
+      "./large_graph preload_kernels.so",
+      {{"TESSERA_SOFTWARE_MEMORY", "10MiB"}, {"NVTX_INJECTION64_PATH", kTool}, {"NVTX_TOOL_OUTPUT", told}});
   ASSERT_EQ(ran.exit_code, 0) << ran.message;
   EXPECT_EQ(ran.message, "");
   const Reported reported = read(told);
@@ -67,8 +66,8 @@ TEST(Profiler, HearsOfStallsAndMovesThroughNvtx) {
 }
 
 TEST(Profiler, AToolThatIsNotThereChangesNothing) {
-  const Outcome ran = run_preloaded("./vector_add vector_add_kernels.so",
-                                    {{"NVTX_INJECTION64_PATH", "/nonexistent/tool.so"}});
+  const Outcome ran =
+      run_preloaded("./vector_add vector_add_kernels.so", {{"NVTX_INJECTION64_PATH", "/nonexistent/tool.so"}});
   EXPECT_EQ(ran.exit_code, 0) << ran.message;
   EXPECT_EQ(ran.output, "ok\n");
 }

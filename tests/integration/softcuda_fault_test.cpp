@@ -40,8 +40,7 @@ TEST(SoftcudaMachine, WithoutVirtualMemoryTheRestWorks) {
     ::setenv("TESSERA_SOFTWARE_VMM", "0", 1);
     start();
     int supported = -1;
-    EXPECT_OK(CU(cuDeviceGetAttribute)(
-        &supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
+    EXPECT_OK(CU(cuDeviceGetAttribute)(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
     EXPECT_EQ(supported, 0);
     CUdeviceptr address = 0;
     EXPECT_EQ(CU(cuMemAddressReserve)(&address, 2 << 20, 0, 0, 0), CUDA_ERROR_NOT_SUPPORTED);

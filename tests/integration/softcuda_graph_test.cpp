@@ -36,9 +36,7 @@ class SoftcudaGraph : public SoftwareDevice {
     EXPECT_OK(CU(cuStreamEndCapture)(stream_, &graph));
     return graph;
   }
-  void set(CUstream stream, unsigned value) {
-    ASSERT_OK(CU(cuMemsetD32Async)(block_, value, 1024, stream));
-  }
+  void set(CUstream stream, unsigned value) { ASSERT_OK(CU(cuMemsetD32Async)(block_, value, 1024, stream)); }
   unsigned first_word() {
     unsigned word = 0;
     EXPECT_OK(CU(cuMemcpyDtoH)(&word, block_, sizeof(word)));
@@ -130,8 +128,7 @@ TEST_F(SoftcudaGraph, AStreamThatEndsLeavesItsPartOfTheCapture) {
     ASSERT_OK(CU(cuStreamDestroy)(brief));
     set(stream_, 6);
     CUgraph graph = nullptr;
-    EXPECT_EQ(CU(cuStreamEndCapture)(stream_, &graph),
-              joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    EXPECT_EQ(CU(cuStreamEndCapture)(stream_, &graph), joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
     if (!joined) continue;
     std::size_t nodes = 0;
     EXPECT_OK(CU(cuGraphGetNodes)(graph, nullptr, &nodes));
@@ -149,7 +146,10 @@ TEST_F(SoftcudaGraph, AUserObjectEndsWithTheLastWhoHoldsIt) {
   ASSERT_OK(CU(cuUserObjectCreate)(&object, &ended, count, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
   begin(CU_STREAM_CAPTURE_MODE_RELAXED);
   ASSERT_OK(CU(cuLaunchHostFunc)(
-      stream_, [](void* go) { while (*static_cast<std::atomic<bool>*>(go)) std::this_thread::yield(); },
+      stream_,
+      [](void* go) {
+        while (*static_cast<std::atomic<bool>*>(go)) std::this_thread::yield();
+      },
       &wait));
   const CUgraph graph = end();
   ASSERT_OK(CU(cuGraphRetainUserObject)(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
@@ -269,17 +269,15 @@ TEST_F(SoftcudaGraph, AGraphThatDecidesIsNoChildAndNoClone) {
   CUgraphConditionalHandle handle = 0;
   ASSERT_OK(CU(cuGraphCreate)(&graph, 0));
   ASSERT_OK(CU(cuGraphCreate)(&outer, 0));
-  EXPECT_EQ(CU(cuGraphConditionalHandleCreate)(&handle, graph, nullptr, 1, 2),
-            CUDA_ERROR_INVALID_VALUE);
-  ASSERT_OK(CU(cuGraphConditionalHandleCreate)(&handle, graph, nullptr, 1,
-                                               CU_GRAPH_COND_ASSIGN_DEFAULT));
+  EXPECT_EQ(CU(cuGraphConditionalHandleCreate)(&handle, graph, nullptr, 1, 2), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_OK(CU(cuGraphConditionalHandleCreate)(&handle, graph, nullptr, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
   CUgraphNodeParams params = {};
   params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
   params.conditional.handle = handle;
   params.conditional.type = CU_GRAPH_COND_TYPE_WHILE;
   params.conditional.size = 2;
-  EXPECT_EQ(CU(cuGraphAddNode)(&node, graph, nullptr, nullptr, 0, &params),
-            CUDA_ERROR_INVALID_VALUE) << "it takes one body";
+  EXPECT_EQ(CU(cuGraphAddNode)(&node, graph, nullptr, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE)
+      << "it takes one body";
   params.conditional.type = CU_GRAPH_COND_TYPE_IF;
   ASSERT_OK(CU(cuGraphAddNode)(&node, graph, nullptr, nullptr, 0, &params));
   const CUgraph body = params.conditional.phGraph_out[0];
@@ -299,8 +297,8 @@ TEST_F(SoftcudaGraph, AGraphThatDecidesIsNoChildAndNoClone) {
   EXPECT_OK(CU(cuGraphDestroy)(outer));
   params.conditional.handle = handle;
   ASSERT_OK(CU(cuGraphCreate)(&graph, 0));
-  EXPECT_EQ(CU(cuGraphAddNode)(&node, graph, nullptr, nullptr, 0, &params),
-            CUDA_ERROR_INVALID_VALUE) << "the handle went with its graph";
+  EXPECT_EQ(CU(cuGraphAddNode)(&node, graph, nullptr, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE)
+      << "the handle went with its graph";
   EXPECT_OK(CU(cuGraphDestroy)(graph));
 }
 

@@ -20,19 +20,14 @@
 
 namespace softcuda_test {
 
-inline std::string build_path(const std::string& name) {
-  return std::string(TESSERA_TEST_BUILD_DIR) + "/" + name;
-}
+inline std::string build_path(const std::string& name) { return std::string(TESSERA_TEST_BUILD_DIR) + "/" + name; }
 
 inline void* library() {
-  static void* const handle =
-      ::dlopen(build_path("lib/softcuda/libcuda.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
+  static void* const handle = ::dlopen(build_path("lib/softcuda/libcuda.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
   return handle;
 }
 
-inline void* symbol(const char* name) {
-  return library() == nullptr ? nullptr : ::dlsym(library(), name);
-}
+inline void* symbol(const char* name) { return library() == nullptr ? nullptr : ::dlsym(library(), name); }
 
 #define SOFTCUDA_NAME_OF(name) #name
 #define SOFTCUDA_NAME(name) SOFTCUDA_NAME_OF(name)
@@ -75,8 +70,7 @@ class SoftwareDevice : public ::testing::Test {
     EXPECT_OK(CU(cuModuleGetFunction)(&function, module, name));
     return function;
   }
-  CUresult launch(CUfunction function, void** parameters, CUstream stream = nullptr,
-                  unsigned threads = 1) {
+  CUresult launch(CUfunction function, void** parameters, CUstream stream = nullptr, unsigned threads = 1) {
     return CU(cuLaunchKernel)(function, 1, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr);
   }
 
@@ -88,8 +82,7 @@ inline bool in_child(const std::function<bool()>& body) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(body() && !::testing::Test::HasFailure() ? 0 : 1);
   int status = 0;
-  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) &&
-         WEXITSTATUS(status) == 0;
+  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 }  // namespace softcuda_test

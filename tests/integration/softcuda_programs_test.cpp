@@ -17,8 +17,8 @@ struct Outcome {
 // Runs in a shell, on the software device. `environment` is "NAME=value ..." or empty.
 Outcome run(const std::string& command, const std::string& environment = "") {
   const std::string build = TESSERA_TEST_BUILD_DIR;
-  const std::string line = "cd " + build + "/lib/tessera && LD_LIBRARY_PATH=" + build +
-                           "/lib/softcuda " + environment + " ./" + command + " 2>&1";
+  const std::string line = "cd " + build + "/lib/tessera && LD_LIBRARY_PATH=" + build + "/lib/softcuda " + environment +
+                           " ./" + command + " 2>&1";
   Outcome result;
   FILE* const pipe = ::popen(line.c_str(), "r");
   if (pipe == nullptr) return result;
@@ -55,8 +55,7 @@ TEST(SoftcudaPrograms, GraphsOfEveryOriginRun) {
 TEST(SoftcudaPrograms, MisuseGetsTheAnswersOfCuda) {
   const Outcome misused = run("misuse");
   EXPECT_EQ(misused.exit_code, 0);
-  EXPECT_EQ(misused.output, contents(std::string(TESSERA_TEST_SOURCE_DIR) +
-                                     "/tests/golden/misuse.txt"));
+  EXPECT_EQ(misused.output, contents(std::string(TESSERA_TEST_SOURCE_DIR) + "/tests/golden/misuse.txt"));
 }
 
 TEST(SoftcudaPrograms, TrainingRepeatsBitByBitAndLearns) {

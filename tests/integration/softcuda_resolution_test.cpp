@@ -42,8 +42,7 @@ TEST(SoftcudaResolution, PrefersThePerThreadSpellingOnlyWhenAsked) {
             exported("cuMemcpyHtoD_v2_ptds"));
   EXPECT_EQ(ask("cuLaunchKernel", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM).function,
             exported("cuLaunchKernel_ptsz"));
-  EXPECT_EQ(ask("cuLaunchKernel", 12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM).function,
-            exported("cuLaunchKernel"));
+  EXPECT_EQ(ask("cuLaunchKernel", 12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM).function, exported("cuLaunchKernel"));
   // A function without a per-thread variant is returned as it is.
   EXPECT_EQ(ask("cuMemAlloc", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM).function,
             exported("cuMemAlloc_v2"));
@@ -80,8 +79,7 @@ TEST(SoftcudaResolution, TheOldSpellingAnswersNotFound) {
 TEST(SoftcudaResolution, RefusesDocumentedEntryPointsThatItDoesNotHave) {
   EXPECT_EQ(CU(cuGraphicsUnregisterResource)(nullptr), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(CU(cuDestroyExternalMemory)(nullptr), CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_NE(ask("cuGraphLaunch", 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM).function,
-            nullptr);
+  EXPECT_NE(ask("cuGraphLaunch", 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM).function, nullptr);
 }
 
 TEST(SoftcudaResolution, HasNoPrivateTables) {

@@ -89,8 +89,7 @@ TEST_F(SoftcudaStream, TheLegacyStreamWaitsForBlockingStreamsOnly) {
 }
 
 TEST_F(SoftcudaStream, ThePerThreadSpellingMeansAStreamForEachThread) {
-  const auto query = reinterpret_cast<CUresult (*)(CUstream)>(
-      softcuda_test::symbol("cuStreamQuery_ptsz"));
+  const auto query = reinterpret_cast<CUresult (*)(CUstream)>(softcuda_test::symbol("cuStreamQuery_ptsz"));
   ASSERT_NE(query, nullptr);
   hold(CU_STREAM_PER_THREAD);
   EXPECT_EQ(query(nullptr), CUDA_ERROR_NOT_READY);
@@ -213,17 +212,14 @@ TEST_F(SoftcudaStream, ParametersLieAsCudaLaysThem) {
     int d;
   } packed = {1, block, 20, {3, 0.5}, 4000};
   std::size_t bytes = 44;
-  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
-                   CU_LAUNCH_PARAM_END};
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
   ASSERT_OK(CU(cuLaunchKernel)(mixed, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra));
   double sum = 0;
   ASSERT_OK(CU(cuMemcpyDtoH)(&sum, block, sizeof(sum)));
   EXPECT_EQ(sum, 4024.5);
   bytes = 40;
-  EXPECT_EQ(CU(cuLaunchKernel)(mixed, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra),
-            CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(CU(cuLaunchKernel)(mixed, 0, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra),
-            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuLaunchKernel)(mixed, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuLaunchKernel)(mixed, 0, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra), CUDA_ERROR_INVALID_VALUE);
   EXPECT_OK(CU(cuMemFree)(block));
 }
 
@@ -253,7 +249,8 @@ TEST_F(SoftcudaStream, EachLoadOfAModuleHasItsOwnVariables) {
 // The linker permanently remembers some objects by name, and names come from descriptor numbers, which are reused.
 TEST_F(SoftcudaStream, AModuleIsNotTakenForOneThatWasUnloaded) {
   CUfunction function = nullptr;
-  for (const auto& [file, kernel] : {std::pair{"preload_kernels.so", "add_one"}, {"probe_kernels.so", "count_up"},
+  for (const auto& [file, kernel] : {std::pair{"preload_kernels.so", "add_one"},
+                                     {"probe_kernels.so", "count_up"},
                                      {"preload_kernels.so", "add_one"}}) {
     CUmodule module = nullptr;
     ASSERT_OK(CU(cuModuleLoad)(&module, softcuda_test::build_path(std::string("lib/tessera/") + file).c_str()));

@@ -49,7 +49,7 @@ TEST_F(SoftcudaVirtualMemory, BytesStayWithTheirFrameWhenItMoves) {
   ASSERT_OK(CU(cuMemMap)(address, kPage, 0, one, 0));
   ASSERT_OK(CU(cuMemMap)(address + kPage, kPage, 0, two, 0));
   EXPECT_EQ(CU(cuMemsetD32)(address, 1, 1), CUDA_ERROR_INVALID_VALUE);  // no access yet
-  ASSERT_OK(open(address, 2));  // one call over both mappings
+  ASSERT_OK(open(address, 2));                                          // one call over both mappings
   ASSERT_OK(CU(cuMemsetD32)(address, 0x1111, kPage / 4));
   ASSERT_OK(CU(cuMemsetD32)(address + kPage, 0x2222, kPage / 4));
   ASSERT_OK(CU(cuCtxSynchronize)());

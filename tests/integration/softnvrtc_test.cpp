@@ -24,8 +24,7 @@ TEST(SoftnvrtcFault, AFaultBetweenBarriersIsAnErrorAndNoCrash) {
       if (threadIdx.x == 3) *(float*)16 = 1;
       __syncthreads();
     })");
-    EXPECT_OK(CU(cuLaunchKernel)(compiled.kernel("wild"), 1, 1, 1, 8, 1, 1, 0, nullptr, nullptr,
-                                 nullptr));
+    EXPECT_OK(CU(cuLaunchKernel)(compiled.kernel("wild"), 1, 1, 1, 8, 1, 1, 0, nullptr, nullptr, nullptr));
     return CU(cuCtxSynchronize)() == CUDA_ERROR_ILLEGAL_ADDRESS;
   }));
 }
@@ -41,8 +40,7 @@ TEST(SoftnvrtcFault, ThreadsThatWaitForEverAreAnErrorAndNoHang) {
       if (threadIdx.x < 4) __syncwarp();
       else __syncthreads();
     })");
-    EXPECT_OK(CU(cuLaunchKernel)(compiled.kernel("stuck"), 1, 1, 1, 8, 1, 1, 0, nullptr, nullptr,
-                                 nullptr));
+    EXPECT_OK(CU(cuLaunchKernel)(compiled.kernel("stuck"), 1, 1, 1, 8, 1, 1, 0, nullptr, nullptr, nullptr));
     return CU(cuCtxSynchronize)() == CUDA_ERROR_ILLEGAL_ADDRESS;
   }));
 }
@@ -129,8 +127,7 @@ TEST_F(Softnvrtc, SharedMemoryMayHaveTheSizeThatTheLaunchGives) {
   std::vector<float> values(256);
   std::iota(values.begin(), values.end(), 0.0F);
   EXPECT_OK(CU(cuMemcpyHtoD)(at, values.data(), 1024));
-  EXPECT_OK(CU(cuLaunchKernel)(compiled.kernel("reverse"), 1, 1, 1, 256, 1, 1, 1024, nullptr,
-                               parameters, nullptr));
+  EXPECT_OK(CU(cuLaunchKernel)(compiled.kernel("reverse"), 1, 1, 1, 256, 1, 1, 1024, nullptr, parameters, nullptr));
   EXPECT_OK(CU(cuMemcpyDtoH)(values.data(), at, 1024));
   for (unsigned i = 0; i < 256; ++i) ASSERT_EQ(values[i], static_cast<float>(255 - i)) << i;
   EXPECT_OK(CU(cuMemFree)(at));
@@ -218,9 +215,9 @@ TEST_F(Softnvrtc, Bfloat16RoundsToNearestAndTiesToEven) {
         sum, -one + 2.5f, hsqrt(nv_bfloat16(16)), __hfma(one, one, one),
         __isnan_of(nv_bfloat16(__int_as_float(0x7fc00000)))};
     out[threadIdx.x] = results[threadIdx.x];
-  })", {"-D__isnan_of(x)=(float)__hisnan(x)"});
-  EXPECT_EQ(run(compiled.kernel("kernel"), 1, 8),
-            (std::vector<float>{1, 1.015625F, 1.0078125F, 1, 1.5F, 4, 2, 1}));
+  })",
+                          {"-D__isnan_of(x)=(float)__hisnan(x)"});
+  EXPECT_EQ(run(compiled.kernel("kernel"), 1, 8), (std::vector<float>{1, 1.015625F, 1.0078125F, 1, 1.5F, 4, 2, 1}));
 }
 
 TEST_F(Softnvrtc, BothHalvesLieWhereHalvesOfAWordLie) {
@@ -262,8 +259,7 @@ TEST_F(Softnvrtc, ATemplateIsReachedByItsExpression) {
   const char* lowered = nullptr;
   ASSERT_EQ(RTC(nvrtcGetLoweredName)(compiled.program, expression, &lowered), NVRTC_SUCCESS);
   EXPECT_EQ(run(compiled.kernel(lowered), 1, 3), (std::vector<float>{0, 3, 6}));
-  EXPECT_EQ(RTC(nvrtcGetLoweredName)(compiled.program, "other", &lowered),
-            NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID);
+  EXPECT_EQ(RTC(nvrtcGetLoweredName)(compiled.program, "other", &lowered), NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID);
 }
 
 TEST_F(Softnvrtc, MacrosAndHeadersOfTheProgramAreUsed) {
@@ -271,7 +267,9 @@ TEST_F(Softnvrtc, MacrosAndHeadersOfTheProgramAreUsed) {
   const char* const name = "offset.h";
   nvrtcProgram program = nullptr;
   ASSERT_EQ(RTC(nvrtcCreateProgram)(&program, R"(#include "offset.h"
-    static_assert(OFFSET == 5 && WIDTH == 7, "");)", nullptr, 1, &text, &name), NVRTC_SUCCESS);
+    static_assert(OFFSET == 5 && WIDTH == 7, "");)",
+                                    nullptr, 1, &text, &name),
+            NVRTC_SUCCESS);
   const char* const options[] = {"-DWIDTH=7"};
   EXPECT_EQ(RTC(nvrtcCompileProgram)(program, 1, options), NVRTC_SUCCESS);
   EXPECT_EQ(RTC(nvrtcDestroyProgram)(&program), NVRTC_SUCCESS);

@@ -43,8 +43,7 @@ TEST(TorchPrograms, GraphsKeepTheirBlocksWhileTheyLive) {
 }
 
 TEST(TorchPrograms, UnderThePreloadLibraryTheirBlocksMoveBetweenLaunches) {
-  const auto outcome = run_preloaded(
-      kGraphs, {{"TESSERA_DEVICE_MEMORY", "12MiB"}, {"TESSERA_HOST_MEMORY", "128MiB"}});
+  const auto outcome = run_preloaded(kGraphs, {{"TESSERA_DEVICE_MEMORY", "12MiB"}, {"TESSERA_HOST_MEMORY", "128MiB"}});
   EXPECT_EQ(outcome.output, "ok\n") << outcome.message;
   EXPECT_EQ(outcome.message, "");
 }
@@ -88,12 +87,10 @@ class TorchAllocator : public softcuda_test::SoftwareDevice {
     return info;
   }
   tessera_result begin(std::vector<void*> blocks, std::size_t written = 0) {
-    return hook<tessera_result(void**, std::size_t, std::size_t)>("tessera_torch_begin")(
-        blocks.data(), blocks.size(), written);
+    return hook<tessera_result(void**, std::size_t, std::size_t)>("tessera_torch_begin")(blocks.data(), blocks.size(),
+                                                                                         written);
   }
-  tessera_result end(CUstream stream = nullptr) {
-    return hook<tessera_result(CUstream)>("tessera_torch_end")(stream);
-  }
+  tessera_result end(CUstream stream = nullptr) { return hook<tessera_result(CUstream)>("tessera_torch_end")(stream); }
 
   using PoolId = std::pair<unsigned long long, unsigned long long>;
   using Filter = std::function<bool(CUstream)>;
@@ -229,8 +226,7 @@ TEST_F(TorchAllocator, TheBaseOfABlockIsToldAndStaysWhereItIs) {
   EXPECT_EQ(base(static_cast<char*>(block) + 4096, &size), block);
   EXPECT_EQ(size, static_cast<std::size_t>(kBlock));
   tessera_address address = reinterpret_cast<tessera_address>(block);
-  EXPECT_EQ(call("tessera_evict", const_cast<const tessera_address*>(&address), std::size_t{1}),
-            TESSERA_BUSY);
+  EXPECT_EQ(call("tessera_evict", const_cast<const tessera_address*>(&address), std::size_t{1}), TESSERA_BUSY);
   give(block);
   hook<void()>("tessera_torch_reset")();
 }
@@ -239,11 +235,9 @@ TEST_F(TorchAllocator, AnOperatorBringsItsOperandsAndKeepsThemAndWhatItAllocates
   std::vector<void*> blocks;
   for (int i = 0; i < 4; ++i) blocks.push_back(take());
   tessera_address first = reinterpret_cast<tessera_address>(blocks[0]);
-  ASSERT_EQ(call("tessera_evict", const_cast<const tessera_address*>(&first), std::size_t{1}),
-            TESSERA_OK);
+  ASSERT_EQ(call("tessera_evict", const_cast<const tessera_address*>(&first), std::size_t{1}), TESSERA_OK);
   int foreign = 0;
-  ASSERT_EQ(begin({blocks[0], static_cast<char*>(blocks[0]) + 8, &foreign, blocks[1]}, 1),
-            TESSERA_OK);
+  ASSERT_EQ(begin({blocks[0], static_cast<char*>(blocks[0]) + 8, &foreign, blocks[1]}, 1), TESSERA_OK);
   void* const made = take();
   EXPECT_EQ(info(blocks[0]).device_bytes, static_cast<std::uint64_t>(kBlock));
   EXPECT_EQ(info(blocks[0]).pins, 1U);

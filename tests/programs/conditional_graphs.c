@@ -46,8 +46,7 @@ static CUgraphNode then_add(CUgraph graph, CUgraphNode after, int to) {
   return then(graph, after, &params);
 }
 
-static CUgraphNode then_decide(CUgraph graph, CUgraphNode after, CUfunction how,
-                               CUgraphConditionalHandle handle) {
+static CUgraphNode then_decide(CUgraph graph, CUgraphNode after, CUfunction how, CUgraphConditionalHandle handle) {
   void* list[] = {&handle, &block[WORD]};
   CUgraphNodeParams params;
   set_params(&params, how, 1, list);
@@ -56,8 +55,7 @@ static CUgraphNode then_decide(CUgraph graph, CUgraphNode after, CUfunction how,
 
 static CUgraphConditionalHandle handle_for(CUgraph graph, unsigned at_launch) {
   CUgraphConditionalHandle handle;
-  CHECK(cuGraphConditionalHandleCreate(&handle, graph, context, at_launch,
-                                       CU_GRAPH_COND_ASSIGN_DEFAULT));
+  CHECK(cuGraphConditionalHandleCreate(&handle, graph, context, at_launch, CU_GRAPH_COND_ASSIGN_DEFAULT));
   return handle;
 }
 
@@ -85,9 +83,7 @@ static void use_others(int first, int last) {
   }
 }
 
-static void say_word(int value) {
-  CHECK(cuMemsetD32Async(block[WORD], (unsigned)value, 1, stream));
-}
+static void say_word(int value) { CHECK(cuMemsetD32Async(block[WORD], (unsigned)value, 1, stream)); }
 
 /* Blocks 0 and 1, depending on a word in memory; block 2, depending on the launch default of the value. */
 static void if_and_else(void) {
@@ -156,8 +152,8 @@ static void one_of_several(void) {
   CUgraphExec exec;
   CHECK(cuGraphCreate(&graph, 0));
   const CUgraphConditionalHandle handle = handle_for(graph, 9), nested = handle_for(graph, 1);
-  CUgraph* const bodies = conditional(graph, then_decide(graph, NULL, decide_by, handle), handle,
-                                      CU_GRAPH_COND_TYPE_SWITCH, 3);
+  CUgraph* const bodies =
+      conditional(graph, then_decide(graph, NULL, decide_by, handle), handle, CU_GRAPH_COND_TYPE_SWITCH, 3);
   for (int i = 0; i < 3; ++i) then_add(bodies[i], NULL, 5 + i);
   then_add(*conditional(bodies[2], NULL, nested, CU_GRAPH_COND_TYPE_IF, 1), NULL, 8);
   CHECK(cuGraphInstantiate(&exec, graph, 0));

@@ -19,8 +19,10 @@ static CUfunction add_one;
 
 static CUdeviceptr make(int round, CUstream stream) {
   CUdeviceptr made;
-  if (round % 2) CHECK(cuMemAlloc(&made, COUNT * sizeof(int)));
-  else CHECK(cuMemAllocAsync(&made, COUNT * sizeof(int), stream));
+  if (round % 2)
+    CHECK(cuMemAlloc(&made, COUNT * sizeof(int)));
+  else
+    CHECK(cuMemAllocAsync(&made, COUNT * sizeof(int), stream));
   CHECK(cuMemsetD32Async(made, (unsigned)round, COUNT, stream));
   return made;
 }

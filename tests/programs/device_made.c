@@ -56,10 +56,9 @@ static void make_maps(void) {
     CUdeviceptr place = maps + (CUdeviceptr)i * sizeof(map);
     void* parameters[] = {&place, &map};
     memset(&map, 0, sizeof(map));
-    CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, (void*)(block[i] + NUMBERS * 2),
-                                 sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                 CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+    CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, (void*)(block[i] + NUMBERS * 2), sizes,
+                                 strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                                 CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
     launch("put_map", 1, 1, parameters);
   }
 }

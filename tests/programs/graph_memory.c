@@ -31,8 +31,7 @@ static CUgraphExec captured(CUdeviceptr out) {
   CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
   CHECK(cuMemAllocAsync(&own, CAPTURED, stream));
   CHECK(cuMemsetD32Async(own, 7, CAPTURED / sizeof(int), stream));
-  CHECK(cuLaunchKernel(add_one, ((unsigned)count + 255) / 256, 1, 1, 256, 1, 1, 0, stream,
-                       parameters, NULL));
+  CHECK(cuLaunchKernel(add_one, ((unsigned)count + 255) / 256, 1, 1, 256, 1, 1, 0, stream, parameters, NULL));
   CHECK(cuMemcpyDtoDAsync(out, own, CAPTURED, stream));
   CHECK(cuMemFreeAsync(own, stream));
   CHECK(cuStreamEndCapture(stream, &graph));

@@ -318,8 +318,12 @@ static void load(const char* file) {
 }
 
 int main(int argc, char** argv) {
-  static void (*const parts[])(void) = {captured, captured_copies, hand_made, nested,
-                                        launched_in_a_capture, memory_during_a_capture,
+  static void (*const parts[])(void) = {captured,
+                                        captured_copies,
+                                        hand_made,
+                                        nested,
+                                        launched_in_a_capture,
+                                        memory_during_a_capture,
                                         moves_during_a_capture};
   if (argc != 2) {
     fprintf(stderr, "usage: graphs KERNELS\n");

@@ -17,8 +17,7 @@
 
 static CUdeviceptr block[BLOCKS], table, tables, global;
 static int expected[BLOCKS];
-static CUfunction add_packed, add_to_many, add_by_table, add_by_tables, add_to_global, add_by_map,
-    add_by_map_in_memory;
+static CUfunction add_packed, add_to_many, add_by_table, add_by_tables, add_to_global, add_by_map, add_by_map_in_memory;
 static CUstream stream;
 static const unsigned grid = (COUNT + 255) / 256;
 
@@ -47,8 +46,7 @@ static void by_packed_struct(int to) {
 static void by_packed_buffer(int to) {
   struct packed packed = {1, block[to], {2, 3}, COUNT};
   size_t bytes = sizeof(packed);
-  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
-                   CU_LAUNCH_PARAM_END};
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
   launch(add_packed, NULL, extra);
   ++expected[to];
 }
@@ -141,20 +139,18 @@ static CUtensorMap map_of(CUdeviceptr tensor) {
   const int lower[] = {-1}, upper[] = {1};
   switch (made++ % 3) {
     case 0:
-      CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, (void*)tensor, sizes,
-                                   strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                   CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+      CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, (void*)tensor, sizes, strides, box, steps,
+                                   CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                                   CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
       break;
     case 1:
-      CHECK(cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, (void*)tensor, image, image_strides,
-                                    lower, upper, 64, 64, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                    CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                                    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+      CHECK(cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, (void*)tensor, image, image_strides, lower,
+                                    upper, 64, 64, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                                    CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
       break;
     default:
-      CHECK(cuTensorMapEncodeIm2colWide(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, (void*)tensor, image, image_strides,
-                                        -1, 1, 64, 64, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      CHECK(cuTensorMapEncodeIm2colWide(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, (void*)tensor, image, image_strides, -1,
+                                        1, 64, 64, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
                                         CU_TENSOR_MAP_IM2COL_WIDE_MODE_W, CU_TENSOR_MAP_SWIZZLE_128B,
                                         CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
   }
@@ -185,9 +181,9 @@ static void by_tensor_map_in_memory(int to) {
   ++expected[to];
 }
 
-static void (*const ways[])(int) = {
-    by_packed_struct, by_packed_buffer, by_many,            by_table,      by_old_table,
-    by_copied_table,  by_global,        by_table_of_tables, by_tensor_map, by_tensor_map_in_memory};
+static void (*const ways[])(int) = {by_packed_struct, by_packed_buffer,       by_many,   by_table,
+                                    by_old_table,     by_copied_table,        by_global, by_table_of_tables,
+                                    by_tensor_map,    by_tensor_map_in_memory};
 #define WAYS (int)(sizeof(ways) / sizeof(ways[0]))
 
 static void load(const char* file) {

@@ -41,8 +41,7 @@ static void step(float* host) {
   for (int l = 0; l < layers; ++l) {
     bring(&weight[l]);
     launch_linear(linear, product, states[l % 2], weight[l].at, bias, batch, width, width, compute);
-    launch_elementwise(tanh_residual, states[(l + 1) % 2], product, states[l % 2], batch * width,
-                       compute);
+    launch_elementwise(tanh_residual, states[(l + 1) % 2], product, states[l % 2], batch * width, compute);
     put_away(&weight[l], 0);
   }
   CHECK(cuMemcpyDtoHAsync(host, states[layers % 2], bytes, compute));

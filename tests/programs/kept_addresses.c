@@ -51,10 +51,9 @@ static void textures(void) {
 static CUresult encode(CUtensorMap* map, CUdeviceptr tensor, cuuint64_t rows) {
   const cuuint64_t sizes[] = {1024, rows}, strides[] = {4096};
   const cuuint32_t box[] = {32, 8}, steps[] = {1, 1};
-  return cuTensorMapEncodeTiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, (void*)tensor, sizes,
-                                strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return cuTensorMapEncodeTiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, (void*)tensor, sizes, strides, box, steps,
+                                CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                                CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 /* Maps are recognised by their bytes, up to a limit; those of freed blocks are dropped first. So only the last of

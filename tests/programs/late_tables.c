@@ -157,8 +157,8 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*step)(void);
-  } ways[] = {{"host", host}, {"callback", callback}, {"global", global}, {"back", back}, {"after", after},
-              {"turns", turns}};
+  } ways[] = {{"host", host}, {"callback", callback}, {"global", global},
+              {"back", back}, {"after", after},       {"turns", turns}};
   CUcontext context;
   unsigned way = 0;
   while (argc == 3 && way < sizeof(ways) / sizeof(*ways) && strcmp(argv[2], ways[way].name) != 0) ++way;

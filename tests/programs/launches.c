@@ -39,8 +39,7 @@ static void by_buffer(int to) {
     int count;
   } packed = {block[to], COUNT};
   size_t bytes = 12;
-  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
-                   CU_LAUNCH_PARAM_END};
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
   CHECK(cuLaunchKernel(add_one, grid, 1, 1, 256, 1, 1, 0, NULL, NULL, extra));
   ++expected[to];
 }
@@ -69,8 +68,7 @@ static void by_cooperation(int to) {
 static void by_kernel_handle(int to) {
   int count = COUNT;
   void* parameters[] = {&block[to], &count};
-  CHECK(cuLaunchKernel((CUfunction)add_one_kernel, grid, 1, 1, 256, 1, 1, 0, stream, parameters,
-                       NULL));
+  CHECK(cuLaunchKernel((CUfunction)add_one_kernel, grid, 1, 1, 256, 1, 1, 0, stream, parameters, NULL));
   ++expected[to];
 }
 
@@ -108,9 +106,8 @@ static void by_single_parameters(int to) {
   expected[to] += 2;
 }
 
-static void (*const ways[])(int) = {by_list,   by_buffer,   by_config,
-                                    by_cooperation, by_kernel_handle, by_struct,
-                                    by_interior, by_single_parameters};
+static void (*const ways[])(int) = {by_list,          by_buffer, by_config,   by_cooperation,
+                                    by_kernel_handle, by_struct, by_interior, by_single_parameters};
 #define WAYS (int)(sizeof(ways) / sizeof(ways[0]))
 
 static void load(const char* file) {

@@ -171,19 +171,17 @@ static void out_queued(void* to, int from) {
   CHECK(cuMemcpyDtoHAsync(to, block[from], BYTES, stream));
   CHECK(cuStreamSynchronize(stream));
 }
-static void out_unified(void* to, int from) {
-  CHECK(cuMemcpy((CUdeviceptr)(uintptr_t)to, block[from], BYTES));
-}
+static void out_unified(void* to, int from) { CHECK(cuMemcpy((CUdeviceptr)(uintptr_t)to, block[from], BYTES)); }
 static void out_rows(void* to, int from) {
   const CUDA_MEMCPY2D copy = rows_out(to, from);
   CHECK(cuMemcpy2D(&copy));
 }
 
 static void (*const writes[])(int, int) = {
-    in_now,     in_pinned,       in_pageable,      in_unified, in_unified_queued, in_rows,
-    in_rows_unaligned, in_rows_queued, over,       over_queued, over_peers, over_peers_queued,
-    over_half,  over_batch,      set_bytes,        set_bytes_queued, set_shorts, set_words,         set_rows,
-    set_rows_queued};
+    in_now,           in_pinned,         in_pageable,    in_unified, in_unified_queued,
+    in_rows,          in_rows_unaligned, in_rows_queued, over,       over_queued,
+    over_peers,       over_peers_queued, over_half,      over_batch, set_bytes,
+    set_bytes_queued, set_shorts,        set_words,      set_rows,   set_rows_queued};
 static void (*const reads[])(void*, int) = {out_now, out_queued, out_unified, out_rows};
 #define COUNT(array) (int)(sizeof(array) / sizeof(array[0]))
 
@@ -217,16 +215,14 @@ static void ask_about(int which) {
   int ordinal = -1;
   size_t bytes = 0, range = 0, free_bytes = 0, total_bytes = 0;
   CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-                                 CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-                                 CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+                                 CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
   void* values[] = {&type, &range, &start, &ordinal};
   CHECK(cuMemGetAddressRange(&base, &bytes, block[which] + 4097));
   CHECK(cuPointerGetAttributes(4, names, values, block[which] + 1));
   CHECK(cuMemGetInfo(&free_bytes, &total_bytes));
-  printf("block %d: base %s, %zu bytes; type %d, start %s, range %zu, device %d; free %s total\n",
-         which, base == block[which] ? "right" : "wrong", bytes, (int)type,
-         start == block[which] ? "right" : "wrong", range, ordinal,
-         free_bytes <= total_bytes ? "within" : "beyond");
+  printf("block %d: base %s, %zu bytes; type %d, start %s, range %zu, device %d; free %s total\n", which,
+         base == block[which] ? "right" : "wrong", bytes, (int)type, start == block[which] ? "right" : "wrong", range,
+         ordinal, free_bytes <= total_bytes ? "within" : "beyond");
   CHECK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, block[which]));
   printf("block %d alone: type %d\n", which, (int)type);
 }

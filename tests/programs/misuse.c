@@ -70,8 +70,7 @@ static void foreign_pointers(void) {
   say("copy in to null", cuMemcpyHtoD(0, host, 64));
   say("set a foreign pointer", cuMemsetD32(0x123456000, 1, 16));
   say("range of a foreign pointer", cuMemGetAddressRange(&base, &bytes, 0x123456000));
-  say("attribute of a foreign pointer",
-      cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 0x123456000));
+  say("attribute of a foreign pointer", cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 0x123456000));
 }
 
 static void handles(void) {

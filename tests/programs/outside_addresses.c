@@ -183,8 +183,8 @@ int main(int argc, char** argv) {
     const char* name;
     void (*step)(int);
     void (*all)(void);
-  } ways[] = {{"rotate", rotate, NULL}, {"device", device, NULL}, {"batch", batch, NULL}, {"graph", graph, NULL},
-              {"cleared", NULL, cleared}, {"full", NULL, full}, {"section", NULL, section}, {"one", NULL, one}};
+  } ways[] = {{"rotate", rotate, NULL},   {"device", device, NULL}, {"batch", batch, NULL},     {"graph", graph, NULL},
+              {"cleared", NULL, cleared}, {"full", NULL, full},     {"section", NULL, section}, {"one", NULL, one}};
   CUcontext context;
   unsigned way = 0;
   while (argc == 3 && way < sizeof(ways) / sizeof(*ways) && strcmp(argv[2], ways[way].name) != 0) ++way;

@@ -88,8 +88,7 @@ int main(int argc, char** argv) {
   float *host_noise, *host;
   program_name = "pipeline";
   read_numbers(argc, argv, numbers, sizeof(numbers) / sizeof(numbers[0]));
-  allow_offload(offload_bytes,
-                floats(width, width) + (SLOTS + 3) * floats(rows, width) + LEAST_MOVED);
+  allow_offload(offload_bytes, floats(width, width) + (SLOTS + 3) * floats(rows, width) + LEAST_MOVED);
   const CUdevice device = open_device();
   CHECK(cuStreamCreate(&prepare, CU_STREAM_NON_BLOCKING));
   CHECK(cuStreamCreate(&compute, CU_STREAM_NON_BLOCKING));

@@ -62,8 +62,8 @@ extern "C" __global__ void add_scaled(struct Scaled scaled) {
 TESSERA_KERNEL(add_scaled)
 
 // As many addresses as a typical large framework kernel takes.
-extern "C" __global__ void sixteen(int* a, int* b, int* c, int* d, int* e, int* f, int* g, int* h,
-                                   int* i, int* j, int* k, int* l, int* m, int* n, int* o, int* p) {
+extern "C" __global__ void sixteen(int* a, int* b, int* c, int* d, int* e, int* f, int* g, int* h, int* i, int* j,
+                                   int* k, int* l, int* m, int* n, int* o, int* p) {
   if (a == b && c == d && e == f && g == h && i == j && k == l && m == n && o == p) a[0] = 1;
 }
 TESSERA_KERNEL(sixteen)

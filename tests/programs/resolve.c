@@ -9,8 +9,7 @@
 #include <string.h>
 
 typedef CUresult (*old_get_address)(const char*, void**, int, cuuint64_t);
-typedef CUresult (*new_get_address)(const char*, void**, int, cuuint64_t,
-                                    CUdriverProcAddressQueryResult*);
+typedef CUresult (*new_get_address)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 
 static void say(const char* way, const char* name, void* function) {
   Dl_info info;
@@ -46,7 +45,7 @@ int main(void) {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   const old_get_address older = (old_get_address)dlsym(driver, "cuGetProcAddress");
   const new_get_address newer = (new_get_address)dlsym(driver, "cuGetProcAddress_v2");
-  static const char* const names[] = {"cuMemAlloc_v2", "cuMemAlloc", "cuLaunchKernel_ptsz",
+  static const char* const names[] = {"cuMemAlloc_v2",        "cuMemAlloc",      "cuLaunchKernel_ptsz",
                                       "cuMemcpyHtoD_v2_ptds", "cuDeviceGetName", "cuNoSuchName"};
   void* found = NULL;
   say("binding", "cuMemAlloc_v2", (void*)cuMemAlloc);

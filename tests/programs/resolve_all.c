@@ -11,8 +11,7 @@
 #include <string.h>
 
 typedef CUresult (*old_get_address)(const char*, void**, int, cuuint64_t);
-typedef CUresult (*new_get_address)(const char*, void**, int, cuuint64_t,
-                                    CUdriverProcAddressQueryResult*);
+typedef CUresult (*new_get_address)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 
 static void* driver;
 static old_get_address older;

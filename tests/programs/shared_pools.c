@@ -122,9 +122,11 @@ static void check_refusals(CUstream stream) {
   CHECK(cuMemFreeAsync(block, stream));
   CHECK(cuMemPoolDestroy(plain));
   CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-  must(cuIpcGetEventHandle(&handle, event) == CUDA_ERROR_INVALID_HANDLE, "an event that was not made for it has a handle");
+  must(cuIpcGetEventHandle(&handle, event) == CUDA_ERROR_INVALID_HANDLE,
+       "an event that was not made for it has a handle");
   CHECK(cuEventDestroy(event));
-  must(cuEventCreate(&event, CU_EVENT_INTERPROCESS) == CUDA_ERROR_INVALID_VALUE, "an event of two processes takes times");
+  must(cuEventCreate(&event, CU_EVENT_INTERPROCESS) == CUDA_ERROR_INVALID_VALUE,
+       "an event of two processes takes times");
 }
 
 static void start_other(char* self, int in, int out, int file, pid_t* other) {

@@ -119,8 +119,7 @@ void capture(Graph& graph, const void* in) {
   CUgraph made = nullptr;
   CHECK(cuStreamEndCapture(captured, &made));
   end_pool(0, graph.pool);
-  CHECK(cuGraphInstantiateWithFlags(&graph.exec, made,
-                                    CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+  CHECK(cuGraphInstantiateWithFlags(&graph.exec, made, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
   CHECK(cuGraphDestroy(made));
   CHECK(cuEventDestroy(forked));
   CHECK(cuEventDestroy(joined));
@@ -153,8 +152,7 @@ void run() {
     others.push_back(take(kBytes, 0, captured));
     CHECK(cuMemsetD32Async(address_of(others.back()), 100, kCount, work));
     for (const Graph& graph : graphs) {
-      const bool taken = std::find(graph.freed.begin(), graph.freed.end(), others.back()) !=
-                         graph.freed.end();
+      const bool taken = std::find(graph.freed.begin(), graph.freed.end(), others.back()) != graph.freed.end();
       must(!taken, "a block of a graph was allocated again");
     }
   }

@@ -34,8 +34,8 @@ static struct options options = {.steps = 8, .layers = 20, .width = 1024, .batch
 static struct layer layers[MOST_LAYERS + 2]; /* in, the hidden ones, out */
 static struct buffer hidden[MOST_LAYERS + 1], act[MOST_LAYERS], upstream, delta;
 static CUstream compute, upload;
-static CUfunction linear, weight_gradient, input_gradient, bias_gradient, tanh_residual,
-    tanh_gradient, softmax_loss, adam;
+static CUfunction linear, weight_gradient, input_gradient, bias_gradient, tanh_residual, tanh_gradient, softmax_loss,
+    adam;
 
 /* ---- made-up data ------------------------------------------------------------------------------
  */
@@ -50,8 +50,7 @@ static void make_batch(float* inputs, int* labels) {
   }
   for (int row = 0; row < options.batch; ++row) {
     labels[row] = (int)(random_bits() % CLASSES);
-    for (int i = 0; i < INPUTS; ++i)
-      inputs[row * INPUTS + i] = prototypes[labels[row]][i] + random_float();
+    for (int i = 0; i < INPUTS; ++i) inputs[row * INPUTS + i] = prototypes[labels[row]][i] + random_float();
   }
 }
 
@@ -60,8 +59,7 @@ static void make_batch(float* inputs, int* labels) {
 
 static void run_linear(CUdeviceptr out, CUdeviceptr in, struct layer* l) {
   bring(&l->weight.value);
-  launch_linear(linear, out, in, l->weight.value.at, l->bias.value.at, options.batch, l->inner,
-                l->columns, compute);
+  launch_linear(linear, out, in, l->weight.value.at, l->bias.value.at, options.batch, l->inner, l->columns, compute);
   put_away(&l->weight.value, 0);
 }
 
@@ -70,8 +68,7 @@ static void run_elementwise(CUfunction function, CUdeviceptr a, CUdeviceptr b, C
 }
 
 /* Gradients of one layer's weights and bias, in new buffers; then of its input, if requested. */
-static void run_backward(struct layer* l, CUdeviceptr in, CUdeviceptr delta_at, CUdeviceptr out,
-                         CUdeviceptr add) {
+static void run_backward(struct layer* l, CUdeviceptr in, CUdeviceptr delta_at, CUdeviceptr out, CUdeviceptr add) {
   struct buffer *weights = &l->weight.gradient, *biases = &l->bias.gradient;
   make_buffer(weights, floats(l->inner, l->columns));
   make_buffer(biases, floats(1, l->columns));
@@ -91,8 +88,7 @@ static void run_adam(struct tensor* t, float rate) {
   float epsilon = 1e-8f;
   struct buffer* const used[] = {&t->value, &t->first, &t->second, &t->gradient};
   for (int i = 0; i < 4; ++i) bring(used[i]);
-  void* p[] = {&t->value.at, &t->first.at, &t->second.at, &t->gradient.at,
-               &rate,        &epsilon,     &t->count};
+  void* p[] = {&t->value.at, &t->first.at, &t->second.at, &t->gradient.at, &rate, &epsilon, &t->count};
   launch(adam, parts(t->count, 32), 1, 256, 1, compute, p);
   for (int i = 0; i < 3; ++i) put_away(used[i], 1);
   drop_buffer(&t->gradient);
@@ -134,8 +130,7 @@ static void make_network(void) {
 
 /* A hidden layer's backward pass, or its update, with the buffers needed at the same time. */
 static size_t largest_phase(void) {
-  const size_t weight = floats(options.width, options.width),
-               rows = floats(options.batch, options.width);
+  const size_t weight = floats(options.width, options.width), rows = floats(options.batch, options.width);
   const size_t back = 2 * weight + 4 * rows, step = 4 * weight;
   return (back > step ? back : step) + 3 * floats(options.batch, INPUTS) + 4 * LEAST_MOVED;
 }
@@ -314,8 +309,7 @@ int main(int argc, char** argv) {
     if (step < options.steps) send_batch(&batches[step % 2]); /* the next one, meanwhile */
     float loss = train_step(step, &batches[(step - 1) % 2], losses);
     printf("step %d loss %.6f\n", step, (double)loss);
-    if (file != NULL && fprintf(file, "%a\n", (double)loss) < 0)
-      fail("cannot write", options.losses);
+    if (file != NULL && fprintf(file, "%a\n", (double)loss) < 0) fail("cannot write", options.losses);
   }
   double each = (seconds() - start) / options.steps;
   if (file != NULL && fclose(file) != 0) fail("cannot write", options.losses);

@@ -15,8 +15,8 @@
 #define RUN 32
 
 // out[rows x columns] = in[rows x inner] * weight[inner x columns] + bias[columns]
-extern "C" __global__ void linear(float* out, const float* in, const float* weight,
-                                  const float* bias, int rows, int inner, int columns) {
+extern "C" __global__ void linear(float* out, const float* in, const float* weight, const float* bias, int rows,
+                                  int inner, int columns) {
   const int column = (int)(blockIdx.x * blockDim.x + threadIdx.x) * TILE_COLUMNS;
   const int row = (int)(blockIdx.y * blockDim.y + threadIdx.y) * TILE_ROWS;
   if (row >= rows || column >= columns) return;
@@ -36,8 +36,8 @@ extern "C" __global__ void linear(float* out, const float* in, const float* weig
 TESSERA_KERNEL(linear)
 
 // gradient[inner x columns] = transposed(in[rows x inner]) * delta[rows x columns]
-extern "C" __global__ void weight_gradient(float* gradient, const float* in, const float* delta,
-                                           int rows, int inner, int columns) {
+extern "C" __global__ void weight_gradient(float* gradient, const float* in, const float* delta, int rows, int inner,
+                                           int columns) {
   const int column = (int)(blockIdx.x * blockDim.x + threadIdx.x) * TILE_COLUMNS;
   const int line = (int)(blockIdx.y * blockDim.y + threadIdx.y) * TILE_ROWS;
   if (line >= inner || column >= columns) return;
@@ -52,15 +52,14 @@ extern "C" __global__ void weight_gradient(float* gradient, const float* in, con
     }
   }
   for (int i = 0; i < TILE_ROWS; ++i)
-    for (int c = 0; c < TILE_COLUMNS; ++c)
-      gradient[(size_t)(line + i) * columns + column + c] = sum[i][c];
+    for (int c = 0; c < TILE_COLUMNS; ++c) gradient[(size_t)(line + i) * columns + column + c] = sum[i][c];
 }
 TESSERA_KERNEL(weight_gradient)
 
 // out[rows x inner] = delta[rows x columns] * transposed(weight[inner x columns]) + add[rows x inner]
 // `add` may be null, and may be `out` itself.
-extern "C" __global__ void input_gradient(float* out, const float* delta, const float* weight,
-                                          const float* add, int rows, int inner, int columns) {
+extern "C" __global__ void input_gradient(float* out, const float* delta, const float* weight, const float* add,
+                                          int rows, int inner, int columns) {
   const int first = (int)(blockIdx.x * blockDim.x + threadIdx.x) * TILE_ROWS;
   const int row = (int)(blockIdx.y * blockDim.y + threadIdx.y) * TILE_ROWS;
   if (row >= rows || first >= inner) return;
@@ -104,17 +103,15 @@ extern "C" __global__ void tanh_residual(float* next, float* act, const float* f
 TESSERA_KERNEL(tanh_residual)
 
 // delta = upstream * (1 - act^2)
-extern "C" __global__ void tanh_gradient(float* delta, const float* upstream, const float* act,
-                                         int count) {
+extern "C" __global__ void tanh_gradient(float* delta, const float* upstream, const float* act, int count) {
   const int start = (int)(blockIdx.x * blockDim.x + threadIdx.x) * RUN;
-  for (int i = start; i < start + RUN && i < count; ++i)
-    delta[i] = upstream[i] * (1.0f - act[i] * act[i]);
+  for (int i = start; i < start + RUN && i < count; ++i) delta[i] = upstream[i] * (1.0f - act[i] * act[i]);
 }
 TESSERA_KERNEL(tanh_gradient)
 
 // One thread per row: its loss, and the gradient of the mean loss with respect to the logits.
-extern "C" __global__ void softmax_loss(float* delta, float* loss, const float* logits,
-                                        const int* labels, int rows, int columns) {
+extern "C" __global__ void softmax_loss(float* delta, float* loss, const float* logits, const int* labels, int rows,
+                                        int columns) {
   const int row = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   if (row >= rows) return;
   const float* in = logits + (size_t)row * columns;
@@ -135,8 +132,8 @@ extern "C" __global__ void softmax_loss(float* delta, float* loss, const float* 
 TESSERA_KERNEL(softmax_loss)
 
 // Adam; `correction` is folded into the rate by the host: it is what remains of the two bias corrections.
-extern "C" __global__ void adam(float* weight, float* first, float* second, const float* gradient,
-                                float rate, float epsilon, int count) {
+extern "C" __global__ void adam(float* weight, float* first, float* second, const float* gradient, float rate,
+                                float epsilon, int count) {
   const int start = (int)(blockIdx.x * blockDim.x + threadIdx.x) * RUN;
   if (start + RUN > count) return;
   for (int i = start; i < start + RUN; ++i) {

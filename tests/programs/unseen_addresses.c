@@ -17,7 +17,7 @@
 #define COUNT (1 << 18)
 #define ROUNDS 12
 #define WAYS 6
-#define LARGE (1 << 15) /* words: more than are searched for addresses in a copy */
+#define LARGE (1 << 15)             /* words: more than are searched for addresses in a copy */
 #define NUMBERS sizeof(CUdeviceptr) /* where they begin in a block */
 
 static CUdeviceptr block[BLOCKS];

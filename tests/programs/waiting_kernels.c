@@ -5,10 +5,10 @@
  * same stream, and the program allocates. held: likewise with a kernel on a stream that the default stream waits for.
  * meet: as a collective in one process: one kernel waits for another one, which is launched after every kind of call
  *   that can need room.
- * deep: the stream of the kernel that waits takes no more work. inside: likewise, and another thread is inside a launch on
- *   it; the allocation may be out of memory. leaving: likewise, and the blocks are leaving by then.
- * unknown: all blocks are filled behind the kernel that waits: the allocation is out of memory, and the program goes
- * on. A program that hangs is ended, with a line that says where. Prints "ok" or what was wrong.
+ * deep: the stream of the kernel that waits takes no more work. inside: likewise, and another thread is inside a launch
+ * on it; the allocation may be out of memory. leaving: likewise, and the blocks are leaving by then. unknown: all
+ * blocks are filled behind the kernel that waits: the allocation is out of memory, and the program goes on. A program
+ * that hangs is ended, with a line that says where. Prints "ok" or what was wrong.
  */
 #include <cuda.h>
 #include <pthread.h>

@@ -56,9 +56,7 @@ static inline void release(CUdeviceptr* address, size_t bytes) {
   *address = 0;
 }
 
-static inline size_t floats(int rows, int columns) {
-  return (size_t)rows * (size_t)columns * sizeof(float);
-}
+static inline size_t floats(int rows, int columns) { return (size_t)rows * (size_t)columns * sizeof(float); }
 
 /* ---- explicit offload --------------------------------------------------------------------------
  */
@@ -123,9 +121,7 @@ static inline uint32_t random_bits(void) {
 }
 
 /* Between -1 and 1. */
-static inline float random_float(void) {
-  return (float)random_bits() * (2.0f / 2147483648.0f) - 1.0f;
-}
+static inline float random_float(void) { return (float)random_bits() * (2.0f / 2147483648.0f) - 1.0f; }
 
 static inline void fill_random(float* values, size_t bytes, float scale) {
   for (size_t i = 0; i < bytes / sizeof(float); ++i) values[i] = scale * random_float();
@@ -216,23 +212,22 @@ static inline void load_kernels(const char* path, const struct kernel* wanted, s
 static inline unsigned parts(int count, int each) { return (unsigned)((count + each - 1) / each); }
 
 /* x threads by y threads, in blocks of block_x by block_y. */
-static inline void launch(CUfunction function, unsigned x, unsigned y, unsigned block_x,
-                          unsigned block_y, CUstream stream, void** parameters) {
-  CHECK(cuLaunchKernel(function, (x + block_x - 1) / block_x, (y + block_y - 1) / block_y, 1,
-                       block_x, block_y, 1, 0, stream, parameters, NULL));
+static inline void launch(CUfunction function, unsigned x, unsigned y, unsigned block_x, unsigned block_y,
+                          CUstream stream, void** parameters) {
+  CHECK(cuLaunchKernel(function, (x + block_x - 1) / block_x, (y + block_y - 1) / block_y, 1, block_x, block_y, 1, 0,
+                       stream, parameters, NULL));
 }
 
 /* out[rows x columns] = in[rows x inner] * weight[inner x columns] + bias[columns] */
-static inline void launch_linear(CUfunction linear, CUdeviceptr out, CUdeviceptr in,
-                                 CUdeviceptr weight, CUdeviceptr bias, int rows, int inner,
-                                 int columns, CUstream stream) {
+static inline void launch_linear(CUfunction linear, CUdeviceptr out, CUdeviceptr in, CUdeviceptr weight,
+                                 CUdeviceptr bias, int rows, int inner, int columns, CUstream stream) {
   void* p[] = {&out, &in, &weight, &bias, &rows, &inner, &columns};
   launch(linear, parts(columns, 32), parts(rows, 4), 8, 8, stream, p);
 }
 
 /* An elementwise kernel over three arrays of `count` floats, such as tanh_residual. */
-static inline void launch_elementwise(CUfunction function, CUdeviceptr a, CUdeviceptr b,
-                                      CUdeviceptr c, int count, CUstream stream) {
+static inline void launch_elementwise(CUfunction function, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c, int count,
+                                      CUstream stream) {
   void* p[] = {&a, &b, &c, &count};
   launch(function, parts(count, 32), 1, 64, 1, stream, p);
 }

@@ -17,8 +17,8 @@
 
 #define BYTES (4 << 20)
 #define COUNT (BYTES / (int)sizeof(int))
-#define OTHERS 6     /* more than fit beside the block */
-#define TURNS 3      /* of them, after which whatever is not among them has left */
+#define OTHERS 6 /* more than fit beside the block */
+#define TURNS 3  /* of them, after which whatever is not among them has left */
 #define ROUNDS 3
 #define FORGOTTEN 40 /* launches after which a table is no longer known to name the block */
 

@@ -60,8 +60,7 @@ class AllocatorMachine : public ::testing::Test {
   template <class Work>
   void use(Address address, Access access, Work work) {
     AnnouncedUse use;
-    const Status begun =
-        allocator_->begin_use({&address, 1}, StreamId(), access, Use::Kind::kHold, "", use);
+    const Status begun = allocator_->begin_use({&address, 1}, StreamId(), access, Use::Kind::kHold, "", use);
     ASSERT_TRUE(begun.is_ok()) << begun.to_string();
     const Status queued = work();
     EXPECT_TRUE(queued.is_ok()) << queued.to_string();

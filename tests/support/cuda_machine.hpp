@@ -30,8 +30,7 @@ class CudaMachine {
   }
 
   CudaMachine() {
-    auto resolver = on_gpu() ? open_cuda_library()
-                             : open_cuda_library(built("softcuda/libcuda.so.1").c_str());
+    auto resolver = on_gpu() ? open_cuda_library() : open_cuda_library(built("softcuda/libcuda.so.1").c_str());
     if (!resolver.is_ok()) throw std::runtime_error(resolver.status().to_string());
     resolver_ = resolver.take();
     auto opened = CudaDriver::open(resolver_);

@@ -19,8 +19,8 @@ struct Paging {
 };
 
 // Runs of equal size, of which `room` fit. `known`: the policy knows each run's next use.
-inline Paging page_on_demand(const Policy& policy, const std::vector<std::size_t>& accesses,
-                             std::size_t room, bool known = false) {
+inline Paging page_on_demand(const Policy& policy, const std::vector<std::size_t>& accesses, std::size_t room,
+                             bool known = false) {
   std::map<std::size_t, RunPicture> there, past;
   std::vector<std::uint64_t> next(accesses.size());
   std::map<std::size_t, std::uint64_t> seen;

@@ -27,7 +27,8 @@ inline std::vector<PipelinePass> interleaved(const PipelineShape& shape) {
   const auto pass_of = [&shape](bool is_forward, std::uint32_t number) -> PipelinePass {
     const std::uint32_t cycle = shape.ranks * shape.chunks;
     const std::uint32_t chunk = number % cycle / shape.ranks;
-    return {is_forward, is_forward ? chunk : shape.chunks - 1 - chunk, number / cycle * shape.ranks + number % shape.ranks};
+    return {is_forward, is_forward ? chunk : shape.chunks - 1 - chunk,
+            number / cycle * shape.ranks + number % shape.ranks};
   };
   std::vector<PipelinePass> passes;
   for (std::uint32_t number = 0; number < shape.passes() + shape.ahead(); ++number) {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/virtual_clock.hpp"
-#include "sim/sim_driver.hpp"
 #include "residency/iteration/iteration_tracker.hpp"
+#include "sim/sim_driver.hpp"
 
 namespace tessera::test {
 
@@ -44,22 +44,16 @@ class IterationTrackerTest : public ::testing::Test {
   IterationTrackerTest() { tracker_.note_shortage(); }
   ~IterationTrackerTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
 
-  DeviceRun* make_run(RunShape shape = {0, 2}) {
-    return make_run_at(runs_.size() + 1, shape, TagId());
-  }
+  DeviceRun* make_run(RunShape shape = {0, 2}) { return make_run_at(runs_.size() + 1, shape, TagId()); }
   DeviceRun* make_run_at(std::uint64_t place, RunShape shape, TagId tag) {
     runs_.push_back(std::make_unique<DeviceRun>(Address(place << 26), shape, tag));
     return runs_.back().get();
   }
-  void launch(const char& work, DeviceRun* run, bool writes) {
-    launch(work, std::span(&run, 1), writes);
-  }
+  void launch(const char& work, DeviceRun* run, bool writes) { launch(work, std::span(&run, 1), writes); }
   void launch(const char& work, std::span<DeviceRun* const> runs, bool writes) {
     const auto watch = tracker_.times() ? tracker_.watches().start(stream_) : std::nullopt;
     tracker_.log().note(&work, runs, ++epoch_, writes, watch, StreamId());
-    EXPECT_TRUE(
-        sim_.occupy(stream_, Nanoseconds(100 + static_cast<std::uint64_t>(&work - works_)), {})
-            .is_ok());
+    EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(100 + static_cast<std::uint64_t>(&work - works_)), {}).is_ok());
     if (watch) tracker_.watches().stop(*watch, stream_);
     EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
     IterationTracker::Orders orders;
@@ -75,8 +69,7 @@ class IterationTrackerTest : public ::testing::Test {
       activations.push_back(make_run());
       launch(works_[i], activations.back(), true);
     }
-    for (std::size_t i = kLayers; i-- > 0;)
-      launch(works_[2 * kLayers - 1 - i], activations[i], false);
+    for (std::size_t i = kLayers; i-- > 0;) launch(works_[2 * kLayers - 1 - i], activations[i], false);
   }
   void forget_orders() {
     left_.clear();

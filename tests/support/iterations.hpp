@@ -58,7 +58,7 @@ struct TrainingShape {
   Bytes weight = 4_MiB;
   Bytes optimizer = 8_MiB;
   std::uint64_t nanoseconds = 1'000'000;  // forward; backward takes twice, the update half as long
-  Nanoseconds recompute{};               // of an activation
+  Nanoseconds recompute{};                // of an activation
 
   std::uint32_t weight_of(std::uint32_t layer) const { return layers + layer; }
   std::uint32_t optimizer_of(std::uint32_t layer) const { return 2 * layers + layer; }
@@ -69,8 +69,7 @@ struct TrainingShape {
 inline Iteration training(const TrainingShape& shape = {}) {
   IterationBuilder build;
   const std::uint32_t n = shape.layers;
-  for (std::uint32_t i = 0; i < n; ++i)
-    build.run(shape.activation, RunClass::kUnknown, shape.recompute);
+  for (std::uint32_t i = 0; i < n; ++i) build.run(shape.activation, RunClass::kUnknown, shape.recompute);
   for (std::uint32_t i = 0; i < n; ++i) build.run(shape.weight);
   for (std::uint32_t i = 0; i < n; ++i) build.run(shape.optimizer);
   for (std::uint32_t i = 0; i < n; ++i) build.run(shape.weight);
@@ -80,12 +79,11 @@ inline Iteration training(const TrainingShape& shape = {}) {
     build.step(shape.nanoseconds, uses);
   }
   for (std::uint32_t i = n; i-- > 0;) {
-    build.step(2 * shape.nanoseconds,
-               {reads(i), reads(shape.weight_of(i)), makes(shape.gradient_of(i))});
+    build.step(2 * shape.nanoseconds, {reads(i), reads(shape.weight_of(i)), makes(shape.gradient_of(i))});
   }
   for (std::uint32_t i = 0; i < n; ++i) {
-    build.step(shape.nanoseconds / 2, {reads(shape.gradient_of(i)), writes(shape.weight_of(i)),
-                                       writes(shape.optimizer_of(i))});
+    build.step(shape.nanoseconds / 2,
+               {reads(shape.gradient_of(i)), writes(shape.weight_of(i)), writes(shape.optimizer_of(i))});
   }
   return build.done();
 }
@@ -93,14 +91,11 @@ inline Iteration training(const TrainingShape& shape = {}) {
 // Random steps and uses; some runs are fresh, some pinned, some recomputable: for contract suites.
 inline Iteration random_iteration(std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  const auto below = [&random](std::uint64_t n) {
-    return static_cast<std::uint32_t>(random() % n);
-  };
+  const auto below = [&random](std::uint64_t n) { return static_cast<std::uint32_t>(random() % n); };
   IterationBuilder build;
   const std::uint32_t runs = 1 + below(24), steps = 1 + below(30);
   for (std::uint32_t i = 0; i < runs; ++i) {
-    build.run(1_MiB * (1 + below(32)), RunClass(below(7)),
-              Nanoseconds(below(3) == 0 ? below(900'000) : 0));
+    build.run(1_MiB * (1 + below(32)), RunClass(below(7)), Nanoseconds(below(3) == 0 ? below(900'000) : 0));
   }
   std::vector<bool> temporary(runs), seen(runs);
   for (std::uint32_t i = 0; i < runs; ++i) temporary[i] = below(2) == 0;

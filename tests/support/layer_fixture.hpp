@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "block/block_cache.hpp"
-#include "sim/fault_driver.hpp"
-#include "sim/sim_driver.hpp"
 #include "page/page_manager.hpp"
 #include "policy/policy.hpp"
 #include "residency/residency.hpp"
+#include "sim/fault_driver.hpp"
+#include "sim/sim_driver.hpp"
 #include "tier/tier_stack.hpp"
 
 namespace tessera {
@@ -49,8 +49,8 @@ struct LayerStack {
         device(driver, DeviceId(0), sizes.device),
         host(driver, sizes.host, sizes.staging),
         file(take(FileTier::open(std::filesystem::temp_directory_path(), sizes.file))),
-        residency(take(Residency::create(driver, DeviceId(0), {device, host, *file},
-                                         take(make_policy("recency")), log, {}))),
+        residency(
+            take(Residency::create(driver, DeviceId(0), {device, host, *file}, take(make_policy("recency")), log, {}))),
         pages(take(PageManager::create(driver, *residency, sizes.heap, 64_MiB))),
         blocks(std::make_unique<BlockCache>(*residency, *pages, sizes.blocks)) {}
 
@@ -93,8 +93,7 @@ class LayerTest : public testing::Test {
   };
   std::unique_ptr<Hold> hold(StreamId stream) {
     auto held = std::make_unique<Hold>();
-    expect_ok(stack_->sim.host_function(stream,
-                                        [over = held->over.get_future().share()] { over.wait(); }));
+    expect_ok(stack_->sim.host_function(stream, [over = held->over.get_future().share()] { over.wait(); }));
     return held;
   }
   // Fills [address, address + bytes) as announced work on `stream`.
@@ -110,8 +109,8 @@ class LayerTest : public testing::Test {
       return queued.is_ok() ? driver().synchronize(stream) : queued;
     });
     expect_ok(copied);
-    return copied.is_ok() && std::all_of(seen.begin(), seen.end(),
-                                         [value](std::uint8_t byte) { return byte == value; });
+    return copied.is_ok() &&
+           std::all_of(seen.begin(), seen.end(), [value](std::uint8_t byte) { return byte == value; });
   }
 
   static void expect_ok(const Status& status) { EXPECT_TRUE(status.is_ok()) << status.to_string(); }

@@ -64,7 +64,9 @@ struct ModelStates {
 // Bytes that a plan leaves on the device in a step, if copies take no time.
 inline Bytes stays_in(const Iteration& iteration, const OffloadPlan& plan, std::uint32_t step) {
   const auto count = static_cast<std::uint32_t>(iteration.steps.size());
-  const auto place_in = [count](const Gap& gap, std::uint32_t other) { return (other + count - gap.after - 1) % count; };
+  const auto place_in = [count](const Gap& gap, std::uint32_t other) {
+    return (other + count - gap.after - 1) % count;
+  };
   Bytes bytes;
   for (const IterationRun& run : iteration.runs) bytes += run.bytes;
   for (const OffloadInterval& interval : plan) {

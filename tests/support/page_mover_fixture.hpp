@@ -13,8 +13,7 @@ namespace tessera {
 // By default the device has four base pages, the host two plus a staging reserve of two, and the file four.
 class Mover : public testing::Test {
  protected:
-  explicit Mover(const ResidencySetup& setup = {
-                     .device = 8_MiB, .host = 4_MiB, .staging = 4_MiB, .file = 8_MiB})
+  explicit Mover(const ResidencySetup& setup = {.device = 8_MiB, .host = 4_MiB, .staging = 4_MiB, .file = 8_MiB})
       : machine_(setup) {}
   ~Mover() override {
     mover_.reset();
@@ -50,7 +49,9 @@ class Mover : public testing::Test {
     for (std::uint32_t i = 0; i < run.shape.pages(); ++i) all.push_back({&run, i});
     return all;
   }
-  Status copy_out(PageRef page, CopyLocation to = CopyLocation::kHost) { return mover().copy_out({&page, 1}, to).status(); }
+  Status copy_out(PageRef page, CopyLocation to = CopyLocation::kHost) {
+    return mover().copy_out({&page, 1}, to).status();
+  }
   void start_eviction(tessera::Run& run, CopyLocation to = CopyLocation::kHost) {
     for (const PageRef& page : pages(run)) {
       EXPECT_OK(copy_out(page, to));
@@ -68,9 +69,7 @@ class Mover : public testing::Test {
     EXPECT_OK(mover().vacate(mapped));
     for (const PageRef& page : pages(run)) mover().drop_copies(page);
   }
-  void fail(DriverCall call, std::uint64_t nth) {
-    fault().fail({call, nth, Status(Code::kDriver, "injected", 999)});
-  }
+  void fail(DriverCall call, std::uint64_t nth) { fault().fail({call, nth, Status(Code::kDriver, "injected", 999)}); }
   void fill(tessera::Run& run, std::uint8_t value) {
     EXPECT_OK(machine_.sim().fill(run.address, value, run.shape.bytes(), StreamId(0)));
     EXPECT_OK(machine_.sim().synchronize(DeviceId(0)));
@@ -89,8 +88,8 @@ class Mover : public testing::Test {
   std::atomic<bool> unseen_{false};
   std::unique_ptr<CopyLanes> lanes_ =
       CopyLanes::create(machine_.sim(), DeviceId(0), machine_.tiers().peer != nullptr).take();
-  std::unique_ptr<PageMover> mover_ = std::make_unique<PageMover>(
-      machine_.fault(), DeviceId(0), machine_.tiers(), *lanes_, gate_, log_, stats_, by_trait_, unseen_);
+  std::unique_ptr<PageMover> mover_ = std::make_unique<PageMover>(machine_.fault(), DeviceId(0), machine_.tiers(),
+                                                                  *lanes_, gate_, log_, stats_, by_trait_, unseen_);
 };
 
 }  // namespace tessera

@@ -28,8 +28,7 @@ InMount in_private_mount(const char* type, const char* options, Body body) {
   const pid_t child = ::fork();
   if (child == 0) {
     const int flags = ::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
-    if (::unshare(flags) != 0 ||
-        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+    if (::unshare(flags) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         ::mount("tessera-test", directory.c_str(), type, 0, options) != 0) {
       ::_exit(kCannotMount);
     }

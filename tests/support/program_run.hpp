@@ -31,8 +31,7 @@ inline std::string contents(const std::string& path) {
 // A path in the test's own temporary folder; a file left there by an earlier test is removed.
 inline std::string scratch(const std::string& name) {
   const ::testing::TestInfo* const test = ::testing::UnitTest::GetInstance()->current_test_info();
-  const std::string path =
-      ::testing::TempDir() + "/" + test->test_suite_name() + "." + test->name() + "." + name;
+  const std::string path = ::testing::TempDir() + "/" + test->test_suite_name() + "." + test->name() + "." + name;
   (void)std::remove(path.c_str());
   return path;
 }
@@ -61,8 +60,7 @@ inline Outcome run(const std::string& command, const Environment& environment = 
 
 // The same under the preload library.
 inline Outcome run_preloaded(const std::string& command, Environment environment = {}) {
-  environment["LD_PRELOAD"] =
-      std::string(TESSERA_TEST_BUILD_DIR) + "/lib/libtessera_preload.so";
+  environment["LD_PRELOAD"] = std::string(TESSERA_TEST_BUILD_DIR) + "/lib/libtessera_preload.so";
   return run(command, environment);
 }
 

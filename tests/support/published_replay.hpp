@@ -29,8 +29,8 @@ class TraceText {
   }
   // Each operation of an iteration has a distinct name, like kernels do: iterations are recognised by these names.
   void op(std::uint64_t nanoseconds, const Ids& reads, const Ids& writes = {}) {
-    text_ += "{\"t\":\"op\",\"name\":\"op" + std::to_string(ops_++) + "\",\"ns\":" + std::to_string(nanoseconds) + ",\"r\":" + list(reads) + ",\"w\":" +
-             list(writes) + "}\n";
+    text_ += "{\"t\":\"op\",\"name\":\"op" + std::to_string(ops_++) + "\",\"ns\":" + std::to_string(nanoseconds) +
+             ",\"r\":" + list(reads) + ",\"w\":" + list(writes) + "}\n";
   }
   void free(std::uint64_t id) { text_ += "{\"t\":\"free\",\"id\":" + std::to_string(id) + "}\n"; }
   void iteration() {

@@ -12,9 +12,7 @@ namespace tessera {
 // Edges go from lower to higher nodes; some nodes share a group with their neighbour.
 inline PlacementGraph random_graph(std::uint32_t seed, std::size_t count) {
   std::mt19937 random(seed);
-  const auto below = [&](std::uint32_t limit) {
-    return static_cast<std::uint32_t>(random()) % limit;
-  };
+  const auto below = [&](std::uint32_t limit) { return static_cast<std::uint32_t>(random()) % limit; };
   PlacementGraph graph;
   for (std::size_t i = 0; i < count; ++i) {
     PlacementNode node;

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "base/virtual_clock.hpp"
+#include "memory_file.hpp"
+#include "residency/residency.hpp"
 #include "sim/fault_driver.hpp"
 #include "sim/sim_driver.hpp"
 #include "sim/sim_kernel.h"
-#include "memory_file.hpp"
-#include "residency/residency.hpp"
 
 namespace tessera {
 
@@ -54,8 +54,8 @@ inline int run_pattern(const sim_block*, const void* packed) {
 
 inline const sim_kernel* pattern_kernel() {
   static constexpr sim_parameter kParameters[] = {{0, 8}, {8, 8}, {16, 8}, {24, 8}};
-  static constexpr sim_kernel kKernel = {SIM_KERNEL_ABI_VERSION, "pattern", run_pattern, 4,
-                                         kParameters, sizeof(PatternParameters)};
+  static constexpr sim_kernel kKernel = {SIM_KERNEL_ABI_VERSION,   "pattern", run_pattern, 4, kParameters,
+                                         sizeof(PatternParameters)};
   return &kKernel;
 }
 
@@ -78,7 +78,9 @@ class ResidencyMachine {
       : clock_(setup.virtual_time ? static_cast<const Clock&>(virtual_clock_) : steady_clock_),
         owned_sim_(setup.virtual_time ? std::make_unique<SimDriver>(setup.sim, virtual_clock_)
                                       : std::make_unique<SimDriver>(setup.sim, steady_clock_)),
-        sim_(*owned_sim_), driver_(sim_), log_(clock_, 4096),
+        sim_(*owned_sim_),
+        driver_(sim_),
+        log_(clock_, 4096),
         device_(std::make_unique<DeviceTier>(driver_, DeviceId(0), setup.device)),
         host_(std::make_unique<HostTier>(driver_, setup.host, setup.staging)) {
     auto io = std::make_unique<MemoryFile>();
@@ -91,8 +93,7 @@ class ResidencyMachine {
       peer_ = std::make_unique<PeerTier>(driver_, std::vector{Loan{DeviceId(1), setup.peer}});
       EXPECT_EQ(peer_->try_admit(DeviceId(0)).to_string(), "ok");
     }
-    auto made = Residency::create(driver_, DeviceId(0), tiers(),
-                                  make_policy(setup.policy).take(), log_, setup.options);
+    auto made = Residency::create(driver_, DeviceId(0), tiers(), make_policy(setup.policy).take(), log_, setup.options);
     created_ = made.status();
     if (made.is_ok()) residency_ = made.take();
   }
@@ -165,9 +166,9 @@ class ResidencyMachine {
   // Launches only the kernel, in a use announced by the test: it writes the generation, or compares with it. It
   // bypasses our driver wrapper, as a program's launches do.
   Status launch(Run* run, std::uint64_t generation, StreamId stream, Access access) {
-    const PatternParameters parameters{
-        reinterpret_cast<std::uint64_t*>(run->address.value()), run->shape.bytes().value(),
-        run->address.value() + generation, access == Access::kWrite ? nullptr : &wrong_};
+    const PatternParameters parameters{reinterpret_cast<std::uint64_t*>(run->address.value()),
+                                       run->shape.bytes().value(), run->address.value() + generation,
+                                       access == Access::kWrite ? nullptr : &wrong_};
     Launch launch;
     launch.kernel = pattern_kernel();
     launch.parameters = std::as_bytes(std::span(&parameters, 1));
@@ -239,15 +240,15 @@ class ResidencyMachine {
   std::atomic<std::uint64_t> wrong_{0};
 };
 
-#define EXPECT_OK(expression)                                          \
-  do {                                                                 \
-    const ::tessera::Status expect_status = (expression);              \
-    EXPECT_TRUE(expect_status.is_ok()) << expect_status.to_string();   \
+#define EXPECT_OK(expression)                                        \
+  do {                                                               \
+    const ::tessera::Status expect_status = (expression);            \
+    EXPECT_TRUE(expect_status.is_ok()) << expect_status.to_string(); \
   } while (false)
-#define ASSERT_OK(expression)                                          \
-  do {                                                                 \
-    const ::tessera::Status assert_status = (expression);              \
-    ASSERT_TRUE(assert_status.is_ok()) << assert_status.to_string();   \
+#define ASSERT_OK(expression)                                        \
+  do {                                                               \
+    const ::tessera::Status assert_status = (expression);            \
+    ASSERT_TRUE(assert_status.is_ok()) << assert_status.to_string(); \
   } while (false)
 
 }  // namespace tessera

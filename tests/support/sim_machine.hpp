@@ -36,8 +36,7 @@ inline int run_churn_block(const sim_block* block, const void* parameters) {
 
 inline const sim_kernel* churn_kernel() {
   static constexpr sim_parameter kParameters[] = {{0, 8}, {8, 4}, {12, 4}};
-  static constexpr sim_kernel kKernel = {
-      SIM_KERNEL_ABI_VERSION, "churn", run_churn_block, 3, kParameters, 16};
+  static constexpr sim_kernel kKernel = {SIM_KERNEL_ABI_VERSION, "churn", run_churn_block, 3, kParameters, 16};
   return &kKernel;
 }
 

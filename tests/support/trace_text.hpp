@@ -22,14 +22,13 @@ inline Trace trace_of(const std::string& text) {
 }
 
 inline std::string alloc_line(std::uint64_t id, Bytes bytes) {
-  return "{\"t\":\"alloc\",\"id\":" + std::to_string(id) +
-         ",\"bytes\":" + std::to_string(bytes.value()) + "}\n";
+  return "{\"t\":\"alloc\",\"id\":" + std::to_string(id) + ",\"bytes\":" + std::to_string(bytes.value()) + "}\n";
 }
 
 // An operation on one block; `use` is "r" or "w".
 inline std::string op_line(std::uint64_t nanoseconds, const char* use, std::uint64_t id) {
-  return "{\"t\":\"op\",\"name\":\"op\",\"ns\":" + std::to_string(nanoseconds) + ",\"" + use +
-         "\":[" + std::to_string(id) + "]}\n";
+  return "{\"t\":\"op\",\"name\":\"op\",\"ns\":" + std::to_string(nanoseconds) + ",\"" + use + "\":[" +
+         std::to_string(id) + "]}\n";
 }
 
 // `blocks` blocks of up to 64 MiB, used and replaced at random.

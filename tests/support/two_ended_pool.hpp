@@ -30,7 +30,8 @@ class TwoEndedPool {
   // The highest free range that is large enough; nothing if there is none.
   std::optional<Bytes> take_high(Bytes bytes) {
     Bytes end = size_;
-    for (auto place = taken_.rbegin(); place != taken_.rend() && end - place->second < bytes; ++place) end = place->first;
+    for (auto place = taken_.rbegin(); place != taken_.rend() && end - place->second < bytes; ++place)
+      end = place->first;
     if (end < bytes) return std::nullopt;
     return take(end - bytes, bytes);
   }

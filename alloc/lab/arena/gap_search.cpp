@@ -18,8 +18,7 @@ GapSearch::GapSearch(std::span<const UsageRecord> records, std::vector<std::size
       leaves_(std::bit_ceil(std::max<std::size_t>(members_.size(), 1))),
       soonest_end_(2 * leaves_, kNever) {
   std::sort(members_.begin(), members_.end(), [&](std::size_t a, std::size_t b) {
-    return std::tie(records_[a].first, records_[b].bytes, a) <
-           std::tie(records_[b].first, records_[a].bytes, b);
+    return std::tie(records_[a].first, records_[b].bytes, a) < std::tie(records_[b].first, records_[a].bytes, b);
   });
   for (std::size_t i = 0; i < members_.size(); ++i) {
     soonest_end_[leaves_ + i] = records_[members_[i]].last;
@@ -30,8 +29,8 @@ GapSearch::GapSearch(std::span<const UsageRecord> records, std::vector<std::size
 }
 
 // The leftmost leaf at `from` or later with a record that ends before `end_limit`.
-std::optional<std::size_t> GapSearch::search(std::size_t node, std::size_t width, std::size_t begin,
-                                             std::size_t from, std::uint64_t end_limit) const {
+std::optional<std::size_t> GapSearch::search(std::size_t node, std::size_t width, std::size_t begin, std::size_t from,
+                                             std::uint64_t end_limit) const {
   if (begin + width <= from || soonest_end_[node] >= end_limit) return std::nullopt;
   if (width == 1) return begin;
   const std::size_t half = width / 2;
@@ -42,9 +41,9 @@ std::optional<std::size_t> GapSearch::search(std::size_t node, std::size_t width
 std::optional<std::size_t> GapSearch::first_inside(const TimeGap& gap) const {
   std::size_t from = 0;
   if (gap.after) {
-    const auto begin = std::upper_bound(
-        members_.begin(), members_.end(), *gap.after,
-        [&](std::uint64_t time, std::size_t member) { return time < records_[member].first; });
+    const auto begin =
+        std::upper_bound(members_.begin(), members_.end(), *gap.after,
+                         [&](std::uint64_t time, std::size_t member) { return time < records_[member].first; });
     from = static_cast<std::size_t>(begin - members_.begin());
   }
   const auto leaf = search(1, leaves_, 0, from, gap.before.value_or(kNever));
@@ -53,11 +52,9 @@ std::optional<std::size_t> GapSearch::first_inside(const TimeGap& gap) const {
 }
 
 void GapSearch::take_out(std::size_t member) {
-  const auto place =
-      std::lower_bound(members_.begin(), members_.end(), member, [&](std::size_t a, std::size_t b) {
-        return std::tie(records_[a].first, records_[b].bytes, a) <
-               std::tie(records_[b].first, records_[a].bytes, b);
-      });
+  const auto place = std::lower_bound(members_.begin(), members_.end(), member, [&](std::size_t a, std::size_t b) {
+    return std::tie(records_[a].first, records_[b].bytes, a) < std::tie(records_[b].first, records_[a].bytes, b);
+  });
   std::size_t node = leaves_ + static_cast<std::size_t>(place - members_.begin());
   soonest_end_[node] = kNever;
   for (node /= 2; node > 0; node /= 2) {

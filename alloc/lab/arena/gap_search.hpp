@@ -31,8 +31,8 @@ class GapSearch {
   void take_out(std::size_t member);
 
  private:
-  std::optional<std::size_t> search(std::size_t node, std::size_t width, std::size_t begin,
-                                    std::size_t from, std::uint64_t end_limit) const;
+  std::optional<std::size_t> search(std::size_t node, std::size_t width, std::size_t begin, std::size_t from,
+                                    std::uint64_t end_limit) const;
 
   std::span<const UsageRecord> records_;
   std::vector<std::size_t> members_;  // by first, then decreasing bytes

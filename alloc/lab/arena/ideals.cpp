@@ -21,8 +21,7 @@ struct HashOfWords {
 bool has(const Words& words, std::size_t group) { return (words[group / 64] >> (group % 64)) & 1; }
 
 bool may_join(const Words& words, std::size_t group, const std::vector<std::size_t>& before) {
-  return !has(words, group) &&
-         std::all_of(before.begin(), before.end(), [&](std::size_t b) { return has(words, b); });
+  return !has(words, group) && std::all_of(before.begin(), before.end(), [&](std::size_t b) { return has(words, b); });
 }
 
 }  // namespace
@@ -42,8 +41,7 @@ Result<Ideals> Ideals::of(const std::vector<std::vector<std::size_t>>& before) {
       const auto [entry, is_new] = number.try_emplace(std::move(larger), found.size());
       if (is_new) {
         if (found.size() == kMost) {
-          return Status(Code::kNotSupported,
-                        fmt::format("the graph has more than {} two-way cuts", kMost));
+          return Status(Code::kNotSupported, fmt::format("the graph has more than {} two-way cuts", kMost));
         }
         found.push_back(entry->first);
         ideals.down_.emplace_back();

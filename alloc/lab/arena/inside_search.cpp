@@ -27,10 +27,9 @@ InsideSearch::InsideSearch(std::vector<SlotSpan> spans, std::vector<std::size_t>
 void InsideSearch::build(const Part& part, bool by_first) {
   if (part.empty()) return;
   const auto at = [&](std::size_t p) { return order_.begin() + static_cast<std::ptrdiff_t>(p); };
-  std::nth_element(
-      at(part.begin), at(part.middle()), at(part.end), [&](std::size_t a, std::size_t b) {
-        return by_first ? spans_[a].first < spans_[b].first : spans_[a].last < spans_[b].last;
-      });
+  std::nth_element(at(part.begin), at(part.middle()), at(part.end), [&](std::size_t a, std::size_t b) {
+    return by_first ? spans_[a].first < spans_[b].first : spans_[a].last < spans_[b].last;
+  });
   build(part.below(), !by_first);
   build(part.above(), !by_first);
   const SlotSpan& own = spans_[order_[part.middle()]];

@@ -46,8 +46,7 @@ std::vector<Bytes> positional_maxima(std::span<const UsageRecord> records, const
       live.erase(std::lower_bound(live.begin(), live.end(), records[i].bytes, std::greater<>()));
     }
     for (const std::size_t i : turnover.begin[slot]) {
-      const auto place =
-          std::upper_bound(live.begin(), live.end(), records[i].bytes, std::greater<>());
+      const auto place = std::upper_bound(live.begin(), live.end(), records[i].bytes, std::greater<>());
       // Only positions from here on have grown.
       std::size_t k = static_cast<std::size_t>(place - live.begin());
       live.insert(place, records[i].bytes);

@@ -8,9 +8,7 @@ namespace {
 
 bool apart(const SlotSpan& a, const SlotSpan& b) { return a.last < b.first || b.last < a.first; }
 
-SlotSpan lower_half(const SlotSpan& covers) {
-  return {covers.first, covers.first + (covers.last - covers.first) / 2};
-}
+SlotSpan lower_half(const SlotSpan& covers) { return {covers.first, covers.first + (covers.last - covers.first) / 2}; }
 
 SlotSpan upper_half(const SlotSpan& covers) { return {lower_half(covers).last + 1, covers.last}; }
 
@@ -39,8 +37,7 @@ void OccupiedOffsets::take(const SlotSpan& span, Bytes offset, Bytes bytes) {
   if (bytes) take(0, {0, slots_ - 1}, span, {offset, offset + bytes});
 }
 
-void OccupiedOffsets::take(std::size_t node, const SlotSpan& covers, const SlotSpan& span,
-                           const Range& range) {
+void OccupiedOffsets::take(std::size_t node, const SlotSpan& covers, const SlotSpan& span, const Range& range) {
   if (apart(covers, span)) return;
   merge_in(nodes_[node].somewhere, range);
   if (covers.inside(span)) {
@@ -64,8 +61,7 @@ void OccupiedOffsets::gather(std::size_t node, const SlotSpan& covers, const Slo
 Bytes OccupiedOffsets::smallest_gap(const SlotSpan& span, Bytes bytes) {
   taken_.clear();
   gather(0, {0, slots_ - 1}, span);
-  std::sort(taken_.begin(), taken_.end(),
-            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  std::sort(taken_.begin(), taken_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   bool found = false;
   Bytes best_gap, best_offset, end;
   for (const Range& range : taken_) {

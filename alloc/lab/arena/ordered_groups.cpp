@@ -18,10 +18,7 @@ using Neighbours = std::vector<std::set<std::size_t>>;
 class Circles {
  public:
   explicit Circles(const Neighbours& after)
-      : after_(after),
-        order_(after.size(), 0),
-        low_(after.size(), 0),
-        circle_(after.size(), kNone) {
+      : after_(after), order_(after.size(), 0), low_(after.size(), 0), circle_(after.size(), kNone) {
     for (std::size_t start = 0; start < after.size(); ++start) {
       if (order_[start] == 0) walk(start);
     }
@@ -46,8 +43,7 @@ class Circles {
 
   void leave(std::size_t vertex) {
     path_.pop_back();
-    if (!path_.empty())
-      low_[path_.back().vertex] = std::min(low_[path_.back().vertex], low_[vertex]);
+    if (!path_.empty()) low_[path_.back().vertex] = std::min(low_[path_.back().vertex], low_[vertex]);
     if (low_[vertex] != order_[vertex]) return;
     for (bool whole = false; !whole; open_.pop_back()) {
       circle_[open_.back()] = circles_;
@@ -88,8 +84,7 @@ Status check(const PlacementGraph& graph) {
       return Status(Code::kInvalidArgument, fmt::format("edge {} has an endpoint that is not a node", i));
     }
     if (graph.nodes[edge.from].backward && !graph.nodes[edge.to].backward) {
-      return Status(Code::kInvalidArgument,
-                    fmt::format("edge {} goes from the backward to the forward pass", i));
+      return Status(Code::kInvalidArgument, fmt::format("edge {} goes from the backward to the forward pass", i));
     }
   }
   return {};
@@ -106,8 +101,7 @@ Neighbours needs_of(const PlacementGraph& graph, const GroupNumbers& numbers) {
     const std::size_t from = numbers.of[edge.from], to = numbers.of[edge.to];
     if (from == to) continue;
     if (!graph.nodes[edge.to].backward) after[from].insert(to);
-    const bool mirrored =
-        graph.nodes[edge.from].backward && !(has_forward[from] && has_forward[to]);
+    const bool mirrored = graph.nodes[edge.from].backward && !(has_forward[from] && has_forward[to]);
     if (mirrored) after[to].insert(from);
   }
   return after;
@@ -138,8 +132,7 @@ OrderedGroups sorted(std::vector<std::vector<std::size_t>> nodes, const Neighbou
     }
   }
   for (std::size_t group = 0; group < nodes.size(); ++group) {
-    for (const std::size_t later : after[group])
-      result.before[place[later]].push_back(place[group]);
+    for (const std::size_t later : after[group]) result.before[place[later]].push_back(place[group]);
   }
   for (std::vector<std::size_t>& earlier : result.before) std::sort(earlier.begin(), earlier.end());
   return result;

@@ -17,8 +17,7 @@ PartLoad::PartLoad(const PlacementGraph& graph, const OrderedGroups& groups)
 
 // A node inside is sent if a node outside reads it; a node outside is received if a node inside reads it.
 double PartLoad::transfer_of(std::size_t node) const {
-  const bool moves =
-      inside_[node] ? readers_inside_[node] < readers_[node] : readers_inside_[node] > 0;
+  const bool moves = inside_[node] ? readers_inside_[node] < readers_[node] : readers_inside_[node] > 0;
   return moves ? graph_.nodes[node].output_time : 0;
 }
 

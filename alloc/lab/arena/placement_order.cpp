@@ -30,8 +30,7 @@ class StretchMinimum {
 
   std::size_t of(const SlotSpan& span) const {
     const std::size_t length = span.last - span.first + 1;
-    const std::vector<std::size_t>& row =
-        rows_[static_cast<std::size_t>(std::bit_width(length)) - 1];
+    const std::vector<std::size_t>& row = rows_[static_cast<std::size_t>(std::bit_width(length)) - 1];
     return std::min(row[span.first], row[span.last + 1 - std::bit_floor(length)]);
   }
 
@@ -43,14 +42,12 @@ class StretchMinimum {
 
 std::vector<std::size_t> order_by_size(std::span<const UsageRecord> records) {
   std::vector<std::size_t> order = numbers(records.size());
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return records[a].bytes > records[b].bytes;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return records[a].bytes > records[b].bytes; });
   return order;
 }
 
-std::vector<std::size_t> order_by_breadth(std::span<const UsageRecord> records,
-                                          const TimeSlots& slots) {
+std::vector<std::size_t> order_by_breadth(std::span<const UsageRecord> records, const TimeSlots& slots) {
   const std::vector<Bytes> breadth = live_bytes(records, slots);
   std::vector<std::size_t> by_breadth = numbers(slots.count());
   std::stable_sort(by_breadth.begin(), by_breadth.end(),

@@ -17,7 +17,6 @@ std::vector<std::size_t> order_by_size(std::span<const UsageRecord> records);
 
 // Slots by decreasing breadth; within a slot its records by decreasing size, except those already taken with an
 // earlier slot.
-std::vector<std::size_t> order_by_breadth(std::span<const UsageRecord> records,
-                                          const TimeSlots& slots);
+std::vector<std::size_t> order_by_breadth(std::span<const UsageRecord> records, const TimeSlots& slots);
 
 }  // namespace tessera

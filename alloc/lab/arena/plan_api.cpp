@@ -36,8 +36,7 @@ tessera_arena_figures describe(const ArenaFigures& from) {
   return figures;
 }
 
-Status place(const tessera_plan_record* records, std::size_t count, std::uint64_t* offsets,
-             std::uint64_t* total) {
+Status place(const tessera_plan_record* records, std::size_t count, std::uint64_t* offsets, std::uint64_t* total) {
   if (offsets == nullptr && count != 0) return null_argument("offsets");
   if (total == nullptr) return null_argument("total");
   TESSERA_TRY_ASSIGN(const std::vector<UsageRecord> copies, records_of(records, count));
@@ -47,8 +46,7 @@ Status place(const tessera_plan_record* records, std::size_t count, std::uint64_
   return {};
 }
 
-Status survey(const tessera_plan_record* records, std::size_t count,
-              tessera_arena_figures* figures) {
+Status survey(const tessera_plan_record* records, std::size_t count, tessera_arena_figures* figures) {
   TESSERA_TRY_ASSIGN(const std::vector<UsageRecord> copies, records_of(records, count));
   TESSERA_TRY_ASSIGN(const ArenaFigures found, survey_arena(copies));
   return copy_out_struct(describe(found), figures, "figures");
@@ -61,8 +59,8 @@ Result<PlacementGraph> graph_of(const tessera_split_problem& problem) {
   graph.nodes.reserve(problem.node_count);
   for (std::size_t i = 0; i < problem.node_count; ++i) {
     const tessera_split_node& node = problem.nodes[i];
-    graph.nodes.push_back({node.accelerator_time, node.cpu_time, node.output_time,
-                           Bytes(node.bytes), node.group, node.backward != 0, node.cpu_only != 0});
+    graph.nodes.push_back({node.accelerator_time, node.cpu_time, node.output_time, Bytes(node.bytes), node.group,
+                           node.backward != 0, node.cpu_only != 0});
   }
   graph.edges.reserve(problem.edge_count);
   for (std::size_t i = 0; i < problem.edge_count; ++i) {
@@ -72,8 +70,7 @@ Result<PlacementGraph> graph_of(const tessera_split_problem& problem) {
 }
 
 // Accelerators first, then CPUs; devices without work stay zero.
-void tell(const Split& split, const SplitLimits& limits, std::uint32_t* part_of,
-          tessera_split_part* parts) {
+void tell(const Split& split, const SplitLimits& limits, std::uint32_t* part_of, tessera_split_part* parts) {
   std::fill_n(parts, limits.accelerators + limits.cpus, tessera_split_part{});
   std::size_t accelerator = 0, cpu = limits.accelerators;
   for (const SplitPart& part : split.parts) {
@@ -83,8 +80,7 @@ void tell(const Split& split, const SplitLimits& limits, std::uint32_t* part_of,
   }
 }
 
-Status split(const tessera_split_problem* problem, std::uint32_t* part_of,
-             tessera_split_part* parts, double* load) {
+Status split(const tessera_split_problem* problem, std::uint32_t* part_of, tessera_split_part* parts, double* load) {
   if (problem == nullptr) return null_argument("problem");
   if (part_of == nullptr && problem->node_count != 0) return null_argument("part_of");
   if (parts == nullptr) return null_argument("parts");
@@ -103,18 +99,17 @@ Status split(const tessera_split_problem* problem, std::uint32_t* part_of,
 
 extern "C" {
 
-tessera_result tessera_plan_arena(const tessera_plan_record* records, size_t count,
-                                  tessera_arena_figures* figures) {
+tessera_result tessera_plan_arena(const tessera_plan_record* records, size_t count, tessera_arena_figures* figures) {
   return tessera::api_call([&] { return tessera::survey(records, count, figures); });
 }
 
-tessera_result tessera_plan_offsets(const tessera_plan_record* records, size_t count,
-                                    uint64_t* offsets, uint64_t* total) {
+tessera_result tessera_plan_offsets(const tessera_plan_record* records, size_t count, uint64_t* offsets,
+                                    uint64_t* total) {
   return tessera::api_call([&] { return tessera::place(records, count, offsets, total); });
 }
 
-tessera_result tessera_plan_split(const tessera_split_problem* problem, uint32_t* part_of,
-                                  tessera_split_part* parts, double* load) {
+tessera_result tessera_plan_split(const tessera_split_problem* problem, uint32_t* part_of, tessera_split_part* parts,
+                                  double* load) {
   return tessera::api_call([&] { return tessera::split(problem, part_of, parts, load); });
 }
 

@@ -13,9 +13,9 @@
 #include "lab/arena/best_fit.hpp"
 #include "lab/arena/greedy_offsets.hpp"
 #include "lab/arena/liveness.hpp"
-#include "planning/shared_runs.hpp"
 #include "lab/arena/shared_objects.hpp"
 #include "lab/arena/usage_record.hpp"
+#include "planning/shared_runs.hpp"
 
 namespace tessera {
 

@@ -27,8 +27,8 @@ struct Best {
 // none of its parts can have been pruned.
 class Search {
  public:
-  Search(const PlacementGraph& graph, const OrderedGroups& groups, const Ideals& ideals,
-         const SplitLimits& limits, double ceiling)
+  Search(const PlacementGraph& graph, const OrderedGroups& groups, const Ideals& ideals, const SplitLimits& limits,
+         double ceiling)
       : groups_(groups),
         ideals_(ideals),
         limits_(limits),
@@ -166,16 +166,14 @@ bool sensible(double time) { return std::isfinite(time) && time >= 0; }
 Status check(const PlacementGraph& graph, const SplitLimits& limits) {
   const std::size_t devices = limits.accelerators + limits.cpus;
   if (devices == 0 || limits.accelerators > kMostDevices || limits.cpus > kMostDevices) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("the number of devices of a kind must be 1 to {}", kMostDevices));
+    return Status(Code::kInvalidArgument, fmt::format("the number of devices of a kind must be 1 to {}", kMostDevices));
   }
   Bytes sum;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const PlacementNode& node = graph.nodes[n];
-    if (!sensible(node.accelerator_time) || !sensible(node.cpu_time) ||
-        !sensible(node.output_time) || node.bytes.value() > ~sum.value()) {
-      return Status(Code::kInvalidArgument,
-                    fmt::format("node {} has an invalid time or size", n));
+    if (!sensible(node.accelerator_time) || !sensible(node.cpu_time) || !sensible(node.output_time) ||
+        node.bytes.value() > ~sum.value()) {
+      return Status(Code::kInvalidArgument, fmt::format("node {} has an invalid time or size", n));
     }
     sum += node.bytes;
   }
@@ -224,8 +222,7 @@ Result<Split> split_graph(const PlacementGraph& graph, const SplitLimits& limits
   if (limits.linear) return linear;
   // The optimum is no worse than the best split along a chain, which is quick to find.
   constexpr double kRounding = 1 + 1e-9;
-  return search_from(linear.is_ok() ? linear.value().load * kRounding : share, graph, groups,
-                     limits);
+  return search_from(linear.is_ok() ? linear.value().load * kRounding : share, graph, groups, limits);
 }
 
 }  // namespace tessera

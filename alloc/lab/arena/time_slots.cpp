@@ -16,8 +16,8 @@ TimeSlots::TimeSlots(std::span<const UsageRecord> records) {
   for (const UsageRecord& record : records) {
     const auto first = std::lower_bound(begins.begin(), begins.end(), record.first);
     const auto beyond = std::upper_bound(begins.begin(), begins.end(), record.last);
-    spans_.push_back({static_cast<std::size_t>(first - begins.begin()),
-                      static_cast<std::size_t>(beyond - begins.begin()) - 1});
+    spans_.push_back(
+        {static_cast<std::size_t>(first - begins.begin()), static_cast<std::size_t>(beyond - begins.begin()) - 1});
   }
 }
 

@@ -15,17 +15,14 @@ Status check_records(std::span<const UsageRecord> records) {
     const UsageRecord& record = records[i];
     if (record.first > record.last) {
       return Status(Code::kInvalidArgument,
-                    fmt::format("record {} ends at {}, before it begins at {}", i, record.last,
-                                record.first));
+                    fmt::format("record {} ends at {}, before it begins at {}", i, record.last, record.first));
     }
     if (record.last > kLatestStep) {
-      return Status(
-          Code::kInvalidArgument,
-          fmt::format("record {} ends at {}, after the latest step {}", i, record.last, kLatestStep));
+      return Status(Code::kInvalidArgument,
+                    fmt::format("record {} ends at {}, after the latest step {}", i, record.last, kLatestStep));
     }
     if (record.bytes >= kLargestSum - sum) {
-      return Status(Code::kInvalidArgument,
-                    fmt::format("records 0 to {} have 2^63 bytes or more in total", i));
+      return Status(Code::kInvalidArgument, fmt::format("records 0 to {} have 2^63 bytes or more in total", i));
     }
     sum += record.bytes;
   }

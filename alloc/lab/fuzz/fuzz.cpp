@@ -50,8 +50,7 @@ Result<std::vector<std::uint32_t>> parse_kept(std::string_view text, std::uint32
   return kept;
 }
 
-Result<FuzzResult> fuzz(std::uint64_t seed, std::uint32_t operations,
-                              const std::vector<std::uint32_t>& kept) {
+Result<FuzzResult> fuzz(std::uint64_t seed, std::uint32_t operations, const std::vector<std::uint32_t>& kept) {
   const FuzzProgram program = make_fuzz(seed, operations);
   std::unique_ptr<FuzzMachine> machine;
   TESSERA_TRY_ASSIGN(machine, FuzzMachine::create(program.setup));
@@ -82,8 +81,8 @@ Result<FuzzResult> fuzz(std::uint64_t seed, std::uint32_t operations,
   return result;
 }
 
-std::string fuzz_json(std::uint64_t seed, std::uint32_t operations,
-                         const std::vector<std::uint32_t>& kept, const FuzzResult& result) {
+std::string fuzz_json(std::uint64_t seed, std::uint32_t operations, const std::vector<std::uint32_t>& kept,
+                      const FuzzResult& result) {
   nlohmann::ordered_json json;
   json["seed"] = seed;
   json["operations"] = operations;

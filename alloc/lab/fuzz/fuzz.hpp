@@ -23,7 +23,7 @@ struct FuzzResult {
   std::uint64_t errors = 0;
   std::uint64_t evictions = 0, fetches = 0, sinks = 0, recomputes = 0, unchanged = 0, policies = 0;
   std::uint64_t peer_pages = 0;  // fetched from a lender
-  std::uint64_t digest = 0;  // the same for every run of the same program
+  std::uint64_t digest = 0;      // the same for every run of the same program
 };
 
 // "0-4,7" as numbers in ascending order; empty text means all below `count`. Errors: kInvalidArgument for anything
@@ -31,11 +31,10 @@ struct FuzzResult {
 Result<std::vector<std::uint32_t>> parse_kept(std::string_view text, std::uint32_t count);
 
 // Carries out the operations `kept` of the program generated from `seed`. Errors: the allocator could not be built.
-Result<FuzzResult> fuzz(std::uint64_t seed, std::uint32_t operations,
-                              const std::vector<std::uint32_t>& kept);
+Result<FuzzResult> fuzz(std::uint64_t seed, std::uint32_t operations, const std::vector<std::uint32_t>& kept);
 
 // One JSON object; with the machine and the list of operations if it failed.
-std::string fuzz_json(std::uint64_t seed, std::uint32_t operations,
-                         const std::vector<std::uint32_t>& kept, const FuzzResult& result);
+std::string fuzz_json(std::uint64_t seed, std::uint32_t operations, const std::vector<std::uint32_t>& kept,
+                      const FuzzResult& result);
 
 }  // namespace tessera

@@ -8,8 +8,7 @@
 
 extern "C" {
 
-tessera_result tessera_fuzz_run(std::uint64_t seed, std::uint32_t operations, const char* kept,
-                                   const char** json) {
+tessera_result tessera_fuzz_run(std::uint64_t seed, std::uint32_t operations, const char* kept, const char** json) {
   return tessera::api_call([&]() -> tessera::Status {
     if (json == nullptr) return tessera::null_argument("json");
     thread_local std::string text;

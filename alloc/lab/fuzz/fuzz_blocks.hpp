@@ -1,7 +1,7 @@
 // The state of a fuzz program's blocks: address, expected contents, users.
 //
-// The program is correct: before it queues work on a stream, it makes that stream wait for the work on other streams that
-// the new work depends on. This holds the data for that.
+// The program is correct: before it queues work on a stream, it makes that stream wait for the work on other streams
+// that the new work depends on. This holds the data for that.
 //
 // Thread safety: none.
 #pragma once
@@ -11,8 +11,8 @@
 #include <cstdint>
 
 #include "base/units.hpp"
-#include "lab/fuzz/stamp_memory.hpp"
 #include "lab/fuzz/fuzz_program.hpp"
+#include "lab/fuzz/stamp_memory.hpp"
 
 namespace tessera {
 
@@ -22,9 +22,9 @@ using StreamSet = std::bitset<kMaxFuzzStreams>;
 struct FuzzBlock {
   Address address;
   Bytes bytes;
-  Stamp stamp = 0;         // 0: nothing was written yet
+  Stamp stamp = 0;           // 0: nothing was written yet
   std::uint32_t writer = 0;  // stream of the last write, or of the allocation
-  StreamSet users;         // streams that used it since, including the writer
+  StreamSet users;           // streams that used it since, including the writer
   std::uint32_t pins = 0;
   bool exposed = false;
 
@@ -32,7 +32,6 @@ struct FuzzBlock {
 };
 
 // Includes the blocks of a repeated pattern on each device.
-using FuzzBlocks =
-    std::array<FuzzBlock, FuzzProgram::kSlots + FuzzProgram::kMostDevices * FuzzProgram::kPatternBlocks>;
+using FuzzBlocks = std::array<FuzzBlock, FuzzProgram::kSlots + FuzzProgram::kMostDevices * FuzzProgram::kPatternBlocks>;
 
 }  // namespace tessera

@@ -46,26 +46,23 @@ bool RefusedHostPages::open(void*, Bytes) {
   return !refused_;
 }
 
-FuzzMachine::FuzzMachine(const FuzzSetup& setup)
-    : sim_(device_options(setup), clock_), driver_(sim_, memory_) {}
+FuzzMachine::FuzzMachine(const FuzzSetup& setup) : sim_(device_options(setup), clock_), driver_(sim_, memory_) {}
 
 FuzzMachine::~FuzzMachine() = default;
 
 Result<std::unique_ptr<FuzzMachine>> FuzzMachine::create(const FuzzSetup& setup) {
   std::unique_ptr<FuzzMachine> machine(new FuzzMachine(setup));
   auto faults = std::make_unique<FaultDriver>(machine->driver_);
-  auto disk = std::make_unique<StampFileIo>(machine->clock_, machine->memory_,
-                                            LinkSpeed{kDiskRead, {}}, LinkSpeed{kDiskWrite, {}});
+  auto disk = std::make_unique<StampFileIo>(machine->clock_, machine->memory_, LinkSpeed{kDiskRead, {}},
+                                            LinkSpeed{kDiskWrite, {}});
   machine->faults_ = faults.get();
   machine->disk_ = disk.get();
   const auto digest = [memory = &machine->memory_](const void* host, Bytes bytes) {
     return memory->digest(host_place(host), bytes);
   };
   Foundations foundations{machine->clock_, std::move(faults),
-                          std::make_unique<FileTier>(std::move(disk), setup.file, digest),
-                          machine->pages_, false};
-  TESSERA_TRY_ASSIGN(machine->allocator_,
-                     Allocator::create(std::move(foundations), allocator_options(setup)));
+                          std::make_unique<FileTier>(std::move(disk), setup.file, digest), machine->pages_, false};
+  TESSERA_TRY_ASSIGN(machine->allocator_, Allocator::create(std::move(foundations), allocator_options(setup)));
   return machine;
 }
 

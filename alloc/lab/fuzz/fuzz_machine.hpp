@@ -11,10 +11,10 @@
 
 #include "api/allocator.hpp"
 #include "base/virtual_clock.hpp"
-#include "sim/fault_driver.hpp"
+#include "lab/fuzz/fuzz_program.hpp"
 #include "lab/fuzz/stamp_driver.hpp"
 #include "lab/fuzz/stamp_file_io.hpp"
-#include "lab/fuzz/fuzz_program.hpp"
+#include "sim/fault_driver.hpp"
 
 namespace tessera {
 

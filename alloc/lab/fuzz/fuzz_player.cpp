@@ -18,8 +18,7 @@ constexpr int kMaxLooks = 100'000;
 
 }  // namespace
 
-FuzzPlayer::FuzzPlayer(const FuzzSetup& setup, FuzzMachine& machine)
-    : setup_(setup), machine_(machine) {
+FuzzPlayer::FuzzPlayer(const FuzzSetup& setup, FuzzMachine& machine) : setup_(setup), machine_(machine) {
   for (int device = 0; device < setup.devices; ++device) {
     for (std::uint32_t i = 0; i < setup.streams; ++i) {
       Result<StreamId> made = machine.sim().create_stream(DeviceId(static_cast<std::uint64_t>(device)));
@@ -36,7 +35,8 @@ FuzzPlayer::FuzzPlayer(const FuzzSetup& setup, FuzzMachine& machine)
 FuzzPlayer::~FuzzPlayer() {
   give_all_to_driver();
   for (const StreamId stream : streams_) {
-    if (!machine_.sim().destroy_stream(stream).is_ok()) machine_.driver().note_violation("a stream could not be destroyed");
+    if (!machine_.sim().destroy_stream(stream).is_ok())
+      machine_.driver().note_violation("a stream could not be destroyed");
   }
 }
 
@@ -132,9 +132,7 @@ std::uint32_t FuzzPlayer::number_of(const FuzzOp& op) const {
   return device * setup_.streams + op.stream;
 }
 
-DeviceId FuzzPlayer::device_of(std::uint32_t stream) const {
-  return DeviceId(stream / setup_.streams);
-}
+DeviceId FuzzPlayer::device_of(std::uint32_t stream) const { return DeviceId(stream / setup_.streams); }
 
 void FuzzPlayer::follow(std::uint32_t stream, std::uint32_t earlier) {
   held_until_[stream] = std::max(held_until_[stream], held_until_[earlier]);
@@ -300,11 +298,8 @@ void FuzzPlayer::make_trouble(const FuzzOp& op) {
       return machine_.faults().fail({op.call, op.nth, status, op.variant == 0});
     }
     case Kind::kDiskFault: return machine_.disk().arm(op.fault, static_cast<int>(op.nth));
-    case Kind::kHostFault:
-      ++host_troubles_;
-      return machine_.host_pages().refuse(true);
-    case Kind::kLateCopies:
-      return machine_.driver().delay_copies(static_cast<int>(op.nth), op.time);
+    case Kind::kHostFault: ++host_troubles_; return machine_.host_pages().refuse(true);
+    case Kind::kLateCopies: return machine_.driver().delay_copies(static_cast<int>(op.nth), op.time);
     default: return;
   }
 }

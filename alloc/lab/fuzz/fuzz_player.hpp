@@ -71,8 +71,8 @@ class FuzzPlayer {
   bool is_held_up(std::uint32_t stream) const { return held_until_[stream] > machine_.clock().now(); }
   bool is_on(DeviceId device, const FuzzBlock& block) const;
   void use_across(const FuzzOp& op);
-  bool use(const std::vector<FuzzBlock*>& blocks, std::size_t written, const FuzzOp& op,
-           std::uint32_t stream, bool blocking);
+  bool use(const std::vector<FuzzBlock*>& blocks, std::size_t written, const FuzzOp& op, std::uint32_t stream,
+           bool blocking);
   void loop(const FuzzOp& op);
   void repeat_pattern(const FuzzOp& op);
   void set_policy(const FuzzOp& op);
@@ -121,11 +121,11 @@ class FuzzPlayer {
     FrameId frame;
     Bytes bytes;
   };
-  std::vector<Taken> taken_;   // by the driver now
-  bool was_short_ = false;     // the driver has been short of memory
-  bool pinned_ = false;     // a block has been pinned
-  bool by_hand_ = false;    // automatic eviction has been off
-  bool calm_ = false;    // callbacks no longer fail
+  std::vector<Taken> taken_;  // by the driver now
+  bool was_short_ = false;    // the driver has been short of memory
+  bool pinned_ = false;       // a block has been pinned
+  bool by_hand_ = false;      // automatic eviction has been off
+  bool calm_ = false;         // callbacks no longer fail
   std::uint64_t callbacks_failed_ = 0;
   std::uint64_t policies_set_ = 0;
   std::uint64_t errors_ = 0;

@@ -45,27 +45,41 @@ struct Share {
 };
 
 constexpr Share kShares[] = {
-    {Kind::kAllocate, 22}, {Kind::kFree, 10},      {Kind::kUse, 40},     {Kind::kBlockingUse, 5},
-    {Kind::kPrefetch, 4},  {Kind::kEvict, 5},      {Kind::kPin, 2},      {Kind::kUnpin, 2},
-    {Kind::kExpose, 1},    {Kind::kSleep, 2},      {Kind::kWake, 2},     {Kind::kTrim, 1},
-    {Kind::kIdle, 8},      {Kind::kEndStream, 1},  {Kind::kAutomatic, 1}, {Kind::kWrong, 1},
-    {Kind::kStopFaults, 2},     {Kind::kSetRecompute, 24},
+    {Kind::kAllocate, 22},  {Kind::kFree, 10},         {Kind::kUse, 40},      {Kind::kBlockingUse, 5},
+    {Kind::kPrefetch, 4},   {Kind::kEvict, 5},         {Kind::kPin, 2},       {Kind::kUnpin, 2},
+    {Kind::kExpose, 1},     {Kind::kSleep, 2},         {Kind::kWake, 2},      {Kind::kTrim, 1},
+    {Kind::kIdle, 8},       {Kind::kEndStream, 1},     {Kind::kAutomatic, 1}, {Kind::kWrong, 1},
+    {Kind::kStopFaults, 2}, {Kind::kSetRecompute, 24},
 };
-constexpr Share kTroubles[] = {{Kind::kDriverFault, 6},
-                               {Kind::kDiskFault, 5},
-                               {Kind::kHostFault, 1},
-                               {Kind::kLateCopies, 2}};
+constexpr Share kTroubles[] = {
+    {Kind::kDriverFault, 6}, {Kind::kDiskFault, 5}, {Kind::kHostFault, 1}, {Kind::kLateCopies, 2}};
 
 // Calls that can fail while a program runs; the others are made at start and end.
 constexpr DriverCall kCalls[] = {
-    DriverCall::kCreateFrame,       DriverCall::kDestroyFrame,  DriverCall::kMap,
-    DriverCall::kSetAccess,         DriverCall::kUnmap,         DriverCall::kRegisterHost,
-    DriverCall::kUnregisterHost,    DriverCall::kWaitEvent,     DriverCall::kCreateEvent,
-    DriverCall::kDestroyEvent,      DriverCall::kRecordEvent,   DriverCall::kQueryEvent,
-    DriverCall::kSynchronizeEvent,  DriverCall::kCopyIn,        DriverCall::kCopyOut,
-    DriverCall::kSynchronizeDevice, DriverCall::kSynchronizeStream, DriverCall::kCreateStream,
-    DriverCall::kReserve,           DriverCall::kProperties,    DriverCall::kMemoryInfo,
-    DriverCall::kCreateTimedEvent,  DriverCall::kElapsed,        DriverCall::kCopyAll,
+    DriverCall::kCreateFrame,
+    DriverCall::kDestroyFrame,
+    DriverCall::kMap,
+    DriverCall::kSetAccess,
+    DriverCall::kUnmap,
+    DriverCall::kRegisterHost,
+    DriverCall::kUnregisterHost,
+    DriverCall::kWaitEvent,
+    DriverCall::kCreateEvent,
+    DriverCall::kDestroyEvent,
+    DriverCall::kRecordEvent,
+    DriverCall::kQueryEvent,
+    DriverCall::kSynchronizeEvent,
+    DriverCall::kCopyIn,
+    DriverCall::kCopyOut,
+    DriverCall::kSynchronizeDevice,
+    DriverCall::kSynchronizeStream,
+    DriverCall::kCreateStream,
+    DriverCall::kReserve,
+    DriverCall::kProperties,
+    DriverCall::kMemoryInfo,
+    DriverCall::kCreateTimedEvent,
+    DriverCall::kElapsed,
+    DriverCall::kCopyAll,
     DriverCall::kFingerprint,
 };
 
@@ -247,23 +261,22 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
 }
 
 std::string describe(const FuzzSetup& setup) {
-  return fmt::format("{} devices of {} MiB, lent {} MiB{}, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}{}{}",
-                     setup.devices, setup.device / 1_MiB, setup.lent / 1_MiB, setup.apart ? " but to the first" : "",
-                     setup.host / 1_MiB, setup.file / 1_MiB, setup.policy, setup.low, setup.high,
-                     setup.unseen ? ", unseen work" : "", setup.shared ? ", a driver that takes memory" : "",
-                     setup.low_addresses ? ", low addresses" : "");
+  return fmt::format(
+      "{} devices of {} MiB, lent {} MiB{}, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}{}{}",
+      setup.devices, setup.device / 1_MiB, setup.lent / 1_MiB, setup.apart ? " but to the first" : "",
+      setup.host / 1_MiB, setup.file / 1_MiB, setup.policy, setup.low, setup.high, setup.unseen ? ", unseen work" : "",
+      setup.shared ? ", a driver that takes memory" : "", setup.low_addresses ? ", low addresses" : "");
 }
 
 namespace {
 
 std::string describe_call(const FuzzOp& op) {
   const std::uint32_t slot = op.slots[0];
-  const std::string blocks = fmt::format(
-      "{}", fmt::join(op.slots.begin(), op.slots.begin() + op.operands, ", "));
+  const std::string blocks = fmt::format("{}", fmt::join(op.slots.begin(), op.slots.begin() + op.operands, ", "));
   switch (op.kind) {
     case Kind::kAllocate:
-      return fmt::format("allocate block {}: {} bytes on stream {}, tag '{}'", slot,
-                         op.bytes.value(), op.stream, tag_name(op.tag));
+      return fmt::format("allocate block {}: {} bytes on stream {}, tag '{}'", slot, op.bytes.value(), op.stream,
+                         tag_name(op.tag));
     case Kind::kFree: return fmt::format("free block {} by way {} on stream {}", slot, op.variant % 4, op.stream);
     case Kind::kUse:
     case Kind::kUnseenUse:
@@ -279,12 +292,13 @@ std::string describe_call(const FuzzOp& op) {
                          op.time.value(), op.bytes.value());
     case Kind::kHoldUp: return fmt::format("a kernel lasts long on stream {}", op.stream);
     case Kind::kLoop:
-      return fmt::format("{} times use {} blocks from {} in turn on stream {} for {} ns each{}", op.rounds,
-                         op.around, slot, op.stream, op.time.value(),
+      return fmt::format("{} times use {} blocks from {} in turn on stream {} for {} ns each{}", op.rounds, op.around,
+                         slot, op.stream, op.time.value(),
                          op.policy.empty() ? "" : fmt::format(", policy {} from halfway on", op.policy));
     case Kind::kRepeatPattern:
-      return fmt::format("{} times allocate, use and free the same blocks, tag '{}', on stream {} for {} ns each{}", op.rounds,
-                         tag_name(op.tag), op.stream, op.time.value(), op.variant % 2 == 0 ? "" : ", once with fewer of them");
+      return fmt::format("{} times allocate, use and free the same blocks, tag '{}', on stream {} for {} ns each{}",
+                         op.rounds, tag_name(op.tag), op.stream, op.time.value(),
+                         op.variant % 2 == 0 ? "" : ", once with fewer of them");
     case Kind::kSetPolicy: return fmt::format("policy {}", op.policy);
     case Kind::kPrefetch: return fmt::format("prefetch {}", blocks);
     case Kind::kEvict: return fmt::format("evict {}", slot);
@@ -298,23 +312,20 @@ std::string describe_call(const FuzzOp& op) {
     case Kind::kWake: return fmt::format("wake '{}'", op.variant == 0 ? "all" : tag_name(op.tag));
     case Kind::kTrim: return "trim";
     case Kind::kIdle: return fmt::format("idle for {} ns", op.time.value());
-    case Kind::kEndStream:
-      return fmt::format("end stream {}{}", op.stream, op.variant % 2 == 0 ? "" : ", unannounced");
+    case Kind::kEndStream: return fmt::format("end stream {}{}", op.stream, op.variant % 2 == 0 ? "" : ", unannounced");
     case Kind::kEndContext: return fmt::format("all streams of the device of block {} end", slot);
     case Kind::kDriverTake:
-      return fmt::format("the driver takes {} bytes of the device of block {} for a call that {}", op.bytes.value(), slot,
-                         op.variant % 2 == 0 ? "says so" : "does not say so");
+      return fmt::format("the driver takes {} bytes of the device of block {} for a call that {}", op.bytes.value(),
+                         slot, op.variant % 2 == 0 ? "says so" : "does not say so");
     case Kind::kDriverGive: return "the driver gets memory back";
     case Kind::kAutomatic: return op.variant % 4 == 0 ? "automatic off" : "automatic on";
     case Kind::kWrong: return fmt::format("call with a wrong address, way {}", op.variant);
     case Kind::kDriverFault:
       return fmt::format("fault: {} number {} fails{}", name_of(op.call), op.nth,
                          op.variant == 0 ? ", and all after it" : "");
-    case Kind::kDiskFault:
-      return fmt::format("fault: transfer {} of the disk: {}", op.nth, name_of(op.fault));
+    case Kind::kDiskFault: return fmt::format("fault: transfer {} of the disk: {}", op.nth, name_of(op.fault));
     case Kind::kHostFault: return "fault: the machine refuses more host memory";
-    case Kind::kLateCopies:
-      return fmt::format("fault: {} copies are {} ns late", op.nth, op.time.value());
+    case Kind::kLateCopies: return fmt::format("fault: {} copies are {} ns late", op.nth, op.time.value());
     case Kind::kStopFaults: return "no more faults";
   }
   return "";
@@ -322,8 +333,6 @@ std::string describe_call(const FuzzOp& op) {
 
 }  // namespace
 
-std::string describe(const FuzzOp& op) {
-  return fmt::format("thread {}: {}", op.thread, describe_call(op));
-}
+std::string describe(const FuzzOp& op) { return fmt::format("thread {}: {}", op.thread, describe_call(op)); }
 
 }  // namespace tessera

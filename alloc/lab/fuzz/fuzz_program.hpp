@@ -23,36 +23,36 @@ namespace tessera {
 enum class FuzzKind : std::uint8_t {
   kAllocate,
   kFree,
-  kUse,          // queued work
-  kUnseenUse,    // queued work, and right behind it work that uses the same blocks without being announced
-  kHoldUp,       // a kernel that runs far longer than calls of the program may wait
-  kLoadingUse,   // queued work for which the driver takes memory at the launch: code, or local memory
-  kBlockingUse,  // a call that returns when its work is done
-  kAcross,       // the same, with blocks of several devices: a copy between them
-  kLoop,         // the same uses again and again; the policy may change midway
-  kRepeatPattern,      // the same allocations, uses and frees again and again, and once fewer of them
+  kUse,            // queued work
+  kUnseenUse,      // queued work, and right behind it work that uses the same blocks without being announced
+  kHoldUp,         // a kernel that runs far longer than calls of the program may wait
+  kLoadingUse,     // queued work for which the driver takes memory at the launch: code, or local memory
+  kBlockingUse,    // a call that returns when its work is done
+  kAcross,         // the same, with blocks of several devices: a copy between them
+  kLoop,           // the same uses again and again; the policy may change midway
+  kRepeatPattern,  // the same allocations, uses and frees again and again, and once fewer of them
   kPrefetch,
   kEvict,
   kPin,
   kUnpin,
   kExpose,
-  kSetRecompute,    // a block gets a callback that recomputes its bytes
+  kSetRecompute,  // a block gets a callback that recomputes its bytes
   kSleep,
   kWake,
   kTrim,
-  kIdle,       // the program computes on the host, and time passes
-  kEndStream,  // a stream ends, announced or not, and another one replaces it
+  kIdle,        // the program computes on the host, and time passes
+  kEndStream,   // a stream ends, announced or not, and another one replaces it
   kEndContext,  // all streams of a device end at once, and others replace them
   kDriverTake,  // the driver takes device memory, for a call that states its size or for one that does not
   kDriverGive,  // the driver gets memory of a device back
-  kAutomatic,  // automatic eviction is switched on or off
+  kAutomatic,   // automatic eviction is switched on or off
   kSetPolicy,
-  kWrong,      // a call with an address that is not a block's
+  kWrong,  // a call with an address that is not a block's
   kDriverFault,
   kDiskFault,
-  kHostFault,   // host memory is refused
+  kHostFault,  // host memory is refused
   kLateCopies,
-  kStopFaults,         // no more faults for a while
+  kStopFaults,  // no more faults for a while
 };
 
 struct FuzzOp {
@@ -79,13 +79,13 @@ struct FuzzOp {
 struct FuzzSetup {
   int devices = 1;
   Bytes device, host, file;
-  Bytes lent{};  // by one more device, on which no program runs
+  Bytes lent{};        // by one more device, on which no program runs
   bool apart = false;  // the first device cannot access that one
   std::string policy;
   std::uint32_t low = 0, high = 0;
-  std::uint32_t streams = 1;  // for each device
-  bool unseen = false;  // work may use blocks without announcing it, and may run long
-  bool shared = false;  // the driver takes memory of the devices too
+  std::uint32_t streams = 1;   // for each device
+  bool unseen = false;         // work may use blocks without announcing it, and may run long
+  bool shared = false;         // the driver takes memory of the devices too
   bool low_addresses = false;  // as a driver places them that ignores hints
 };
 

@@ -46,8 +46,8 @@ bool FuzzPlayer::is_on(DeviceId device, const FuzzBlock& block) const {
   return in_row % devices == device.value();
 }
 
-// A copy between devices, as a blocking call: a device cannot observe another device's work. If all blocks are of one other
-// device, the stream is not one of that device; with blocks of several devices the allocator detects this itself.
+// A copy between devices, as a blocking call: a device cannot observe another device's work. If all blocks are of one
+// other device, the stream is not one of that device; with blocks of several devices the allocator detects this itself.
 void FuzzPlayer::use_across(const FuzzOp& op) {
   std::vector<FuzzBlock*> blocks;
   for (std::size_t i = 0; i < op.operands; ++i) {
@@ -64,9 +64,9 @@ void FuzzPlayer::use_across(const FuzzOp& op) {
   }
 }
 
-// As a kernel that reads its block addresses from a table written by the kernel before it: no block was evicted in between.
-// The engine waits for it while queued work makes progress. Behind work that does not end such a kernel may fault, so the
-// program does not launch one there.
+// As a kernel that reads its block addresses from a table written by the kernel before it: no block was evicted in
+// between. The engine waits for it while queued work makes progress. Behind work that does not end such a kernel may
+// fault, so the program does not launch one there.
 void FuzzPlayer::use_unseen(const FuzzOp& op) {
   const std::vector<FuzzBlock*> blocks = operands_of(op);
   const std::uint32_t stream = number_of(op);
@@ -101,8 +101,8 @@ void FuzzPlayer::hold_up(const FuzzOp& op) {
   held_until_[stream] = std::max(held_until_[stream], machine_.clock().now()) + kLong;
 }
 
-bool FuzzPlayer::use(const std::vector<FuzzBlock*>& blocks, std::size_t written,
-                        const FuzzOp& op, std::uint32_t stream, bool blocking) {
+bool FuzzPlayer::use(const std::vector<FuzzBlock*>& blocks, std::size_t written, const FuzzOp& op, std::uint32_t stream,
+                     bool blocking) {
   std::vector<Address> addresses;
   std::vector<StampUse> uses;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -128,8 +128,10 @@ bool FuzzPlayer::use(const std::vector<FuzzBlock*>& blocks, std::size_t written,
     const GradedAddresses words{addresses, certain, 0};
     begun = allocator.begin_use(words, streams_[stream], Access::kWrite, "work", announced);
   } else if (blocking) {
-    const bool own = std::ranges::all_of(blocks, [&](const FuzzBlock* block) { return is_on(device_of(stream), *block); });
-    begun = allocator.begin_use(addresses, own ? streams_[stream] : kNoStream, access, Use::Kind::kHold, "work", announced);
+    const bool own =
+        std::ranges::all_of(blocks, [&](const FuzzBlock* block) { return is_on(device_of(stream), *block); });
+    begun =
+        allocator.begin_use(addresses, own ? streams_[stream] : kNoStream, access, Use::Kind::kHold, "work", announced);
   } else {
     begun = allocator.begin_use(addresses, op.variant % 4 < 2 ? written : blocks.size(), streams_[stream], "work",
                                 announced);

@@ -28,8 +28,7 @@ void StampDriver::note_violation(std::string what) {
 Status StampDriver::noted(const char* call, Status status) {
   const int native = status.native_code();
   if (status.code() == Code::kInvalidArgument ||
-      (status.code() == Code::kDriver &&
-       (native == native::kInvalidValue || native == native::kInvalidHandle))) {
+      (status.code() == Code::kDriver && (native == native::kInvalidValue || native == native::kInvalidHandle))) {
     note_violation(fmt::format("illegal {}: {}", call, status.message()));
   }
   return status;
@@ -62,8 +61,7 @@ std::vector<StampDriver::Piece> StampDriver::pieces(const char* who, Address add
     found.push_back({device_place(mapping.frame.number, offset), part, mapping.frame.device});
     at = at + part;
   }
-  if (at < end)
-    note_violation(fmt::format("{} touches {:#x}, where nothing is mapped", who, at.value()));
+  if (at < end) note_violation(fmt::format("{} touches {:#x}, where nothing is mapped", who, at.value()));
   return found;
 }
 
@@ -75,9 +73,8 @@ void StampDriver::check_uses(const std::vector<StampUse>& uses) {
       if (use.expected == 0) continue;
       const std::optional<Stamp> found = memory_.stamp_of(piece.place, piece.bytes);
       if (found == use.expected) continue;
-      note_violation(
-          fmt::format("wrong data in the block at {:#x}: expected {:#x}, found {}",
-                      use.address.value(), use.expected, text_of(found)));
+      note_violation(fmt::format("wrong data in the block at {:#x}: expected {:#x}, found {}", use.address.value(),
+                                 use.expected, text_of(found)));
     }
   }
 }
@@ -110,8 +107,7 @@ Status StampDriver::run_kernel(StreamId stream, Nanoseconds time, std::vector<St
   std::vector<DeviceRange> ranges;
   for (const StampUse& use : uses) ranges.push_back({use.address, use.bytes});
   const auto shared = std::make_shared<const std::vector<StampUse>>(std::move(uses));
-  TESSERA_TRY(
-      noted("launch", sim_.host_function(stream, [this, shared] { begin_kernel(*shared); })));
+  TESSERA_TRY(noted("launch", sim_.host_function(stream, [this, shared] { begin_kernel(*shared); })));
   TESSERA_TRY(noted("launch", sim_.occupy(stream, time, ranges)));
   return noted("launch", sim_.host_function(stream, [this, shared] { end_kernel(*shared); }));
 }
@@ -134,8 +130,7 @@ std::vector<StampDriver::CopyStep> StampDriver::copy_steps(const Side& to, const
     if (!at->bytes) ++at;
     return taken;
   };
-  for (auto target = targets.begin(), source = sources.begin();
-       target != targets.end() && source != sources.end();) {
+  for (auto target = targets.begin(), source = sources.begin(); target != targets.end() && source != sources.end();) {
     const Bytes part = std::min(target->bytes, source->bytes);
     found.push_back({.to = take(target, part), .from = take(source, part)});
   }
@@ -179,8 +174,9 @@ Status StampDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, Stre
   for (const HostCopy& one : copies) {
     const Side host = host_place(one.host), device = one.device;
     const bool in = way == CopyWay::kIn;
-    TESSERA_TRY(carry(in ? device : host, in ? host : device, one.bytes, stream,
-                      [&] { return noted("copy_all", sim_.copy_all(way, {&one, 1}, stream)); }));
+    TESSERA_TRY(carry(in ? device : host, in ? host : device, one.bytes, stream, [&] {
+      return noted("copy_all", sim_.copy_all(way, {&one, 1}, stream));
+    }));
   }
   return {};
 }
@@ -189,8 +185,7 @@ Status StampDriver::copy(Address to, Address from, Bytes bytes, StreamId stream)
   for (const CopyStep& step : copy_steps(to, from, bytes)) {
     if (step.to.device == step.from.device) note_violation("a copy within the device");
   }
-  return carry(to, from, bytes, stream,
-               [&] { return noted("copy", sim_.copy(to, from, bytes, stream)); });
+  return carry(to, from, bytes, stream, [&] { return noted("copy", sim_.copy(to, from, bytes, stream)); });
 }
 
 Status StampDriver::fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) {
@@ -214,8 +209,7 @@ Fingerprint StampDriver::fingerprint_of(Address address, Bytes bytes) {
   return sum;
 }
 
-Status StampDriver::fingerprint(DeviceId, std::span<const DeviceRange> ranges, Fingerprint* to,
-                                StreamId stream) {
+Status StampDriver::fingerprint(DeviceId, std::span<const DeviceRange> ranges, Fingerprint* to, StreamId stream) {
   struct Step {
     DeviceRange range;
     Fingerprint* to;
@@ -249,9 +243,7 @@ Result<FrameId> StampDriver::create_frame(DeviceId device, FrameLocation locatio
   return frame;
 }
 
-Status StampDriver::destroy_frame(FrameId frame) {
-  return noted("destroy_frame", sim_.destroy_frame(frame));
-}
+Status StampDriver::destroy_frame(FrameId frame) { return noted("destroy_frame", sim_.destroy_frame(frame)); }
 
 Status StampDriver::map(Address address, Bytes bytes, FrameId frame) {
   Status status = noted("map", sim_.map(address, bytes, frame));
@@ -266,8 +258,7 @@ Status StampDriver::set_access(Address address, Bytes bytes, DeviceId device) {
 Status StampDriver::unmap(Address address, Bytes bytes) {
   Status status = noted("unmap", sim_.unmap(address, bytes));
   if (!status.is_ok()) return status;
-  mappings_.erase(mappings_.lower_bound(address.value()),
-                  mappings_.lower_bound((address + bytes).value()));
+  mappings_.erase(mappings_.lower_bound(address.value()), mappings_.lower_bound((address + bytes).value()));
   return status;
 }
 
@@ -275,47 +266,33 @@ Result<Address> StampDriver::reserve(Bytes bytes, Bytes alignment, Address hint)
   return sim_.reserve(bytes, alignment, hint);
 }
 
-Status StampDriver::release(Address address, Bytes bytes) {
-  return noted("release", sim_.release(address, bytes));
-}
+Status StampDriver::release(Address address, Bytes bytes) { return noted("release", sim_.release(address, bytes)); }
 
 Status StampDriver::register_host(void* host, Bytes bytes) {
   return noted("register_host", sim_.register_host(host, bytes));
 }
 
-Status StampDriver::unregister_host(void* host) {
-  return noted("unregister_host", sim_.unregister_host(host));
-}
+Status StampDriver::unregister_host(void* host) { return noted("unregister_host", sim_.unregister_host(host)); }
 
 // ---- forwarded unchanged ------------------------------------------------------------------------
 
-Result<DeviceProperties> StampDriver::properties(DeviceId device) {
-  return sim_.properties(device);
-}
+Result<DeviceProperties> StampDriver::properties(DeviceId device) { return sim_.properties(device); }
 Result<MemoryInfo> StampDriver::memory_info(DeviceId device) { return sim_.memory_info(device); }
 Status StampDriver::synchronize(DeviceId device) { return sim_.synchronize(device); }
 Result<StreamId> StampDriver::create_stream(DeviceId device) { return sim_.create_stream(device); }
-Status StampDriver::destroy_stream(StreamId stream) {
-  return noted("destroy_stream", sim_.destroy_stream(stream));
-}
+Status StampDriver::destroy_stream(StreamId stream) { return noted("destroy_stream", sim_.destroy_stream(stream)); }
 Status StampDriver::synchronize(StreamId stream, Nanoseconds limit) {
   Status status = sim_.synchronize(stream, limit);
   return status.code() == Code::kNotReady ? status : noted("synchronize", std::move(status));
 }
 
-Status StampDriver::synchronize(StreamId stream) {
-  return noted("synchronize", sim_.synchronize(stream));
-}
+Status StampDriver::synchronize(StreamId stream) { return noted("synchronize", sim_.synchronize(stream)); }
 Status StampDriver::wait_event(StreamId stream, EventId event) {
   return noted("wait_event", sim_.wait_event(stream, event));
 }
 Result<EventId> StampDriver::create_event(DeviceId device) { return sim_.create_event(device); }
-Result<EventId> StampDriver::create_timed_event(DeviceId device) {
-  return sim_.create_timed_event(device);
-}
-Status StampDriver::destroy_event(EventId event) {
-  return noted("destroy_event", sim_.destroy_event(event));
-}
+Result<EventId> StampDriver::create_timed_event(DeviceId device) { return sim_.create_timed_event(device); }
+Status StampDriver::destroy_event(EventId event) { return noted("destroy_event", sim_.destroy_event(event)); }
 Status StampDriver::record_event(EventId event, StreamId stream) {
   return noted("record_event", sim_.record_event(event, stream));
 }
@@ -325,9 +302,7 @@ Status StampDriver::synchronize(EventId event, Nanoseconds limit) {
   return status.code() == Code::kNotReady ? status : noted("synchronize", std::move(status));
 }
 
-Status StampDriver::synchronize(EventId event) {
-  return noted("synchronize", sim_.synchronize(event));
-}
+Status StampDriver::synchronize(EventId event) { return noted("synchronize", sim_.synchronize(event)); }
 Result<std::int64_t> StampDriver::elapsed(EventId start, EventId end) {
   Result<std::int64_t> time = sim_.elapsed(start, end);
   if (!time.is_ok()) return noted("elapsed", time.status());

@@ -17,8 +17,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/sim_driver.hpp"
 #include "lab/fuzz/stamp_memory.hpp"
+#include "sim/sim_driver.hpp"
 
 namespace tessera {
 
@@ -76,8 +76,7 @@ class StampDriver final : public Driver {
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   Status launch(const Launch& launch, StreamId stream) override;
-  Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
-                     StreamId stream) override;
+  Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to, StreamId stream) override;
 
  private:
   struct Frame {

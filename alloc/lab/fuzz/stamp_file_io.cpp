@@ -10,8 +10,8 @@ constexpr Nanoseconds kLateness{1'000'000'000};
 }  // namespace
 
 const char* name_of(DiskFault fault) {
-  constexpr const char* kNames[] = {"nothing",     "a refused start", "a busy disk", "a failure halfway",
-                                    "a short write", "a flipped bit",  "a late end",  "a full disk"};
+  constexpr const char* kNames[] = {"nothing",       "a refused start", "a busy disk", "a failure halfway",
+                                    "a short write", "a flipped bit",   "a late end",  "a full disk"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 
@@ -25,8 +25,7 @@ void StampFileIo::arm(DiskFault fault, int nth) {
 }
 
 DiskFault StampFileIo::next_fault(bool writing) {
-  const bool of_writes = armed_ == DiskFault::kShortWrite || armed_ == DiskFault::kFlip ||
-                         armed_ == DiskFault::kFull;
+  const bool of_writes = armed_ == DiskFault::kShortWrite || armed_ == DiskFault::kFlip || armed_ == DiskFault::kFull;
   DiskFault fault = DiskFault::kNone;
   if (armed_ != DiskFault::kNone && (writing || !of_writes) && --until_ <= 0) {
     fault = std::exchange(armed_, DiskFault::kNone);
@@ -53,8 +52,7 @@ Result<IoTicket> StampFileIo::read(void* host, Bytes bytes, Bytes offset) {
   const DiskFault fault = next_fault(false);
   if (fault == DiskFault::kRefuse) return Status(Code::kIo, "injected: the read is refused");
   if (fault == DiskFault::kBusy) return Status(Code::kBusy, "injected: the disk is busy");
-  return begin(disk_.read(host, bytes, offset),
-               {false, host_place(host), disk_place(offset), bytes, {}, fault, {}});
+  return begin(disk_.read(host, bytes, offset), {false, host_place(host), disk_place(offset), bytes, {}, fault, {}});
 }
 
 Result<IoTicket> StampFileIo::write(const void* host, Bytes bytes, Bytes offset) {

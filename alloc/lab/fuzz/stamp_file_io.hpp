@@ -9,8 +9,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "sim/virtual_file_io.hpp"
 #include "lab/fuzz/stamp_memory.hpp"
+#include "sim/virtual_file_io.hpp"
 
 namespace tessera {
 

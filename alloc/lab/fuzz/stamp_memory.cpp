@@ -10,13 +10,9 @@ constexpr int kFrameBits = 32;
 
 }  // namespace
 
-Place device_place(std::uint64_t frame, Bytes offset) {
-  return Place((frame << kFrameBits) + offset.value());
-}
+Place device_place(std::uint64_t frame, Bytes offset) { return Place((frame << kFrameBits) + offset.value()); }
 
-Place host_place(const void* host) {
-  return Place(kHost + reinterpret_cast<std::uintptr_t>(host));
-}
+Place host_place(const void* host) { return Place(kHost + reinterpret_cast<std::uintptr_t>(host)); }
 
 Place disk_place(Bytes offset) { return Place(kDisk + offset.value()); }
 
@@ -25,8 +21,7 @@ void StampMemory::write(Place start, Bytes bytes, Stamp stamp) {
 }
 
 void StampMemory::write(Place start, Bytes bytes, const Contents& contents) {
-  stamps_.erase(stamps_.lower_bound(start.value()),
-                stamps_.lower_bound(start.value() + bytes.value()));
+  stamps_.erase(stamps_.lower_bound(start.value()), stamps_.lower_bound(start.value() + bytes.value()));
   for (const auto& [offset, stamp] : contents) {
     stamps_.insert_or_assign(start.value() + offset, stamp);
   }

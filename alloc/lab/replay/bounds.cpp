@@ -144,8 +144,7 @@ ForcedMoves forced_moves(const Trace& trace, std::uint32_t device, Bytes capacit
   return paging.moves();
 }
 
-Bytes forced_in_from(const Trace& trace, std::uint32_t device, Bytes capacity,
-                     std::size_t first_op) {
+Bytes forced_in_from(const Trace& trace, std::uint32_t device, Bytes capacity, std::size_t first_op) {
   Paging paging(trace, capacity);
   Bytes before;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
@@ -155,8 +154,7 @@ Bytes forced_in_from(const Trace& trace, std::uint32_t device, Bytes capacity,
   return paging.moves().in - before;
 }
 
-std::vector<Excess> excess_from(const Trace& trace, std::uint32_t device, Bytes capacity,
-                                std::size_t first_op) {
+std::vector<Excess> excess_from(const Trace& trace, std::uint32_t device, Bytes capacity, std::size_t first_op) {
   const std::vector<std::uint32_t> next = next_needs(trace);
   std::vector<Excess> of_block(trace.blocks.size()), result;
   Bytes made, needed;

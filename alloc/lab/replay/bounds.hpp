@@ -46,8 +46,7 @@ struct Excess {
   Bytes needed;  // of all data that they will read again before overwriting it
 };
 // After each operation from `first_op` on, in trace order.
-std::vector<Excess> excess_from(const Trace& trace, std::uint32_t device, Bytes capacity,
-                                std::size_t first_op);
+std::vector<Excess> excess_from(const Trace& trace, std::uint32_t device, Bytes capacity, std::size_t first_op);
 
 // Compute time of the busiest stream from operation `first_op` on.
 Nanoseconds compute_from(const Trace& trace, std::size_t first_op);

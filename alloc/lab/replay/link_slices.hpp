@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "sim/sim_watcher.hpp"
 #include "observe/timeline.hpp"
+#include "sim/sim_watcher.hpp"
 
 namespace tessera {
 

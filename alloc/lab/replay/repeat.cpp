@@ -40,8 +40,7 @@ Parts split(const Trace& trace) {
     if (i >= begin && i < end && event.kind == Kind::kAlloc) of_steps[event.index] = true;
     const bool own = i >= end && event.kind == Kind::kFree && of_steps[event.index];
     const bool mark = i >= end && event.kind == Kind::kMark && begin < end;
-    (i < begin ? parts.before : i < end || own || mark ? parts.steps : parts.behind)
-        .push_back(event);
+    (i < begin ? parts.before : i < end || own || mark ? parts.steps : parts.behind).push_back(event);
   }
   return parts;
 }

@@ -35,8 +35,7 @@ tessera_result tessera_replay_set(tessera_replay* replay, const char* name, cons
   });
 }
 
-tessera_result tessera_replay_run(tessera_replay* replay, const char* trace_path,
-                                  const char** json) {
+tessera_result tessera_replay_run(tessera_replay* replay, const char* trace_path, const char** json) {
   return tessera::api_call([&]() -> tessera::Status {
     if (replay == nullptr) return tessera::null_argument("replay");
     if (trace_path == nullptr) return tessera::null_argument("trace_path");

@@ -20,10 +20,14 @@ struct Entry {
   std::variant<Bytes ReplayOptions::*, Speed> field;
 };
 constexpr Entry kFields[] = {
-    {"device-memory", &ReplayOptions::device_memory}, {"host-memory", &ReplayOptions::host_memory},
-    {"file-memory", &ReplayOptions::file_memory},     {"h2d", &ReplayOptions::h2d},
-    {"d2h", &ReplayOptions::d2h},                     {"file-read", &ReplayOptions::file_read},
-    {"file-write", &ReplayOptions::file_write},       {"peer-memory", &ReplayOptions::peer_memory},
+    {"device-memory", &ReplayOptions::device_memory},
+    {"host-memory", &ReplayOptions::host_memory},
+    {"file-memory", &ReplayOptions::file_memory},
+    {"h2d", &ReplayOptions::h2d},
+    {"d2h", &ReplayOptions::d2h},
+    {"file-read", &ReplayOptions::file_read},
+    {"file-write", &ReplayOptions::file_write},
+    {"peer-memory", &ReplayOptions::peer_memory},
     {"peer-rate", &ReplayOptions::peer_rate},
 };
 

@@ -19,7 +19,7 @@ struct ReplayOptions {
   Bytes device_memory{};  // of each device; 0: as in the trace's header, or else its liveness peak
   Bytes host_memory = 64_GiB;
   Bytes file_memory{};
-  Bytes peer_memory{};     // lent to the others by one more device, which the trace does not use
+  Bytes peer_memory{};  // lent to the others by one more device, which the trace does not use
   // Bytes per second of each direction.
   std::uint64_t h2d = 25'000'000'000;
   std::uint64_t d2h = 25'000'000'000;
@@ -27,9 +27,9 @@ struct ReplayOptions {
   std::uint64_t file_write = 3'000'000'000;
   std::uint64_t peer_rate = 100'000'000'000;
   std::uint32_t iterations = 1;
-  std::uint64_t seed = 0;  // for randomised policies
+  std::uint64_t seed = 0;    // for randomised policies
   bool unseen_work = false;  // as in a program with uses derived from its launches instead of announced
-  std::string timeline;    // file to write it to; "" for none
+  std::string timeline;      // file to write it to; "" for none
 
   // Sum over all links of a device, and over all memory outside of it except the file.
   std::uint64_t in_rate() const { return h2d + (peer_memory ? peer_rate : 0); }

@@ -26,8 +26,7 @@ constexpr std::size_t kAhead = 256;
 class Program {
  public:
   // `drawn`: records when each operation ran on each stream, for the timeline.
-  Program(const Trace& trace, VirtualMachine& machine, bool drawn)
-      : trace_(trace), machine_(machine), drawn_(drawn) {}
+  Program(const Trace& trace, VirtualMachine& machine, bool drawn) : trace_(trace), machine_(machine), drawn_(drawn) {}
   ~Program() {
     const auto note = [](const Status& status) {
       if (!status.is_ok()) log_line(LogLevel::kDebug, "cleanup after a replay failed: {}", status.to_string());
@@ -135,14 +134,12 @@ class Program {
   std::size_t index_of(std::uint32_t stream, std::uint32_t device) const {
     return device * trace_.streams.size() + stream;
   }
-  StreamId stream_of(std::uint32_t stream, std::uint32_t device) const {
-    return streams_[index_of(stream, device)];
-  }
+  StreamId stream_of(std::uint32_t stream, std::uint32_t device) const { return streams_[index_of(stream, device)]; }
   Status allocate(std::uint32_t index) {
     const TraceBlock& block = trace_.blocks[index];
     TESSERA_TRY(TagStack::push(tags_[block.tag]));
-    const Result<Address> address = machine_.allocator().allocate(
-        DeviceId(block.device), block.bytes, stream_of(block.stream, block.device));
+    const Result<Address> address =
+        machine_.allocator().allocate(DeviceId(block.device), block.bytes, stream_of(block.stream, block.device));
     TESSERA_TRY(TagStack::pop());
     if (address.is_ok()) addresses_[index] = address.value();
     return address.status();
@@ -162,8 +159,7 @@ class Program {
     const std::size_t index = index_of(op.stream, op.device);
     const StreamId stream = streams_[index];
     AnnouncedUse use;
-    TESSERA_TRY(machine_.allocator().begin_use(operands_, op.writes, stream,
-                                               trace_.words[op.name].c_str(), use));
+    TESSERA_TRY(machine_.allocator().begin_use(operands_, op.writes, stream, trace_.words[op.name].c_str(), use));
     Status queued = machine_.driver().occupy(stream, op.time, ranges_);
     if (queued.is_ok()) queued = note(index, op.time, &op);
     if (is_last_pass_) pass_[index].compute += op.time;
@@ -249,29 +245,28 @@ class Program {
     if (!trace_.is_iteration(mark)) return {};
     const std::size_t index = marks_.size();
     marks_.emplace_back();
-    return machine_.driver().host_function(
-        streams_.front(), [this, index] { marks_[index] = machine_.clock().now(); });
+    return machine_.driver().host_function(streams_.front(), [this, index] { marks_[index] = machine_.clock().now(); });
   }
 
   const Trace& trace_;
   VirtualMachine& machine_;
   const bool drawn_;
-  std::vector<StreamId> streams_;  // those of device 0, then of device 1, ...
-  std::vector<TagId> tags_;        // by word
+  std::vector<StreamId> streams_;   // those of device 0, then of device 1, ...
+  std::vector<TagId> tags_;         // by word
   std::vector<Address> addresses_;  // by block
   std::vector<Address> operands_;
   std::vector<DeviceRange> ranges_;
   std::deque<Pending> pending_;
-  std::size_t ahead_ = 0;  // operations among them
+  std::size_t ahead_ = 0;                    // operations among them
   std::vector<std::vector<EventId>> spare_;  // by device
   std::vector<Nanoseconds> marks_;
   std::optional<EventId> begin_;
   Nanoseconds began_{};
   bool is_last_pass_ = false;
   std::optional<Nanoseconds> pass_began_;  // on the device
-  std::vector<StreamPass> pass_;  // by stream
-  std::vector<Nanoseconds> free_from_;  // per stream: end of the work drawn so far
-  std::vector<std::string> tracks_;     // their names
+  std::vector<StreamPass> pass_;           // by stream
+  std::vector<Nanoseconds> free_from_;     // per stream: end of the work drawn so far
+  std::vector<std::string> tracks_;        // their names
   std::vector<TrackSlice> slices_;
   VirtualMachine::Carried before_;  // at the beginning of the last pass on the device
   std::size_t marks_before_ = 0;
@@ -288,8 +283,8 @@ std::vector<Nanoseconds> differences(const std::vector<Nanoseconds>& marks, Nano
 // The first pass also fills an empty machine, so only the others count.
 void bound_pass(const RepeatedTrace& repeated, const ReplayOptions& options, LastPass& pass) {
   const auto& events = repeated.trace.events;
-  const auto ops = std::count_if(events.begin() + static_cast<std::ptrdiff_t>(repeated.last_pass),
-                                 events.end(), [](const TraceEvent& e) { return e.kind == Kind::kOp; });
+  const auto ops = std::count_if(events.begin() + static_cast<std::ptrdiff_t>(repeated.last_pass), events.end(),
+                                 [](const TraceEvent& e) { return e.kind == Kind::kOp; });
   const std::uint32_t passes = std::max<std::uint32_t>(options.iterations, 2) - 1;
   pass.ops = static_cast<std::size_t>(ops);
   pass.compute = compute_from(repeated.trace, repeated.trace.ops.size() - pass.ops);
@@ -307,9 +302,8 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
   ReplayResult result;
   result.bounds = bounds_of(trace);
   if (!options.device_memory) {
-    options.device_memory = round_up(trace.device_memory ? trace.device_memory
-                                                         : result.bounds.liveness_peak,
-                                     kLargePage);
+    options.device_memory =
+        round_up(trace.device_memory ? trace.device_memory : result.bounds.liveness_peak, kLargePage);
   }
   result.options = options;
   result.events = trace.events.size();
@@ -323,8 +317,7 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
     if (i == repeated.last_pass) TESSERA_TRY(program.begin_last_pass());
     const Status played = program.play(trace.events[i]);
     if (!played.is_ok()) {
-      return Status(played.code(), fmt::format("event {} of {}: {}", i + 1, trace.events.size(),
-                                               played.message()));
+      return Status(played.code(), fmt::format("event {} of {}: {}", i + 1, trace.events.size(), played.message()));
     }
   }
   TESSERA_TRY(program.finish());

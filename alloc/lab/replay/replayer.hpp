@@ -25,7 +25,7 @@ struct LastPass {
   std::size_t iterations = 0;  // iteration marks in it
   std::size_t ops = 0;
   Bytes in, out, file_read, file_written, peer_in, peer_out;
-  StreamStalls stalls;         // of the busiest stream
+  StreamStalls stalls;  // of the busiest stream
 };
 
 struct ReplayResult {

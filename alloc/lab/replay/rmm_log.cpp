@@ -163,8 +163,8 @@ Result<Trace> read_rmm_log(std::string_view first, std::istream& lines, const st
   Trace trace = importer.finish();
   if (others > 0) {
     trace.notes.push_back(
-        fmt::format("{}: {} of {} lines are not rows of an RMM log and were skipped; the first is line {}", name, others,
-                    rows + others, first_other));
+        fmt::format("{}: {} of {} lines are not rows of an RMM log and were skipped; the first is line {}", name,
+                    others, rows + others, first_other));
   }
   if (importer.lost_frees() > 0) {
     trace.notes.push_back(fmt::format("{}: {} frees are missing: addresses were allocated again without a free", name,

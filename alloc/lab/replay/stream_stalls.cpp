@@ -32,9 +32,7 @@ class Waits {
 
 }  // namespace
 
-Nanoseconds StreamStalls::total() const {
-  return std::accumulate(by_cause.begin(), by_cause.end(), recompute + other);
-}
+Nanoseconds StreamStalls::total() const { return std::accumulate(by_cause.begin(), by_cause.end(), recompute + other); }
 
 StreamStalls stalls_between(Nanoseconds begin, Nanoseconds end, std::span<const StreamWork> work,
                             std::span<const HostWait> given) {

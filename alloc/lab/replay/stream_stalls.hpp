@@ -23,7 +23,7 @@ struct StreamWork {
 struct StreamStalls {
   std::array<Nanoseconds, kStallCauses> by_cause{};
   Nanoseconds recompute;  // the stream recomputed dropped data
-  Nanoseconds other;   // waits that no call of the engine reports
+  Nanoseconds other;      // waits that no call of the engine reports
   Nanoseconds total() const;
 };
 

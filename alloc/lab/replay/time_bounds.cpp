@@ -14,8 +14,7 @@ Nanoseconds later(Nanoseconds bound, Bytes bytes, std::uint64_t speed) {
 
 // What has no room at the end of an operation was copied out before and is copied in after, so the two times add up;
 // takes the operation with the largest sum. In trace order, so only for a single stream.
-Nanoseconds turn_bound(const Trace& trace, const ReplayOptions& options, std::uint32_t device,
-                       std::size_t first_op) {
+Nanoseconds turn_bound(const Trace& trace, const ReplayOptions& options, std::uint32_t device, std::size_t first_op) {
   if (trace.streams.size() != 1) return {};
   const auto beyond = [&](Bytes memory) { return excess_from(trace, device, memory, first_op); };
   const auto on_device = beyond(options.device_memory),
@@ -49,16 +48,15 @@ Nanoseconds lower_bound(const Trace& trace, const ReplayOptions& options, Nanose
       const ForcedMoves host = forced_moves(trace, device, options.device_memory + options.peer_memory);
       bound = later(later(bound, host.in, options.h2d), host.out, options.d2h);
     }
-    const ForcedMoves disk =
-        forced_moves(trace, device, options.device_memory + options.beside());
+    const ForcedMoves disk = forced_moves(trace, device, options.device_memory + options.beside());
     bound = later(bound, disk.in, options.file_read);
     bound = later(bound, disk.out, options.file_write);
   }
   return bound;
 }
 
-Nanoseconds pass_lower_bound(const Trace& trace, const ReplayOptions& options,
-                             std::size_t pass_ops, std::uint32_t passes) {
+Nanoseconds pass_lower_bound(const Trace& trace, const ReplayOptions& options, std::size_t pass_ops,
+                             std::uint32_t passes) {
   const std::size_t first = trace.ops.size() - pass_ops * passes;
   Nanoseconds bound = compute_from(trace, trace.ops.size() - pass_ops);
   for (std::uint32_t device = 0; device < trace.devices(); ++device) {
@@ -70,8 +68,7 @@ Nanoseconds pass_lower_bound(const Trace& trace, const ReplayOptions& options,
       const Bytes from_host = forced_in_from(trace, device, options.device_memory + options.peer_memory, first);
       bound = later(bound, from_host / passes, options.h2d);
     }
-    const Bytes read =
-        forced_in_from(trace, device, options.device_memory + options.beside(), first);
+    const Bytes read = forced_in_from(trace, device, options.device_memory + options.beside(), first);
     bound = later(bound, read / passes, options.file_read);
   }
   return bound;

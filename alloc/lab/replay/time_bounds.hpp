@@ -19,7 +19,7 @@ namespace tessera {
 Nanoseconds lower_bound(const Trace& trace, const ReplayOptions& options, Nanoseconds compute);
 
 // For one of the equal passes that `trace` ends with. REQUIRES: passes > 0; each has `pass_ops`.
-Nanoseconds pass_lower_bound(const Trace& trace, const ReplayOptions& options,
-                             std::size_t pass_ops, std::uint32_t passes);
+Nanoseconds pass_lower_bound(const Trace& trace, const ReplayOptions& options, std::size_t pass_ops,
+                             std::uint32_t passes);
 
 }  // namespace tessera

@@ -20,24 +20,24 @@
 namespace tessera {
 
 struct TraceBlock {
-  std::uint64_t id = 0;      // as named by the trace
+  std::uint64_t id = 0;  // as named by the trace
   Bytes bytes;
   std::uint32_t stream = 0;  // index into Trace::streams
   std::uint32_t tag = 0;     // index into Trace::words
   std::uint32_t device = 0;
   std::optional<Nanoseconds> recompute;  // the time to recompute its bytes, after each write
-  bool remakable = false;                 // at any time in the trace
+  bool remakable = false;                // at any time in the trace
 };
 
 struct TraceOp {
   Nanoseconds time;
-  std::size_t first = 0;      // of its operands: those it only reads, then those it writes
-  std::uint32_t reads = 0;    // blocks that it reads and does not write
+  std::size_t first = 0;    // of its operands: those it only reads, then those it writes
+  std::uint32_t reads = 0;  // blocks that it reads and does not write
   std::uint32_t writes = 0;
   std::uint32_t updates = 0;  // of the writes, the first `updates` are read as well
   std::uint32_t stream = 0;
   std::uint32_t device = 0;
-  std::uint32_t name = 0;     // index into Trace::words
+  std::uint32_t name = 0;  // index into Trace::words
 };
 
 struct TraceMark {

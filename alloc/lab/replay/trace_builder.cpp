@@ -12,8 +12,7 @@ namespace {
 // Events, blocks and operands have 32-bit indices.
 constexpr std::size_t kMaxEvents = std::numeric_limits<std::uint32_t>::max();
 
-std::vector<std::uint32_t> without(const std::vector<std::uint32_t>& from,
-                                   const std::vector<std::uint32_t>& taken) {
+std::vector<std::uint32_t> without(const std::vector<std::uint32_t>& from, const std::vector<std::uint32_t>& taken) {
   std::vector<std::uint32_t> rest;
   std::ranges::set_difference(from, taken, std::back_inserter(rest));
   return rest;
@@ -40,8 +39,7 @@ Status TraceBuilder::check_room(std::uint64_t device) const {
 
 Status TraceBuilder::alloc(const Alloc& alloc) {
   TESSERA_TRY(check_room(alloc.device));
-  if (live_.contains(alloc.id))
-    return wrong(fmt::format("block {} is allocated already", alloc.id));
+  if (live_.contains(alloc.id)) return wrong(fmt::format("block {} is allocated already", alloc.id));
   if (!alloc.bytes) return wrong(fmt::format("block {} has no bytes", alloc.id));
   live_[alloc.id] = static_cast<std::uint32_t>(trace_.blocks.size());
   add(TraceEvent::Kind::kAlloc, trace_.blocks.size());
@@ -58,22 +56,19 @@ Status TraceBuilder::alloc(const Alloc& alloc) {
 Status TraceBuilder::free(std::uint64_t id) {
   TESSERA_TRY(check_room(0));
   const auto found = live_.find(id);
-  if (found == live_.end())
-    return wrong(fmt::format("free of block {}, which is not allocated", id));
+  if (found == live_.end()) return wrong(fmt::format("free of block {}, which is not allocated", id));
   add(TraceEvent::Kind::kFree, found->second);
   live_.erase(found);
   return {};
 }
 
 // Sorted, without duplicates.
-Result<std::vector<std::uint32_t>> TraceBuilder::blocks_of(
-    std::span<const std::uint64_t> ids) const {
+Result<std::vector<std::uint32_t>> TraceBuilder::blocks_of(std::span<const std::uint64_t> ids) const {
   std::vector<std::uint32_t> blocks;
   blocks.reserve(ids.size());
   for (const std::uint64_t id : ids) {
     const auto found = live_.find(id);
-    if (found == live_.end())
-      return wrong(fmt::format("use of block {}, which is not allocated", id));
+    if (found == live_.end()) return wrong(fmt::format("use of block {}, which is not allocated", id));
     blocks.push_back(found->second);
   }
   std::ranges::sort(blocks);
@@ -105,7 +100,8 @@ Status TraceBuilder::op(const Op& op) {
   return {};
 }
 
-void TraceBuilder::took(std::string_view name, std::uint64_t device, std::uint64_t blocks, Bytes bytes, Nanoseconds time) {
+void TraceBuilder::took(std::string_view name, std::uint64_t device, std::uint64_t blocks, Bytes bytes,
+                        Nanoseconds time) {
   kind_times_.note({static_cast<std::uint32_t>(device), word(name), blocks, bytes}, time);
 }
 
@@ -131,15 +127,13 @@ void TraceBuilder::add(TraceEvent::Kind kind, std::size_t index) {
 }
 
 std::uint32_t TraceBuilder::word(std::string_view text) {
-  const auto [at, is_new] =
-      words_.try_emplace(std::string(text), static_cast<std::uint32_t>(trace_.words.size()));
+  const auto [at, is_new] = words_.try_emplace(std::string(text), static_cast<std::uint32_t>(trace_.words.size()));
   if (is_new) trace_.words.emplace_back(text);
   return at->second;
 }
 
 std::uint32_t TraceBuilder::stream(std::uint64_t id) {
-  const auto [at, is_new] =
-      streams_.try_emplace(id, static_cast<std::uint32_t>(trace_.streams.size()));
+  const auto [at, is_new] = streams_.try_emplace(id, static_cast<std::uint32_t>(trace_.streams.size()));
   if (is_new) trace_.streams.push_back(id);
   return at->second;
 }

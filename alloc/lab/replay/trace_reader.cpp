@@ -17,8 +17,7 @@ namespace {
 using nlohmann::json;
 
 // A number that a recorder wrote with a decimal point is accepted if it is integral.
-Result<std::uint64_t> number(const json& line, const char* key,
-                             std::optional<std::uint64_t> absent) {
+Result<std::uint64_t> number(const json& line, const char* key, std::optional<std::uint64_t> absent) {
   const auto found = line.find(key);
   if (found == line.end()) {
     if (absent) return *absent;
@@ -27,8 +26,7 @@ Result<std::uint64_t> number(const json& line, const char* key,
   if (found->is_number_unsigned()) return found->get<std::uint64_t>();
   if (found->is_number_float()) {
     const double value = found->get<double>();
-    if (value >= 0 && value < 1e18 &&
-        value == static_cast<double>(static_cast<std::uint64_t>(value))) {
+    if (value >= 0 && value < 1e18 && value == static_cast<double>(static_cast<std::uint64_t>(value))) {
       return static_cast<std::uint64_t>(value);
     }
   }
@@ -185,8 +183,8 @@ Result<Trace> read_trace(std::istream& lines, const std::string& name) {
     }
     const bool header = is_header(parsed);
     if (header && headed) {
-      return wrong(fmt::format("{}:{}: another trace begins here, for example of another rank; replay each separately", name,
-                               number));
+      return wrong(fmt::format("{}:{}: another trace begins here, for example of another rank; replay each separately",
+                               name, number));
     }
     headed = headed || header;
     began = true;

@@ -28,29 +28,27 @@ Options allocator_options(const ReplayOptions& options, std::uint32_t lender) {
 
 }  // namespace
 
-Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptions& options,
-                                                               std::uint32_t devices) {
+Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptions& options, std::uint32_t devices) {
   std::unique_ptr<VirtualMachine> machine(new VirtualMachine);
   VirtualClock& clock = machine->clock_;
   const bool drawn = !options.timeline.empty();
-  auto driver = std::make_unique<SimDriver>(
-      SimOptions{.devices = static_cast<int>(devices + (options.peer_memory ? 1 : 0)),
-                 .memory = std::max(options.device_memory, options.peer_memory),
-                 .inbound = {options.h2d, {}},
-                 .outbound = {options.d2h, {}},
-                 .peer = {options.peer_rate, {}},
-                 .contents = SimContents::kNone,
-                 .name = "Tessera virtual device",
-                 .watcher = &machine->link_bytes_},
-      clock);
+  auto driver =
+      std::make_unique<SimDriver>(SimOptions{.devices = static_cast<int>(devices + (options.peer_memory ? 1 : 0)),
+                                             .memory = std::max(options.device_memory, options.peer_memory),
+                                             .inbound = {options.h2d, {}},
+                                             .outbound = {options.d2h, {}},
+                                             .peer = {options.peer_rate, {}},
+                                             .contents = SimContents::kNone,
+                                             .name = "Tessera virtual device",
+                                             .watcher = &machine->link_bytes_},
+                                  clock);
   machine->driver_ = driver.get();
   if (drawn) machine->link_bytes_.pass_on_to(&machine->links_);
-  auto disk = std::make_unique<VirtualFileIo>(clock, LinkSpeed{options.file_read, {}},
-                                              LinkSpeed{options.file_write, {}});
+  auto disk =
+      std::make_unique<VirtualFileIo>(clock, LinkSpeed{options.file_read, {}}, LinkSpeed{options.file_write, {}});
   machine->disk_ = disk.get();
   auto file = std::make_unique<FileTier>(std::move(disk), options.file_memory, checksum_of_nothing);
-  Foundations foundations{clock, std::move(driver), std::move(file), machine->pages_,
-                          false, &machine->waits_};
+  Foundations foundations{clock, std::move(driver), std::move(file), machine->pages_, false, &machine->waits_};
   if (drawn) foundations.events = kDrawnEvents;
   TESSERA_TRY_ASSIGN(machine->allocator_,
                      Allocator::create(std::move(foundations), allocator_options(options, devices)));

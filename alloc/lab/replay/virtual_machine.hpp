@@ -7,11 +7,11 @@
 
 #include "api/allocator.hpp"
 #include "base/virtual_clock.hpp"
-#include "sim/sim_driver.hpp"
 #include "lab/replay/host_waits.hpp"
 #include "lab/replay/link_bytes.hpp"
 #include "lab/replay/link_slices.hpp"
 #include "lab/replay/replay_options.hpp"
+#include "sim/sim_driver.hpp"
 #include "sim/virtual_file_io.hpp"
 
 namespace tessera {
@@ -19,8 +19,7 @@ namespace tessera {
 class VirtualMachine {
  public:
   // REQUIRES: options.device_memory is not zero. Errors: the allocator's.
-  static Result<std::unique_ptr<VirtualMachine>> create(const ReplayOptions& options,
-                                                        std::uint32_t devices);
+  static Result<std::unique_ptr<VirtualMachine>> create(const ReplayOptions& options, std::uint32_t devices);
 
   VirtualClock& clock() { return clock_; }
   SimDriver& driver() { return *driver_; }

@@ -33,14 +33,15 @@ Status DeviceEvictor::no_room(Bytes bytes) const {
     return Status(Code::kBusy, "calls in progress use device memory");
   }
   if (stuck_ != 0) {
-    return Status(Code::kNotReady, fmt::format("{} MiB of device memory are needed, and everything evictable is, or may be, "
-                                               "in use by work that makes no progress: a kernel may be waiting for the program",
-                                               bytes / 1_MiB));
+    return Status(Code::kNotReady,
+                  fmt::format("{} MiB of device memory are needed, and everything evictable is, or may be, "
+                              "in use by work that makes no progress: a kernel may be waiting for the program",
+                              bytes / 1_MiB));
   }
   const TierUsage host = engine_.tiers.host_usage();
   const TierUsage peer = engine_.tiers.peer == nullptr ? TierUsage() : engine_.tiers.peer->usage();
-  const std::string lent = peer.capacity ? fmt::format("peer {} of {} MiB used, ", peer.used / 1_MiB, peer.capacity / 1_MiB)
-                                         : std::string();
+  const std::string lent =
+      peer.capacity ? fmt::format("peer {} of {} MiB used, ", peer.used / 1_MiB, peer.capacity / 1_MiB) : std::string();
   return Status(Code::kOutOfMemory,
                 fmt::format("{} MiB of device memory are needed, {} MiB are free, and nothing "
                             "else can be evicted: {}host {} of {} MiB used, file {} of {} MiB used",
@@ -80,8 +81,7 @@ Status DeviceEvictor::make_room(Bytes bytes) {
     if (room + leaving < bytes) {
       const bool by_force = round >= kPoliteRounds && !leaving;
       Bytes out;
-      TESSERA_TRY_ASSIGN(out, by_force ? force_out(bytes - room)
-                                       : page_out(bytes - room - leaving, Patience::kDemand));
+      TESSERA_TRY_ASSIGN(out, by_force ? force_out(bytes - room) : page_out(bytes - room - leaving, Patience::kDemand));
       if (out || leaving) {
         ++round;
       } else if (transfers_.any()) {  // what is being fetched can be evicted again
@@ -117,8 +117,8 @@ Decision DeviceEvictor::choose(Bytes need, Which which, Recency recency) {
 
 Snapshot DeviceEvictor::picture(Bytes need, Which which, Recency recency) {
   const Worth worth = which == Which::kWithoutCopy ? Worth::kAnyhow : Worth::kIfItPays;
-  Snapshot snapshot{.shortage = Shortage::kDevice, .need = need, .epoch = engine_.streams.epoch(),
-                    .runs = std::move(pictures_)};
+  Snapshot snapshot{
+      .shortage = Shortage::kDevice, .need = need, .epoch = engine_.streams.epoch(), .runs = std::move(pictures_)};
   snapshot.runs.clear();
   stuck_ = engine_.streams.stuck();
   for (const Run& run : engine_.with(PageTrait::kResident)) {
@@ -230,8 +230,8 @@ void DeviceEvictor::start_due_evictions(const Run* awaited) {
   std::erase_if(engine_.orders.evict, [&](const IterationTracker::Order& order) {
     Run& run = *order.run;
     if (run.last_work() != order.used) return true;
-    const bool is_before = awaited != nullptr && order.used < awaited->last_work() &&
-                           (run.streams.load() & awaited->streams.load()) != 0;
+    const bool is_before =
+        awaited != nullptr && order.used < awaited->last_work() && (run.streams.load() & awaited->streams.load()) != 0;
     if (is_before && !kept_back) await_fetch(run);
     kept_back |= run.is_fetching();
     return !kept_back && carry_out(order);
@@ -246,7 +246,8 @@ bool DeviceEvictor::carry_out(const IterationTracker::Order& order) {
   const Bytes there = run.bytes_in(PageState::kResident);
   if (there <= stays) return true;
   if (order.decided == 0) return false;
-  const Result<Bytes> left = start_eviction(run, there - stays, Patience::kPlanned, Which::kAll, order.to, order.decided);
+  const Result<Bytes> left =
+      start_eviction(run, there - stays, Patience::kPlanned, Which::kAll, order.to, order.decided);
   if (left.status().code() == Code::kBusy) return false;  // room for it is being made
   note_given_up(left.status());
   return !left.is_ok() || run.bytes_in(PageState::kResident) <= stays;
@@ -259,7 +260,8 @@ void DeviceEvictor::await_fetch(const Run& run) {
 }
 
 // Evicts up to `wanted` bytes of runs that are due by plan and have a later next use than launch `than`. They have to
-// be waited for; but any run evicted in their place would have to be fetched again, while these are evicted in any case.
+// be waited for; but any run evicted in their place would have to be fetched again, while these are evicted in any
+// case.
 Bytes DeviceEvictor::evict_planned(Bytes wanted, std::uint64_t than, Recency recency) {
   Bytes total;
   std::erase_if(engine_.orders.evict, [&](const IterationTracker::Order& order) {
@@ -270,7 +272,8 @@ Bytes DeviceEvictor::evict_planned(Bytes wanted, std::uint64_t than, Recency rec
     if (run.is_fetching()) return false;
     const Bytes stays = order.stays(), there = run.bytes_in(PageState::kResident);
     if (there <= stays) return false;
-    const Result<Bytes> left = start_eviction(run, there - stays, Patience::kDemand, Which::kAll, order.to, order.decided);
+    const Result<Bytes> left =
+        start_eviction(run, there - stays, Patience::kDemand, Which::kAll, order.to, order.decided);
     note_given_up(left.status());
     if (left.is_ok()) total += left.value();
     return left.is_ok();

@@ -15,8 +15,8 @@
 #include "policy/snapshot.hpp"
 #include "residency/engine.hpp"
 #include "residency/eviction/host_evictor.hpp"
-#include "residency/pages/page_mover.hpp"
 #include "residency/eviction/transfers.hpp"
+#include "residency/pages/page_mover.hpp"
 
 namespace tessera {
 
@@ -91,7 +91,7 @@ class DeviceEvictor {
   bool may_go_on(std::optional<OffloadTarget> to) const;
   // `decided`: for a plan, the epoch when it decided on the eviction; 0 = now.
   Result<Bytes> start_eviction(Run& run, Bytes wanted, Patience patience, Which which, std::optional<OffloadTarget> to,
-                      std::uint64_t decided = 0);
+                               std::uint64_t decided = 0);
   Status let_copies_wait(const Work& work, CopyLocation to);
   Result<Bytes> evict_by_copy(EvictionSet set, const Work& work, Patience patience, CopyLocation to);
   Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, CopyLocation to);

@@ -18,8 +18,8 @@ bool recompute_pays(const Run& run, double out_rate, double in_rate) {
     const bool resident = run.pages[i].state == PageState::kResident;
     if (resident && !is_clean(run, run.pages[i])) dirty += page_bytes(run.shape.page_class(i));
   }
-  const double copies = static_cast<double>(dirty.value()) / out_rate +
-                        static_cast<double>(run.shape.bytes().value()) / in_rate;
+  const double copies =
+      static_cast<double>(dirty.value()) / out_rate + static_cast<double>(run.shape.bytes().value()) / in_rate;
   return static_cast<double>(run.recompute->cost.value()) < copies * 1e9;
 }
 
@@ -78,9 +78,9 @@ bool DeviceEvictor::may_go_on(std::optional<OffloadTarget> to) const {
   return to == OffloadTarget::kFile && !tiers.is_backed() && tiers.file.takes_writes();
 }
 
-// The last resident pages of the run, up to the wanted bytes. A plan may send pages that have a valid copy elsewhere on to
-// a peer, as far as it has room: they are copied once more, and are then fetched over the peer's link. Where work may be
-// unannounced, no copy is known to be valid: each page is checked or copied.
+// The last resident pages of the run, up to the wanted bytes. A plan may send pages that have a valid copy elsewhere on
+// to a peer, as far as it has room: they are copied once more, and are then fetched over the peer's link. Where work
+// may be unannounced, no copy is known to be valid: each page is checked or copied.
 Result<DeviceEvictor::EvictionSet> DeviceEvictor::part(Run& run, Bytes wanted, std::optional<OffloadTarget> to) {
   const CopyLocation beside = first_choice(to);
   Bytes room;
@@ -102,7 +102,8 @@ Result<DeviceEvictor::EvictionSet> DeviceEvictor::part(Run& run, Bytes wanted, s
   return set;
 }
 
-// Runs `act` once the work is over; returns the device bytes that it freed: none if the work does not end, so the run stays.
+// Runs `act` once the work is over; returns the device bytes that it freed: none if the work does not end, so the run
+// stays.
 template <class Act>
 Result<Bytes> DeviceEvictor::free_behind(Run& run, const Work& work, Act act) {
   if (!engine_.streams.passed(work.mask, work.until)) {
@@ -133,7 +134,8 @@ Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience pat
   }
   const bool is_used = !engine_.streams.passed(run.streams.load(), run.last_work());
   if (is_used && patience == Patience::kAhead) return Bytes();
-  if (to == OffloadTarget::kRecomputed) TESSERA_TRY(engine_.streams.poll());  // there is no copy that waits for the work
+  if (to == OffloadTarget::kRecomputed)
+    TESSERA_TRY(engine_.streams.poll());  // there is no copy that waits for the work
   const bool in_turn = patience == Patience::kDemand || engine_.streams.passed(work->mask, work->until);
   const bool anyhow = to == OffloadTarget::kRecomputed || which == Which::kWithoutCopy;
   if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays, to)) return in_turn ? drop(run, *work) : Bytes();
@@ -143,7 +145,7 @@ Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience pat
   TESSERA_TRY_ASSIGN(set, part(run, wanted, to));
   const bool swaps = engine_.tiers.is_backed();
   set.apart = which != Which::kWithoutCopy && !swaps && engine_.unseen.load() && !run.is_dead() &&
-                  mover_.open_aliases(set.to_check) && mover_.open_aliases(set.to_copy);
+              mover_.open_aliases(set.to_check) && mover_.open_aliases(set.to_copy);
   Bytes total;
   if (in_turn && !set.free_at_once.empty()) {
     TESSERA_TRY_ASSIGN(total, free_behind(run, *work, [&] { return mover_.vacate(set.free_at_once); }));
@@ -152,7 +154,8 @@ Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience pat
   if (which == Which::kWithoutCopy || (set.to_check.empty() && set.to_copy.empty())) return total;
   const bool waits = !swaps && !set.apart && engine_.unseen.load() && !engine_.streams.passed(work->mask, work->until);
   if (waits && patience == Patience::kAhead) return total;
-  if (waits && patience == Patience::kPlanned) return Status(Code::kBusy, "no copy is queued behind work that is unseen");
+  if (waits && patience == Patience::kPlanned)
+    return Status(Code::kBusy, "no copy is queued behind work that is unseen");
   if (!swaps && !set.apart) TESSERA_TRY(let_copies_wait(*work, beside));
   const Result<Bytes> copied =
       swaps ? swap_out(set.to_copy, patience) : evict_by_copy(std::move(set), *work, patience, beside);
@@ -194,8 +197,8 @@ Result<Bytes> DeviceEvictor::evict_by_copy(EvictionSet set, const Work& work, Pa
   return total;
 }
 
-// Returns of how many of the first pages the eviction has begun. Pages without a host frame have lost only stale copies.
-// Errors: kBusy by plan, while host room is being made or passed through.
+// Returns of how many of the first pages the eviction has begun. Pages without a host frame have lost only stale
+// copies. Errors: kBusy by plan, while host room is being made or passed through.
 Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience,
                                             CopyLocation to) {
   if (to == CopyLocation::kPeer) {

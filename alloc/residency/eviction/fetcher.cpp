@@ -25,8 +25,8 @@ constexpr Bytes kPart = 64_MiB;
 constexpr int kMountRounds = 16;
 
 Status data_loss(PageRef page) {
-  return Status(Code::kDataLoss, fmt::format("the page at {:#x} was read back corrupt from the spill file",
-                                             page.address().value()));
+  return Status(Code::kDataLoss,
+                fmt::format("the page at {:#x} was read back corrupt from the spill file", page.address().value()));
 }
 
 }  // namespace
@@ -154,9 +154,8 @@ Status Fetcher::bring(std::vector<PageRef> pages) {
     TESSERA_TRY(mounted);
     pages = std::move(waiting);
     if (!ready.empty() || pages.empty()) continue;
-    const auto rising = std::find_if(pages.begin(), pages.end(), [](const PageRef& page) {
-      return page->state == PageState::kLoading;
-    });
+    const auto rising = std::find_if(pages.begin(), pages.end(),
+                                     [](const PageRef& page) { return page->state == PageState::kLoading; });
     if (rising != pages.end()) {
       TESSERA_TRY(transfers_.settle(*rising));
     } else if (transfers_.any()) {

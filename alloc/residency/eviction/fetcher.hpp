@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "residency/engine.hpp"
-#include "residency/eviction/host_evictor.hpp"
 #include "residency/eviction/device_evictor.hpp"
+#include "residency/eviction/host_evictor.hpp"
 #include "residency/eviction/transfers.hpp"
 
 namespace tessera {

@@ -73,8 +73,8 @@ Result<Bytes> HostEvictor::discard_dead(CopyLocation in, Bytes bytes) {
 }
 
 Snapshot HostEvictor::picture(Bytes need, Which which) {
-  Snapshot snapshot{.shortage = Shortage::kHost, .need = need, .epoch = engine_.streams.epoch(),
-                    .runs = std::move(pictures_)};
+  Snapshot snapshot{
+      .shortage = Shortage::kHost, .need = need, .epoch = engine_.streams.epoch(), .runs = std::move(pictures_)};
   snapshot.runs.clear();
   for (Run& run : engine_.with(PageTrait::kColdInHost)) {
     RunPicture picture = engine_.picture_of(run, snapshot.epoch);
@@ -130,8 +130,8 @@ Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer, Which
         mover_.drop_host_copy(page);
       } else if (run.is_dead()) {
         TESSERA_TRY(mover_.discard(page));
-      } else if (Status status = transfers_.spill(page); status.code() == Code::kOutOfMemory ||
-                                                        status.code() == Code::kBusy) {
+      } else if (Status status = transfers_.spill(page);
+                 status.code() == Code::kOutOfMemory || status.code() == Code::kBusy) {
         full = status.code() == Code::kOutOfMemory;
         return total;
       } else if (!status.is_ok()) {

@@ -11,8 +11,8 @@
 
 #include "policy/snapshot.hpp"
 #include "residency/engine.hpp"
-#include "residency/pages/page_mover.hpp"
 #include "residency/eviction/transfers.hpp"
+#include "residency/pages/page_mover.hpp"
 
 namespace tessera {
 

@@ -11,9 +11,9 @@
 namespace tessera {
 namespace {
 
-// The copy out to wait for so that `bytes`, or as many as possible, become free. Copies over one link complete in order,
-// so this waits for all before it, and their pages are unmapped together. But a page in a staging frame goes on to the
-// file at once, since others may be waiting for the frame. None where nothing is being evicted.
+// The copy out to wait for so that `bytes`, or as many as possible, become free. Copies over one link complete in
+// order, so this waits for all before it, and their pages are unmapped together. But a page in a staging frame goes on
+// to the file at once, since others may be waiting for the frame. None where nothing is being evicted.
 PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
   PageRef awaited;
   for (const PageRef& page : moving) {
@@ -61,9 +61,7 @@ Status Transfers::finish(Await await, Bytes bytes) {
     const PageRef page = moving_[asked];
     const bool leaving = is_evicting(page->state);
     const auto beside = static_cast<std::size_t>(beside_of(*page));
-    bool* const under_way = leaving                                ? &going[beside]
-                            : page->state == PageState::kFetching ? &coming[beside]
-                                                                  : nullptr;
+    bool* const under_way = leaving ? &going[beside] : page->state == PageState::kFetching ? &coming[beside] : nullptr;
     const bool wait = await == Await::kOldest;
     if (wait) await = Await::kNone;
     if (!wait && under_way && *under_way) {
@@ -97,9 +95,9 @@ Status Transfers::finish_all() {
   return {};
 }
 
-// A copy out begins when the work queued before it is over. That work is waited for separately, so that a stall names the
-// right cause, and because the work may wait for the program, and so for this call. Errors: kNotReady in that case. The
-// copy is waited for next and is queued behind that work, so any other failure here is reported there.
+// A copy out begins when the work queued before it is over. That work is waited for separately, so that a stall names
+// the right cause, and because the work may wait for the program, and so for this call. Errors: kNotReady in that case.
+// The copy is waited for next and is queued behind that work, so any other failure here is reported there.
 Status Transfers::await_users(PageRef page) {
   if (!is_evicting(page->state) || engine_.streams.passed(page->users, page->as_of())) return {};
   const StallWait waiting(engine_.stall, StallCause::kWork);

@@ -1,9 +1,9 @@
 // How much device memory to keep free ahead of need, where an eviction on demand takes long.
 //
-// Where work may be unannounced, a page is evicted behind all work queued when it was chosen. A call that needs room then
-// waits for all of that work, with nothing queued behind it. A call that finds room proceeds, and the pages evicted in
-// return wait only for the work queued by then. So the room kept free is what was recently evicted in the time that one
-// eviction takes, from choice to end, and at least twice the usual size of one eviction.
+// Where work may be unannounced, a page is evicted behind all work queued when it was chosen. A call that needs room
+// then waits for all of that work, with nothing queued behind it. A call that finds room proceeds, and the pages
+// evicted in return wait only for the work queued by then. So the room kept free is what was recently evicted in the
+// time that one eviction takes, from choice to end, and at least twice the usual size of one eviction.
 //
 // Thread safety: none; the engine's lock.
 #pragma once

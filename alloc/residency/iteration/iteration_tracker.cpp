@@ -82,8 +82,7 @@ void IterationTracker::read(Orders& orders, Nanoseconds now) {
   auto write = batch_.writes.begin();
   std::size_t first = 0;
   for (const LaunchLog::Launch& launch : batch_.launches) {
-    const std::span<LaunchLog::Use> uses =
-        distinct(std::span(batch_.uses).subspan(first, launch.uses));
+    const std::span<LaunchLog::Use> uses = distinct(std::span(batch_.uses).subspan(first, launch.uses));
     first += launch.uses;
     for (; write != batch_.writes.end() && write->first <= launch.epoch; ++write) {
       if (LaunchLog::Use* const use = mention_of(*write->second, uses)) use->writes = true;
@@ -103,7 +102,7 @@ void IterationTracker::read(Orders& orders, Nanoseconds now) {
 }
 
 void IterationTracker::read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
-                            Orders& orders, Nanoseconds now) {
+                                   Orders& orders, Nanoseconds now) {
   ++read_;
   for (const LaunchLog::Use& use : uses) count_use(*use.run, launch.epoch);
   note_extent(uses);
@@ -145,9 +144,8 @@ bool IterationTracker::choose_active() {
 }
 
 LearnedIteration* IterationTracker::first_in_sync(bool with_plan) const {
-  const auto first = std::ranges::find_if(learned_, [&](const auto& learned) {
-    return learned->in_sync() && (learned->has_plan() || !with_plan);
-  });
+  const auto first = std::ranges::find_if(
+      learned_, [&](const auto& learned) { return learned->in_sync() && (learned->has_plan() || !with_plan); });
   return first == learned_.end() ? nullptr : first->get();
 }
 
@@ -176,9 +174,7 @@ void IterationTracker::learn_iteration() {
   std::size_t period = finder_.period();
   if (period > std::min(kMaxSteps, history_.size())) return;
   const bool is_loop = period <= kContext;
-  const auto is_longer = [](const auto& learned) {
-    return learned->iteration().steps.size() > kContext;
-  };
+  const auto is_longer = [](const auto& learned) { return learned->iteration().steps.size() > kContext; };
   if (is_loop) {
     if (read_ % kSeldom != 0 || std::ranges::any_of(learned_, is_longer)) return;
     period = history_.same_memory_after(period);
@@ -194,7 +190,7 @@ void IterationTracker::learn_iteration() {
   }
   make_place();
   learned_.push_back(std::make_unique<LearnedIteration>(std::move(iteration), std::move(signatures), std::move(runs),
-                                              (again + period - 1) % period));
+                                                        (again + period - 1) % period));
   newest_ = learned_.back().get();
   took_ = history_.took(period);
   began_ = history_.next() - again - period;
@@ -209,8 +205,7 @@ void IterationTracker::learn_iteration() {
 void IterationTracker::make_place() {
   std::erase_if(learned_, [](const auto& learned) { return !learned->has_plan(); });
   if (learned_.size() < kMostIterations) return;
-  learned_.erase(std::ranges::min_element(learned_, {},
-                                          [](const auto& learned) { return learned->last_known(); }));
+  learned_.erase(std::ranges::min_element(learned_, {}, [](const auto& learned) { return learned->last_known(); }));
 }
 
 // The run that fills each role now; null where it is gone.
@@ -260,8 +255,8 @@ void IterationTracker::ask_for_plan(const Machine& machine) {
   planner_->ask(question, machine_);
 }
 
-// If none was active before, a strategy need not be faster. Otherwise the active iteration may be a loop in the new one,
-// or the new one may be two of the old plus an interruption: which is better is measured as the program goes on.
+// If none was active before, a strategy need not be faster. Otherwise the active iteration may be a loop in the new
+// one, or the new one may be two of the old plus an interruption: which is better is measured as the program goes on.
 void IterationTracker::take_answer(Orders& orders) {
   std::vector<Candidate> candidates = planner_->answer();
   if (candidates.empty()) return;
@@ -316,8 +311,7 @@ void IterationTracker::set_policy(const Policy& policy, Planner& planner) {
   if (learned_.front()->has_plan()) {
     wanted_ = wanted_ && newest_ == learned_.front().get();
   } else {
-    std::swap(learned_.front(),
-              *std::ranges::find(learned_, newest_, &std::unique_ptr<LearnedIteration>::get));
+    std::swap(learned_.front(), *std::ranges::find(learned_, newest_, &std::unique_ptr<LearnedIteration>::get));
   }
   learned_.resize(1);
   newest_ = learned_.front().get();
@@ -327,7 +321,7 @@ void IterationTracker::set_policy(const Policy& policy, Planner& planner) {
 }
 
 void IterationTracker::activate_plan(Iteration iteration, const Strategy& strategy, const Machine& machine,
-                     std::span<Run* const> players, Orders& orders) {
+                                     std::span<Run* const> players, Orders& orders) {
   note_shortage();
   log_.take(batch_);  // launches before this belong to no iteration
   wanted_ = asked_ = false;
@@ -339,9 +333,8 @@ void IterationTracker::activate_plan(Iteration iteration, const Strategy& strate
   };
   for (std::uint32_t step = 0; step < iteration.steps.size(); ++step) {
     const IterationStep& place = iteration.steps[step];
-    std::ranges::stable_sort(
-        iteration.uses.begin() + place.first_use,  // the order of sort_parts_first()
-        iteration.uses.begin() + place.end_use, {}, role);
+    std::ranges::stable_sort(iteration.uses.begin() + place.first_use,  // the order of sort_parts_first()
+                             iteration.uses.begin() + place.end_use, {}, role);
     const auto bytes_of = [&iteration](const RunUse& use) { return iteration.runs[use.run].bytes; };
     signatures.push_back(signature_of(nullptr, iteration.uses_of(step), bytes_of));
   }

@@ -4,8 +4,8 @@
 // (planning/plan_bandit.hpp).
 //
 // Sits between the pure learner (learn/) and the engine that moves pages: it knows runs and epochs but moves nothing. A
-// strategy is followed as long as the launches keep to the iteration (learned_iteration.hpp). At the first launch that does not,
-// orders and predictions end, and the policy's decide() alone chooses until the iteration is found again.
+// strategy is followed as long as the launches keep to the iteration (learned_iteration.hpp). At the first launch that
+// does not, orders and predictions end, and the policy's decide() alone chooses until the iteration is found again.
 //
 // A launch is identified by its work and the sizes of its runs, in order, not by their addresses: an activation may
 // have another address in every iteration. Runs of one base page, which small blocks share, are not matched: they are
@@ -22,8 +22,8 @@
 // Launches are logged from the first on, so that an iteration in which memory gets short is known from its beginning. A
 // program that has launched kMaxSteps without a shortage is not logged further until it has one.
 //
-// Bounds: iterations of up to kMaxSteps launches and half of LaunchHistory::kMostMentions are planned; kMostIterations are
-// kept.
+// Bounds: iterations of up to kMaxSteps launches and half of LaunchHistory::kMostMentions are planned; kMostIterations
+// are kept.
 #pragma once
 
 #include <atomic>
@@ -33,9 +33,9 @@
 
 #include "planning/period_finder.hpp"
 #include "policy/policy.hpp"
-#include "residency/iteration/learned_iteration.hpp"
 #include "residency/iteration/launch_history.hpp"
 #include "residency/iteration/launch_log.hpp"
+#include "residency/iteration/learned_iteration.hpp"
 #include "residency/iteration/planner.hpp"
 
 namespace tessera {
@@ -51,8 +51,8 @@ class IterationTracker {
 
   // REQUIRES: all arguments outlive it, policy and planner at least until the next set_policy; `runs` is the list of
   // all runs, under the engine's lock.
-  IterationTracker(Driver& driver, DeviceId device, const Policy& policy, Planner& planner,
-            const Runs& runs, ClassOfTag class_of_tag = {})
+  IterationTracker(Driver& driver, DeviceId device, const Policy& policy, Planner& planner, const Runs& runs,
+                   ClassOfTag class_of_tag = {})
       : policy_(&policy),
         planner_(&planner),
         all_runs_(runs),
@@ -96,7 +96,7 @@ class IterationTracker {
   // behind Iteration::last_step, or behind the last launch, the work of which is null. `players` are the runs that fill
   // the iteration's roles; null where not known yet.
   void activate_plan(Iteration iteration, const Strategy& strategy, const Machine& machine,
-            std::span<Run* const> players, Orders& orders);
+                     std::span<Run* const> players, Orders& orders);
   // Reads the launches since the last call, at time `now`; appends the moves that become due to `orders`, in order.
   void read(Orders& orders, Nanoseconds now);
   // A strategy is active.
@@ -123,15 +123,15 @@ class IterationTracker {
   static constexpr std::uint64_t kTie = 32;       // times within 1/kTie count as equal
   static constexpr std::size_t kSettled = 2;      // iterations: the first is still affected by the strategy before
 
-  void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
-                   Orders& orders, Nanoseconds now);
+  void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses, Orders& orders,
+                   Nanoseconds now);
   void note_extent(std::span<const LaunchLog::Use> uses);
   void lose_sync();
   bool is_around_all() const;
   void learn_iteration();
   void make_place();
   Iteration residency_snapshot() const;  // residency_snapshot.cpp
-  Bytes pinned_beside() const;     // also residency_snapshot.cpp
+  Bytes pinned_beside() const;           // also residency_snapshot.cpp
   std::vector<Order> players(const Iteration& iteration) const;
   bool learns_durations();
   void take_answer(Orders& orders);
@@ -159,14 +159,14 @@ class IterationTracker {
   std::vector<std::unique_ptr<LearnedIteration>> learned_;  // best first
   LearnedIteration* active_ = nullptr;                      // the first that is in sync and has a plan
   LearnedIteration* newest_ = nullptr;                      // the one learned last
-  Nanoseconds took_{};                            // measured time of its iteration when it was learned
-  std::uint64_t began_ = 0;                       // its first launch then, as numbered by the history
-  std::size_t waited_ = 0;   // its launches since then while memory was short,
-  std::size_t look_at_ = 0;  // and the count at which durations are looked at next
-  bool wanted_ = false;      // a plan, once the durations are known
-  bool asked_ = false;       // the planner, which may still find a better answer,
-  Machine machine_;          // about this machine
-  Nanoseconds challenger_time_{};   // predicted or measured time of the newest while it is not preferred; 0 = it is
+  Nanoseconds took_{};                                      // measured time of its iteration when it was learned
+  std::uint64_t began_ = 0;                                 // its first launch then, as numbered by the history
+  std::size_t waited_ = 0;                                  // its launches since then while memory was short,
+  std::size_t look_at_ = 0;                                 // and the count at which durations are looked at next
+  bool wanted_ = false;                                     // a plan, once the durations are known
+  bool asked_ = false;                                      // the planner, which may still find a better answer,
+  Machine machine_;                                         // about this machine
+  Nanoseconds challenger_time_{};      // predicted or measured time of the newest while it is not preferred; 0 = it is
   std::uint64_t challenger_from_ = 0;  // not compared before this many launches were read
   Extent largest_;
   std::uint64_t read_ = 0;  // launches ever read: unlike epochs, not advanced by fences

@@ -43,8 +43,8 @@ void LaunchHistory::remember(const LaunchLog::Launch& launch, std::uint64_t sign
                     .read_at = now,
                     .watch = launch.watch});
   for (const LaunchLog::Use& use : uses) {
-    mentions_.push_back({use.run->name, use.run->shape.bytes(), use.run->tag, use.run->pins.load() != 0, use.writes, use.fresh,
-                         use.writes ? Nanoseconds() : use.recomputed_in, use.freed});
+    mentions_.push_back({use.run->name, use.run->shape.bytes(), use.run->tag, use.run->pins.load() != 0, use.writes,
+                         use.fresh, use.writes ? Nanoseconds() : use.recomputed_in, use.freed});
     if (!use.fresh || freed_.empty()) continue;
     const auto rewritten = freed_.extract(use.run->name);
     if (rewritten && use.freed == 0) mentions_.back().freed = rewritten.mapped();
@@ -53,7 +53,8 @@ void LaunchHistory::remember(const LaunchLog::Launch& launch, std::uint64_t sign
 
 std::vector<std::uint64_t> LaunchHistory::last_signatures(std::size_t launches) const {
   std::vector<std::uint64_t> signatures;
-  for (const Step& step : std::span(steps_).last(std::min(launches, steps_.size()))) signatures.push_back(step.signature);
+  for (const Step& step : std::span(steps_).last(std::min(launches, steps_.size())))
+    signatures.push_back(step.signature);
   return signatures;
 }
 
@@ -75,8 +76,8 @@ void LaunchHistory::drop_oldest(std::size_t steps) {
   }
   dropped_ += steps;
   unread_ -= std::min(unread_, steps);
-  const std::uint32_t dropped = steps < steps_.size() ? steps_[steps].first
-                                                      : static_cast<std::uint32_t>(mentions_.size());
+  const std::uint32_t dropped =
+      steps < steps_.size() ? steps_[steps].first : static_cast<std::uint32_t>(mentions_.size());
   steps_.erase(steps_.begin(), steps_.begin() + static_cast<std::ptrdiff_t>(steps));
   mentions_.erase(mentions_.begin(), mentions_.begin() + dropped);
   for (Step& step : steps_) step.first -= dropped;
@@ -112,20 +113,17 @@ Iteration LaunchHistory::iteration(std::size_t period, std::size_t alike) const 
       }
       if (is_new || mention.fresh) {
         known->second = static_cast<std::uint32_t>(iteration.runs.size());
-        iteration.runs.push_back(
-            {.bytes = mention.bytes, .tag = mention.tag, .pinned = mention.pinned});
+        iteration.runs.push_back({.bytes = mention.bytes, .tag = mention.tag, .pinned = mention.pinned});
         if (!mention.fresh && use_before != earlier.end()) links.push_back({known->second, use_before->second.use});
       }
       Nanoseconds& recompute = iteration.runs[known->second].recompute;
       recompute = std::max(recompute, mention.recomputed_in);
       last[mention.run] = {static_cast<std::uint32_t>(iteration.uses.size()), index};
-      iteration.uses.push_back(
-          {.run = known->second, .writes = mention.writes, .fresh = mention.fresh});
+      iteration.uses.push_back({.run = known->second, .writes = mention.writes, .fresh = mention.fresh});
     }
-    iteration.steps.push_back(
-        {.first_use = first,
-         .end_use = static_cast<std::uint32_t>(iteration.uses.size()),
-         .stream = place_of(steps_[index].stream, streams)});
+    iteration.steps.push_back({.first_use = first,
+                               .end_use = static_cast<std::uint32_t>(iteration.uses.size()),
+                               .stream = place_of(steps_[index].stream, streams)});
   }
   add_small_runs(begin, iteration);
   std::vector<std::uint32_t> same(iteration.runs.size());  // the run that represents each

@@ -38,8 +38,8 @@ class LaunchHistory {
 
   // The first `parts` of the uses are of runs that a plan may move; `now` is when the launch is read. REQUIRES: uses in
   // the order of their roles, the parts of which have that signature (launch_signature.hpp).
-  void remember(const LaunchLog::Launch& launch, std::uint64_t signature,
-                std::span<const LaunchLog::Use> uses, std::size_t parts, Nanoseconds now);
+  void remember(const LaunchLog::Launch& launch, std::uint64_t signature, std::span<const LaunchLog::Use> uses,
+                std::size_t parts, Nanoseconds now);
   // Rewrites the history as if these blocks had always shared runs. REQUIRES: at least one, in allocation order.
   void rewrite(std::span<const MovedBlock> moved);
   // Reads and releases the stopwatches of launches that are over.
@@ -93,8 +93,7 @@ class LaunchHistory {
     TagId tag;
     bool pinned = false, writes = false, fresh = false;
     Nanoseconds recomputed_in{};  // 0 = not recomputed, as far as this use shows
-    std::uint64_t freed =
-        0;  // if fresh: the epoch in which the block before was freed; 0 = unknown
+    std::uint64_t freed = 0;      // if fresh: the epoch in which the block before was freed; 0 = unknown
 
     RunRole role() const { return role_of(bytes, tag, writes, run); }
   };

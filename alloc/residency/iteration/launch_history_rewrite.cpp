@@ -31,7 +31,8 @@ class Moves {
   const MovedBlock* begun(std::uint64_t run, std::uint64_t epoch) {
     Lives& lives = lives_[run];
     const MovedBlock* last = nullptr;
-    while (lives.next < lives.begins.size() && lives.begins[lives.next]->made < epoch) last = lives.begins[lives.next++];
+    while (lives.next < lives.begins.size() && lives.begins[lives.next]->made < epoch)
+      last = lives.begins[lives.next++];
     return last;
   }
 

@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t epoch,
-                     bool writes, std::optional<Stopwatches::Watch> watch, StreamId stream) {
+void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t epoch, bool writes,
+                     std::optional<Stopwatches::Watch> watch, StreamId stream) {
   MutexLock lock(mutex_);
   if (left_ != 0 && --left_ == 0) switch_off();
   noted_.lost |= noted_.launches.size() == kMaxLaunches || noted_.uses.size() + runs.size() > kMaxUses;
@@ -17,9 +17,8 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
       run->fresh.store(false, std::memory_order_relaxed);
       run->recomputed_in.store(0, std::memory_order_relaxed);  // of the block before
     }
-    noted_.uses.push_back(
-        {run, writes, fresh, Nanoseconds(run->recomputed_in.load(std::memory_order_relaxed)),
-         fresh ? run->freed.load(std::memory_order_relaxed) : 0});
+    noted_.uses.push_back({run, writes, fresh, Nanoseconds(run->recomputed_in.load(std::memory_order_relaxed)),
+                           fresh ? run->freed.load(std::memory_order_relaxed) : 0});
   }
   noted_.launches.push_back({work, epoch, static_cast<std::uint32_t>(runs.size()), watch, stream});
   if (noted_.launches.size() >= look_from_) news_.store(true, std::memory_order_relaxed);

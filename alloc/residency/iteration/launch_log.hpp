@@ -29,9 +29,9 @@ class LaunchLog {
   struct Use {
     Run* run = nullptr;
     bool writes = false;
-    bool fresh = false;  // the first use since the run was allocated
+    bool fresh = false;           // the first use since the run was allocated
     Nanoseconds recomputed_in{};  // cost of its callback; 0 = it has none
-    std::uint64_t freed = 0;  // if fresh: the epoch in which the block before was freed; 0 = there was none
+    std::uint64_t freed = 0;      // if fresh: the epoch in which the block before was freed; 0 = there was none
   };
   struct Launch {
     const void* work = nullptr;

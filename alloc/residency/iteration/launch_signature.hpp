@@ -1,8 +1,9 @@
 // The identity of a launch: its work and the sizes of its runs, in the order of their roles.
 //
-// Runs of one base page come last and are not part of it (iteration_tracker.hpp). For the others, the order decides which run
-// of a launch corresponds to which in the next iteration. Addresses may change, but a run's purpose does not, so the
-// role is compared first; runs with equal roles stay in launch order, unless they have names given by their owner.
+// Runs of one base page come last and are not part of it (iteration_tracker.hpp). For the others, the order decides
+// which run of a launch corresponds to which in the next iteration. Addresses may change, but a run's purpose does not,
+// so the role is compared first; runs with equal roles stay in launch order, unless they have names given by their
+// owner.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -19,15 +19,14 @@ void LearnedIteration::set_durations(std::span<const Nanoseconds> by_step) {
 
 // ---- position -----------------------------------------------------------------------------------
 
-void LearnedIteration::note(std::uint64_t signature, std::optional<std::uint64_t> context,
-                  std::uint64_t epoch, std::span<const LaunchLog::Use> uses) {
+void LearnedIteration::note(std::uint64_t signature, std::optional<std::uint64_t> context, std::uint64_t epoch,
+                            std::span<const LaunchLog::Use> uses) {
   const std::optional<std::size_t> before = place();
   place_.note(signature, context);
   if (!in_sync()) return lose_sync();
   const bool went_on = before && *place() == (*before + 1) % iteration_.steps.size();
   const IterationStep& step = iteration_.steps[*place()];
-  if (uses.size() != step.end_use - step.first_use)
-    return lose_sync();  // another launch with the same hash
+  if (uses.size() != step.end_use - step.first_use) return lose_sync();  // another launch with the same hash
   last_known_ = epoch;
   kept_ = went_on ? kept_ + 1 : 0;
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
@@ -43,8 +42,7 @@ void LearnedIteration::lose_sync() {
 
 void LearnedIteration::predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches) const {
   const std::uint32_t first = iteration_.steps[*place()].first_use;
-  for (std::uint32_t i = 0; i < uses.size(); ++i)
-    uses[i].run->next = launches + distances_[first + i];
+  for (std::uint32_t i = 0; i < uses.size(); ++i) uses[i].run->next = launches + distances_[first + i];
 }
 
 void LearnedIteration::foresee(std::uint64_t launches) const {
@@ -118,8 +116,7 @@ void LearnedIteration::collect_due(Orders& orders, Nanoseconds now, bool takes_o
   }
   if (is_new) catch_up(orders);
   for (const auto& [run, to, part] : due_[position].evict) {
-    if (!is_new && runs_[run].run != nullptr)
-      orders.evict.push_back({runs_[run].run, runs_[run].used, to, part});
+    if (!is_new && runs_[run].run != nullptr) orders.evict.push_back({runs_[run].run, runs_[run].used, to, part});
   }
   for (const std::uint32_t run : due_[position].fetch) {
     if (runs_[run].run != nullptr) orders.fetch.push_back(runs_[run]);
@@ -129,8 +126,7 @@ void LearnedIteration::collect_due(Orders& orders, Nanoseconds now, bool takes_o
 void LearnedIteration::catch_up(Orders& orders) const {
   if (!in_sync()) return;
   const auto step = static_cast<std::uint32_t>(*place());
-  for (const auto& [gap, back_at, to, part] :
-       late_intervals(iteration_, machine_, current().plan, step)) {
+  for (const auto& [gap, back_at, to, part] : late_intervals(iteration_, machine_, current().plan, step)) {
     const Order& known = runs_[gap.run];
     if (known.run != nullptr) orders.evict.push_back({known.run, known.used, to, part});
   }

@@ -26,10 +26,10 @@ class LearnedIteration {
  public:
   struct Order {
     Run* run = nullptr;
-    std::uint64_t used = 0;   // its last use when the order was made; void after a newer one
-    OffloadTarget to = OffloadTarget::kHost;    // for an eviction: the target,
-    Bytes part = kWholeRun;   // and how much is evicted
-    std::uint32_t loads = 0;  // for a fetch: pages that were read from the file for it
+    std::uint64_t used = 0;                   // its last use when the order was made; void after a newer one
+    OffloadTarget to = OffloadTarget::kHost;  // for an eviction: the target,
+    Bytes part = kWholeRun;                   // and how much is evicted
+    std::uint32_t loads = 0;                  // for a fetch: pages that were read from the file for it
     std::uint64_t decided = 0;  // for an eviction: all work up to this epoch has to be over; 0 = not decided yet
 
     // The bytes of the run that stay on the device.
@@ -44,7 +44,8 @@ class LearnedIteration {
 
   // The program is behind step `place`. `runs` fill the roles of the iteration's runs; null for a run that is gone or
   // not known yet.
-  LearnedIteration(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs, std::size_t place);
+  LearnedIteration(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs,
+                   std::size_t place);
 
   const Iteration& iteration() const { return iteration_; }
   // By run of the iteration, as last seen.
@@ -121,9 +122,9 @@ class LearnedIteration {
   std::size_t kept_ = 0;                   // launches without a mismatch
   std::vector<Order> runs_;                // as last seen; null when gone
   std::vector<std::uint32_t> distances_;   // by use of the iteration: steps until the next use
-  std::vector<Candidate> candidates_;                 // the planner's answer
+  std::vector<Candidate> candidates_;      // the planner's answer
   Machine machine_;                        // the machine that they were predicted for
-  PlanBandit bandit_;                            // picks among them
+  PlanBandit bandit_;                      // picks among them
   std::vector<Due> due_;                   // by step; empty = no plan
   std::vector<std::uint32_t> until_due_;   // by step
   std::optional<Nanoseconds> pass_began_;  // under the current strategy; none in the middle of a pass

@@ -25,8 +25,8 @@ void PlanExecutor::advance() {
   evict_to_watermarks();
 }
 
-// Memory that a plan does not move is not available to it, nor is the page on which small blocks are allocated and freed: a plan
-// that counted on it would be short of it permanently.
+// Memory that a plan does not move is not available to it, nor is the page on which small blocks are allocated and
+// freed: a plan that counted on it would be short of it permanently.
 Machine PlanExecutor::machine() const {
   Bytes small;
   for (const auto& run : engine_.runs) {
@@ -38,7 +38,9 @@ Machine PlanExecutor::machine() const {
   const double peer_rate = mover_.peer_rate();
   const Bytes file = engine_.tiers.file.usage().capacity;
   const auto seen_or_common = [](double rate, double common, bool known) { return rate == 0 && known ? common : rate; };
-  return {.device = rest - spare, .small = small, .host = engine_.tiers.host.usage().capacity,
+  return {.device = rest - spare,
+          .small = small,
+          .host = engine_.tiers.host.usage().capacity,
           .file = file,
           .out_rate = seen_or_common(mover_.out_rate(), kCommonLink, peer_rate > 0),
           .in_rate = seen_or_common(mover_.in_rate(), kCommonLink, peer_rate > 0),
@@ -129,9 +131,8 @@ bool PlanExecutor::bring_back(IterationTracker::Order& order) {
     }
   }
   note_given_up(transfers_.mount(ready));
-  return !waits && !std::any_of(run.pages.begin(), run.pages.end(), [](const Page& page) {
-    return page.state == PageState::kCold && page.is_near();
-  });
+  return !waits && !std::any_of(run.pages.begin(), run.pages.end(),
+                                [](const Page& page) { return page.state == PageState::kCold && page.is_near(); });
 }
 
 void PlanExecutor::cancel_fetches(Runs runs) {

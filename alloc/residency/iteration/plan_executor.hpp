@@ -1,7 +1,8 @@
 // Moves made ahead of need: those of the active plan, and eviction to the watermarks.
 //
-// IterationTracker reports what is due (iteration_tracker.hpp); this carries it out: runs are evicted after their use and fetched
-// before the next one, in order of need. An order that cannot be followed yet waits; one that never can is dropped.
+// IterationTracker reports what is due (iteration_tracker.hpp); this carries it out: runs are evicted after their use
+// and fetched before the next one, in order of need. An order that cannot be followed yet waits; one that never can is
+// dropped.
 //
 // Thread safety: none; the engine's lock.
 #pragma once
@@ -10,10 +11,10 @@
 #include <span>
 
 #include "residency/engine.hpp"
-#include "residency/eviction/host_evictor.hpp"
-#include "residency/pages/page_mover.hpp"
 #include "residency/eviction/device_evictor.hpp"
+#include "residency/eviction/host_evictor.hpp"
 #include "residency/eviction/transfers.hpp"
+#include "residency/pages/page_mover.hpp"
 
 namespace tessera {
 
@@ -21,9 +22,13 @@ class PlanExecutor {
  public:
   // `awaits_room`: set while an order waits for room that queued work may free; advance() has to be called when
   // that work is over.
-  PlanExecutor(Engine& engine, PageMover& mover, Transfers& transfers, HostEvictor& host_evictor, DeviceEvictor& device_evictor,
-           std::atomic<bool>& awaits_room)
-      : engine_(engine), mover_(mover), transfers_(transfers), host_evictor_(host_evictor), device_evictor_(device_evictor),
+  PlanExecutor(Engine& engine, PageMover& mover, Transfers& transfers, HostEvictor& host_evictor,
+               DeviceEvictor& device_evictor, std::atomic<bool>& awaits_room)
+      : engine_(engine),
+        mover_(mover),
+        transfers_(transfers),
+        host_evictor_(host_evictor),
+        device_evictor_(device_evictor),
         awaits_room_(awaits_room) {}
 
   // Finishes transfers that are done, carries out what is due, and evicts ahead of need.

@@ -26,8 +26,8 @@ class Planner {
   virtual ~Planner() = default;
   // Starts the search; drops a request that was not answered yet.
   virtual void ask(const Iteration& iteration, const Machine& machine) = 0;
-  // The strategies, once they are found and again when a better one is found: best first, at least one. Else nothing. They
-  // refer to objects that live as long as the planner's policy.
+  // The strategies, once they are found and again when a better one is found: best first, at least one. Else nothing.
+  // They refer to objects that live as long as the planner's policy.
   virtual std::vector<Candidate> answer() = 0;
 };
 
@@ -52,9 +52,7 @@ class FirstStrategy final : public Planner {
 // Makes the planner of an engine with this policy, which outlives it.
 using MakePlanner = std::function<std::unique_ptr<Planner>(const Policy& policy)>;
 
-inline std::unique_ptr<Planner> first_strategy(const Policy& policy) {
-  return std::make_unique<FirstStrategy>(policy);
-}
+inline std::unique_ptr<Planner> first_strategy(const Policy& policy) { return std::make_unique<FirstStrategy>(policy); }
 
 // The deciding policy, and the planner that searches its strategies. The planner is destroyed first, which may take as
 // long as cancelling its search.

@@ -6,7 +6,8 @@ namespace tessera {
 namespace {
 
 void note_left_behind(const Status& status) {
-  if (!status.is_ok()) log_line(LogLevel::kDebug, "a resource of the copy lanes was not released: {}", status.to_string());
+  if (!status.is_ok())
+    log_line(LogLevel::kDebug, "a resource of the copy lanes was not released: {}", status.to_string());
 }
 
 }  // namespace

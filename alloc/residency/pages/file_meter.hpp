@@ -28,8 +28,8 @@ class FileMeter {
   static constexpr double kMemory = 4.0 * (1 << 30);        // bytes that have full weight
 
   std::uint64_t in_flight_ = 0;
-  Nanoseconds began_{};  // start of the busy period
-  Bytes carried_;        // bytes carried in it
+  Nanoseconds began_{};             // start of the busy period
+  Bytes carried_;                   // bytes carried in it
   double bytes_ = 0, seconds_ = 0;  // of earlier periods, decayed
 };
 

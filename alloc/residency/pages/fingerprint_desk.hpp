@@ -58,7 +58,7 @@ class FingerprintDesk {
   bool open_;
   LinkMeter meter_;
   FingerprintOdds odds_;
-  Fingerprint* results_ = nullptr;  // registered until the destructor
+  Fingerprint* results_ = nullptr;                    // registered until the destructor
   std::array<std::uint32_t, kBatches> ranges_out_{};  // by batch
 };
 

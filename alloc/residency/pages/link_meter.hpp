@@ -35,7 +35,7 @@ class LinkMeter {
   std::vector<Sample> samples_;  // not read yet
   std::size_t timed_ = 0;        // copies of the current series
   std::uint64_t resting_ = 0;
-  Bytes bytes_;                  // of the current series
+  Bytes bytes_;  // of the current series
   double seconds_ = 0;
   double rate_ = 0;
 };

@@ -123,7 +123,8 @@ Status PageMover::queue_with_peer(CopyWay way, std::span<const PageRef> pages, S
 }
 
 double PageMover::peer_rate() {
-  const double in = meter(CopyWay::kIn, CopyLocation::kPeer).rate(), out = meter(CopyWay::kOut, CopyLocation::kPeer).rate();
+  const double in = meter(CopyWay::kIn, CopyLocation::kPeer).rate(),
+               out = meter(CopyWay::kOut, CopyLocation::kPeer).rate();
   return in > 0 && out > 0 ? std::min(in, out) : std::max(in, out);
 }
 
@@ -137,8 +138,7 @@ Status PageMover::record_or_wait(EventId event, StreamId stream) {
 void PageMover::await_queued(StreamId stream) {
   Status waited = driver_.synchronize(stream);
   if (!waited.is_ok()) waited = driver_.synchronize(device_);
-  if (!waited.is_ok())
-    log_line(LogLevel::kError, "the end of a copy cannot be observed: {}", waited.to_string());
+  if (!waited.is_ok()) log_line(LogLevel::kError, "the end of a copy cannot be observed: {}", waited.to_string());
 }
 
 // ---- both directions ---------------------------------------------------------------------------

@@ -22,10 +22,17 @@ Nearest nearest_of(const Page& page) {
 }  // namespace
 
 PageMover::PageMover(Driver& driver, DeviceId device, TierStack tiers, const CopyLanes& lanes, Gate& gate,
-                     EventLog& log, ResidencyStats& stats, RunsByTrait& by_trait,
-                     const std::atomic<bool>& unseen, bool fingerprints)
-    : driver_(driver), device_(device), tiers_(tiers), gate_(gate), log_(log), stats_(stats),
-      by_trait_(by_trait), unseen_(unseen), lanes_(lanes),
+                     EventLog& log, ResidencyStats& stats, RunsByTrait& by_trait, const std::atomic<bool>& unseen,
+                     bool fingerprints)
+    : driver_(driver),
+      device_(device),
+      tiers_(tiers),
+      gate_(gate),
+      log_(log),
+      stats_(stats),
+      by_trait_(by_trait),
+      unseen_(unseen),
+      lanes_(lanes),
       meters_{LinkMeter(driver, device), LinkMeter(driver, device), LinkMeter(driver, device),
               LinkMeter(driver, device)},
       desk_(driver, device, fingerprints) {}
@@ -42,8 +49,7 @@ Status PageMover::step(PageRef page, PageEvent event) {
   const auto to = next(page->state, event);
   if (!to) {
     return Status(Code::kInternal, fmt::format("page {:#x}: {} is not a valid transition from {}",
-                                               page.address().value(), name_of(event),
-                                               name_of(page->state)));
+                                               page.address().value(), name_of(event), name_of(page->state)));
   }
   const bool was_present = is_present(page->state);
   const Bytes bytes = page.bytes();
@@ -71,9 +77,8 @@ void PageMover::note_page(PageRef page) {
 
 // Records that the page's bytes crossed a link: in the totals, in its run and in the log.
 void PageMover::note_move(PageRef page, EventKind kind) {
-  const std::array<Bytes*, kLinks> sums = {&stats_.bytes_in, &stats_.bytes_out,
-                                           &stats_.bytes_file_read, &stats_.bytes_file_written,
-                                           &stats_.bytes_peer_in, &stats_.bytes_peer_out};
+  const std::array<Bytes*, kLinks> sums = {&stats_.bytes_in,           &stats_.bytes_out,     &stats_.bytes_file_read,
+                                           &stats_.bytes_file_written, &stats_.bytes_peer_in, &stats_.bytes_peer_out};
   const auto link = static_cast<std::size_t>(*link_of(kind));
   *sums[link] += page.bytes();
   page.run->cost.moved[link] += page.bytes();
@@ -123,8 +128,7 @@ Status PageMover::map_handles(PageRef page) {
   const Bytes each = page.bytes() / handles.size();
   Bytes mapped;
   for (const std::uint64_t handle : handles) {
-    if (Status status = driver_.map(page.address() + mapped, each, FrameId(handle));
-        !status.is_ok()) {
+    if (Status status = driver_.map(page.address() + mapped, each, FrameId(handle)); !status.is_ok()) {
       unmap_handles(page, mapped);
       return status;
     }

@@ -1,9 +1,8 @@
 // Moves one page by one step: the mechanism below all moves, with no decisions of its own.
 //
 // Each call takes a page of a run from one legal state to the next (page_state.hpp), queues the copy or transfer that
-// goes with it, and keeps Run::missing true. Order is always: copy complete, unmap, mark; and map, copy, mark on the way
-// back. A call that fails leaves the page in the state it had, with the same valid copy; a call for several pages does
-// what it can for each of them.
+// goes with it, and keeps Run::missing true. The order is: copy complete, unmap, mark; on the way back map, copy, mark.
+// A call that fails leaves the page in its state, with the same valid copy; one for several pages does what it can.
 //
 // Thread safety: none; the engine's lock.
 #pragma once
@@ -18,12 +17,12 @@
 #include "observe/event_log.hpp"
 #include "residency/pages/copy_lanes.hpp"
 #include "residency/pages/file_meter.hpp"
-#include "residency/streams/gate.hpp"
 #include "residency/pages/link_meter.hpp"
 #include "residency/pages/page_ref.hpp"
-#include "residency/residency_stats.hpp"
 #include "residency/pages/run.hpp"
 #include "residency/pages/runs_by_trait.hpp"
+#include "residency/residency_stats.hpp"
+#include "residency/streams/gate.hpp"
 #include "tier/tier_stack.hpp"
 
 namespace tessera {
@@ -34,8 +33,8 @@ class PageMover {
   // that is refused has transfers of its own to wait for.
   static constexpr std::size_t kMostInFile = 256;
 
-  // REQUIRES: all of them outlive it; if the tiers have a peer, the lanes include those to it. `unseen`: work may use runs
-  // without announcing it, so stamps do not prove that a copy is valid.
+  // REQUIRES: all of them outlive it; if the tiers have a peer, the lanes include those to it. `unseen`: work may use
+  // runs without announcing it, so stamps do not prove that a copy is valid.
   PageMover(Driver& driver, DeviceId device, TierStack tiers, const CopyLanes& lanes, Gate& gate, EventLog& log,
             ResidencyStats& stats, RunsByTrait& by_trait, const std::atomic<bool>& unseen, bool fingerprints = true);
   ~PageMover();
@@ -49,10 +48,10 @@ class PageMover {
   Status mount(std::span<const PageRef> pages);
   // How many of the first pages share one copy over the link; at least one.
   std::size_t batch_of(std::span<const PageRef> pages) const;
-  // kResident -> kEvicting, kApart -> kApartEvicting, as of Page::copied, which the caller has set: as many of the first
-  // pages as there are frames for, or one alone into a host staging frame. Returns how many. REQUIRES: the pages are at
-  // most one batch, and the outbound stream to that memory already waits for their users.
-  // Errors: kOutOfMemory when the peers, or the host budget and the staging reserve, have no frame for the first.
+  // kResident -> kEvicting, kApart -> kApartEvicting, as of Page::copied, which the caller has set: as many of the
+  // first pages as there are frames for, or one alone into a host staging frame. Returns how many. REQUIRES: the pages
+  // are at most one batch, and the outbound stream to that memory already waits for their users. Errors: kOutOfMemory
+  // when the peers, or the host budget and the staging reserve, have no frame for the first.
   Result<std::size_t> copy_out(std::span<const PageRef> pages, CopyLocation to);
   // kResident -> kCold with a backing tier: the bytes go to host frames, which are then mapped in place of the device
   // frames, so that unannounced accesses find them. Returns the bytes that left. REQUIRES: the gate is closed, and all
@@ -80,7 +79,7 @@ class PageMover {
   Result<std::size_t> part(std::span<const PageRef> pages, CopyLocation to);
   Status part_to_ask(PageRef page);  // when it is unmapped, as of Page::asked, which the caller has set
   // kParting -> kApart behind the closed gate, or -> kResident where the run is held or was used since as_of(), or the
-  // driver refuses; dead ones are discarded. REQUIRES: open_aliases(); the work up to as_of() is over. Errors: as vacate().
+  // driver refuses; dead ones are discarded. REQUIRES: open_aliases(); work up to as_of() is over. Errors: as vacate().
   Status take_apart(std::span<const PageRef> pages);
   Status stay(PageRef page);  // kParting -> kResident
   // kApart -> kApartEvicting; -> kResident where the copies cannot be queued. REQUIRES: part(); the pages are one batch
@@ -101,7 +100,7 @@ class PageMover {
   Status vacate(std::span<const PageRef> pages, Proof proof = Proof::kStamps);
   // page_checks.cpp: whether a copy is still valid
   // kResident -> kChecking, kApart -> kApartChecking, as of Page::asked, which the caller has set, for as many of
-  // the first pages as possible. Returns how many; 0 where no check is possible now. REQUIRES: may_check(), as copy_out().
+  // the first pages as possible. Returns how many; 0 if none is possible now. REQUIRES: may_check(), as copy_out().
   std::size_t check(std::span<const PageRef> pages);
   // kChecking -> kResident, or kApartChecking -> kApart, as finish_fetch. Afterwards Page::copied == Page::asked if
   // the copy is valid; otherwise the copy is gone. A recalled page has neither result.
@@ -110,7 +109,8 @@ class PageMover {
   bool may_check(PageRef page, CopyLocation to);
   // Decides whether its next copy gets a fingerprint, so that the page can be checked at its next eviction.
   void plan_fingerprint(PageRef page);
-  // Gives up host frames of candidates (Page::candidate), the newest first: the page fetched last is likely evicted last.
+  // Gives up host frames of candidates (Page::candidate), the newest first: what was fetched last is likely evicted
+  // last.
   void drop_candidates(Bytes bytes);
   Bytes candidate_bytes() const { return candidate_bytes_; }
   // Bytes of pages in a moving state (is_moving()); of those being evicted; of these, with work on an outbound stream.
@@ -235,9 +235,9 @@ class PageMover {
   const CopyLanes& lanes_;
   std::vector<EventId> spare_events_;
   std::unordered_map<EventId, std::size_t> event_shares_;  // of pages with copies that were queued together
-  bool copies_at_once_ = true;  // until the driver reports that it cannot
-  int alias_refusals_ = 0;      // in a row
-  std::array<LinkMeter, 4> meters_;  // in and out, for the host and for the peers
+  bool copies_at_once_ = true;                             // until the driver reports that it cannot
+  int alias_refusals_ = 0;                                 // in a row
+  std::array<LinkMeter, 4> meters_;                        // in and out, for the host and for the peers
   FileMeter file_read_meter_;
   FileMeter file_write_meter_;
   FingerprintDesk desk_;

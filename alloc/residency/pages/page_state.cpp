@@ -15,7 +15,7 @@ using E = PageEvent;
 constexpr Step kSteps[] = {
     {S::kEmpty, E::kBack, S::kResident},
     {S::kResident, E::kCopyOut, S::kEvicting},
-    {S::kResident, E::kUnmap, S::kCold},        // its copy below is still valid: 0 bytes moved
+    {S::kResident, E::kUnmap, S::kCold},  // its copy below is still valid: 0 bytes moved
     {S::kResident, E::kDiscard, S::kEmpty},
     {S::kResident, E::kCheck, S::kChecking},
     {S::kChecking, E::kChecked, S::kResident},  // its copy is valid, or has been dropped
@@ -27,7 +27,7 @@ constexpr Step kSteps[] = {
     {S::kApart, E::kBack, S::kResident},
     {S::kApart, E::kCopyOut, S::kApartEvicting},
     {S::kApart, E::kCheck, S::kApartChecking},
-    {S::kApart, E::kUnmap, S::kCold},           // its old copy proved to be valid
+    {S::kApart, E::kUnmap, S::kCold},  // its old copy proved to be valid
     {S::kApart, E::kDiscard, S::kEmpty},
     {S::kApartEvicting, E::kBack, S::kEvicting},  // it was used: the copy is obsolete
     {S::kApartEvicting, E::kUnmap, S::kCold},
@@ -47,36 +47,33 @@ constexpr Step kSteps[] = {
     {S::kLoading, E::kLose, S::kLost},
     {S::kCold, E::kCopyIn, S::kFetching},
     {S::kFetching, E::kArrive, S::kResident},
-    {S::kFetching, E::kDiscard, S::kEmpty},     // its run ends, and the copy cannot be waited for
-    {S::kResident, E::kDrop, S::kGone},         // no copy is made: 0 bytes moved
-    {S::kCold, E::kDrop, S::kGone},             // its run is dropped whole
+    {S::kFetching, E::kDiscard, S::kEmpty},  // its run ends, and the copy cannot be waited for
+    {S::kResident, E::kDrop, S::kGone},      // no copy is made: 0 bytes moved
+    {S::kCold, E::kDrop, S::kGone},          // its run is dropped whole
     {S::kGone, E::kMount, S::kBlank},
     {S::kBlank, E::kRecompute, S::kRecomputing},
-    {S::kBlank, E::kDrop, S::kGone},            // the callback failed, or was not called
+    {S::kBlank, E::kDrop, S::kGone},  // the callback failed, or was not called
     {S::kRecomputing, E::kRecomputed, S::kResident},
     {S::kGone, E::kDiscard, S::kEmpty},
     {S::kBlank, E::kDiscard, S::kEmpty},
     {S::kBlank, E::kBack, S::kResident},        // its block ended: the contents do not matter
-    {S::kRecomputing, E::kDiscard, S::kEmpty},     // as kFetching
+    {S::kRecomputing, E::kDiscard, S::kEmpty},  // as kFetching
     {S::kLost, E::kDiscard, S::kEmpty},
 };
 
 }  // namespace
 
 const char* name_of(PageState state) {
-  constexpr const char* kNames[] = {"empty",   "resident", "leaving", "checking",
-                                    "parting", "apart", "apart-leaving", "apart-checking",
-                                    "cold",    "sinking",  "rising",  "arriving",
-                                    "gone",    "blank",    "recomputing", "lost"};
+  constexpr const char* kNames[] = {"empty",         "resident",       "leaving",     "checking", "parting", "apart",
+                                    "apart-leaving", "apart-checking", "cold",        "sinking",  "rising",  "arriving",
+                                    "gone",          "blank",          "recomputing", "lost"};
   return kNames[static_cast<std::size_t>(state)];
 }
 
 const char* name_of(PageEvent event) {
-  constexpr const char* kNames[] = {"back", "copy-out", "check", "checked", "forward", "part",
-                                    "take-apart", "unmap", "discard",
-                                    "sink", "sunk",     "rise",    "risen", "rise-failed",
-                                    "copy-in", "arrive", "drop", "mount", "recompute",
-                                    "recomputed", "lose"};
+  constexpr const char* kNames[] = {"back",    "copy-out", "check", "checked", "forward",   "part",       "take-apart",
+                                    "unmap",   "discard",  "sink",  "sunk",    "rise",      "risen",      "rise-failed",
+                                    "copy-in", "arrive",   "drop",  "mount",   "recompute", "recomputed", "lose"};
   return kNames[static_cast<std::size_t>(event)];
 }
 

@@ -33,33 +33,47 @@
 namespace tessera {
 
 enum class PageState : std::uint8_t {
-  kEmpty, kResident, kEvicting, kChecking, kParting, kApart, kApartEvicting, kApartChecking,
-  kCold, kSpilling, kLoading, kFetching, kGone, kBlank, kRecomputing, kLost,
+  kEmpty,
+  kResident,
+  kEvicting,
+  kChecking,
+  kParting,
+  kApart,
+  kApartEvicting,
+  kApartChecking,
+  kCold,
+  kSpilling,
+  kLoading,
+  kFetching,
+  kGone,
+  kBlank,
+  kRecomputing,
+  kLost,
 };
 inline constexpr std::size_t kPageStates = 16;
 
 enum class PageEvent : std::uint8_t {
-  kBack,      // a device frame was mapped; nothing to copy
-  kCopyOut,   // the copy to the host or a peer was queued
-  kCheck,     // its fingerprint was queued
-  kChecked,   // the fingerprint is available
-  kForward,   // the copy is done, or could be made now, but the page was used since: it stays
-  kPart,      // it is to be evicted once the work before it is over
-  kTakeApart,  // that work is over: its frame was unmapped, and is kept
-  kUnmap,     // the frame was freed; a valid copy remains
-  kDiscard,   // the frame or the copy was dropped; the bytes do not matter
-  kSink,      // the write to the file was started
-  kSunk,      // the write ended (on success the file copy counts, on failure the host copy stays)
-  kRise,      // the read from the file was started
-  kRisen,     // the read succeeded: the host copy counts
+  kBack,        // a device frame was mapped; nothing to copy
+  kCopyOut,     // the copy to the host or a peer was queued
+  kCheck,       // its fingerprint was queued
+  kChecked,     // the fingerprint is available
+  kForward,     // the copy is done, or could be made now, but the page was used since: it stays
+  kPart,        // it is to be evicted once the work before it is over
+  kTakeApart,   // that work is over: its frame was unmapped, and is kept
+  kUnmap,       // the frame was freed; a valid copy remains
+  kDiscard,     // the frame or the copy was dropped; the bytes do not matter
+  kSink,        // the write to the file was started
+  kSunk,        // the write ended (on success the file copy counts, on failure the host copy stays)
+  kRise,        // the read from the file was started
+  kRisen,       // the read succeeded: the host copy counts
   kRiseFailed,  // the read failed and may be retried: the file copy stays
-  kCopyIn,    // a frame was mapped and the copy into it was queued
-  kArrive,    // that copy is done
-  kDrop,      // the frame or the copy was dropped; the bytes matter and can be recomputed
-  kMount,     // a frame was mapped for them
-  kRecompute,    // the work that recomputes them was queued
-  kRecomputed,    // that work is done
-  kLose,      // the only copy turned out to be corrupt
+  kCopyIn,      // a frame was mapped and the copy into it was queued
+  kArrive,      // that copy is done
+  kDrop,        // the frame or the copy was dropped; the bytes matter and can be recomputed
+  kMount,       // a frame was mapped for them
+  kRecompute,   // the work that recomputes them was queued
+  kRecomputed,  // that work is done
+  kLose,        // the only copy turned out to be corrupt
 };
 
 const char* name_of(PageState state);
@@ -88,9 +102,8 @@ constexpr bool is_mapped(PageState state) {
 }
 // Whether a transfer, or work that recomputes the bytes, is in flight.
 constexpr bool is_moving(PageState state) {
-  return is_evicting(state) || state == PageState::kSpilling ||
-         state == PageState::kLoading || state == PageState::kFetching ||
-         state == PageState::kRecomputing;
+  return is_evicting(state) || state == PageState::kSpilling || state == PageState::kLoading ||
+         state == PageState::kFetching || state == PageState::kRecomputing;
 }
 
 // The cause for a wait on the transfer of a page in this state.

@@ -36,8 +36,7 @@ Status PageMover::copy_to_backing(std::span<const PageRef> pages) {
   Status status;
   for (const PageRef& page : pages) {
     page->started = log_.begin_move(Link::kOut, page.address(), page.bytes());
-    status =
-        driver_.copy(BackingTier::alias_of(*page->host), page.address(), page.bytes(), outbound);
+    status = driver_.copy(BackingTier::alias_of(*page->host), page.address(), page.bytes(), outbound);
     if (!status.is_ok()) break;
   }
   return over(outbound, status);
@@ -84,8 +83,7 @@ Status PageMover::left(PageRef page) {
 void PageMover::back(std::span<const PageRef> pages) {
   std::vector<PageRef> backed;
   for (const PageRef& page : pages) {
-    const Status mapped =
-        driver_.map(page.address(), page.bytes(), tiers_.backing->handle_of(*page->host));
+    const Status mapped = driver_.map(page.address(), page.bytes(), tiers_.backing->handle_of(*page->host));
     page->backed = mapped.is_ok();
     if (mapped.is_ok()) {
       backed.push_back(page);
@@ -134,8 +132,7 @@ Status PageMover::fill_in_place(std::span<const PageRef> pages) {
   const StreamId inbound = lanes_.inbound(CopyLocation::kHost);
   Status status;
   for (const PageRef& page : pages) {
-    status =
-        driver_.copy(page.address(), BackingTier::alias_of(*page->host), page.bytes(), inbound);
+    status = driver_.copy(page.address(), BackingTier::alias_of(*page->host), page.bytes(), inbound);
     if (!status.is_ok()) break;
   }
   return over(inbound, status);

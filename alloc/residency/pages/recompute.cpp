@@ -32,8 +32,8 @@ bool RecomputeTurn::keeps_waiting(std::span<Run* const> runs) const {
 bool RecomputeTurn::may_wait() const { return callbacks_entered == 0 || is_mine(); }
 
 bool RecomputeTurn::take_for(std::span<Run* const> runs) {
-  const bool needed = std::ranges::any_of(
-      runs, [](const Run* run) { return run->is_blank() && !run->being_recomputed; });
+  const bool needed =
+      std::ranges::any_of(runs, [](const Run* run) { return run->is_blank() && !run->being_recomputed; });
   if (needed) take();
   return needed;
 }

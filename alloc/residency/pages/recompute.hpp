@@ -6,8 +6,8 @@
 //
 // It is called by the thread that needs the run, without any lock of ours and outside of the gate, while the run's
 // frames are mapped and stay. It queues on the stream that it is given, and may announce uses of other runs like any
-// work: they are fetched, or recomputed in turn. One thread per device recomputes at a time (RecomputeTurn); another waits
-// before it holds anything, so that the first can wait for everything that others hold.
+// work: they are fetched, or recomputed in turn. One thread per device recomputes at a time (RecomputeTurn); another
+// waits before it holds anything, so that the first can wait for everything that others hold.
 //
 // Sources: recomputation instead of a copy is from SuperNeurons (Wang et al., PPoPP 2018) and Capuchin (Peng et al.,
 // ASPLOS 2020).

@@ -71,17 +71,15 @@ Status validate_run(const Run& run) {
         break;
       case PageState::kResident:
       case PageState::kApart:
-      case PageState::kLost:
-        break;
+      case PageState::kLost: break;
     }
   }
   if (missing != run.missing.load()) {
-    return Status(Code::kInternal, fmt::format("run {:#x}: {} pages missing, {} counted",
-                                               run.address.value(), missing, run.missing.load()));
+    return Status(Code::kInternal, fmt::format("run {:#x}: {} pages missing, {} counted", run.address.value(), missing,
+                                               run.missing.load()));
   }
   if (bytes != run.bytes_by_state) {
-    return Status(Code::kInternal, fmt::format("run {:#x}: its bytes by state do not add up",
-                                               run.address.value()));
+    return Status(Code::kInternal, fmt::format("run {:#x}: its bytes by state do not add up", run.address.value()));
   }
   return {};
 }

@@ -43,40 +43,40 @@ inline constexpr std::size_t kPageTraits = 6;
 
 struct Page {
   PageState state = PageState::kEmpty;
-  bool staging = false;        // the host frame is from the staging reserve, and must be vacated soon
-  bool onward = false;         // a plan sends it to the file: its host frame is temporary
-  bool backed = false;         // kCold: the host frame is mapped at the page's own address
+  bool staging = false;               // the host frame is from the staging reserve, and must be vacated soon
+  bool onward = false;                // a plan sends it to the file: its host frame is temporary
+  bool backed = false;                // kCold: the host frame is mapped at the page's own address
   Nearest place = Nearest::kNowhere;  // as last reported to the event log
   std::optional<Frame> device;
-  std::optional<Frame> peer;   // while `device` is set too: a copy as of epoch `copied`
-  std::optional<Frame> host;   // the same
-  std::optional<Frame> file;   // the same
-  std::uint64_t copied = 0;    // the run's last use when the copy below was (or is being) made
-  std::uint64_t asked = 0;     // the same when the check of that copy was queued
+  std::optional<Frame> peer;                     // while `device` is set too: a copy as of epoch `copied`
+  std::optional<Frame> host;                     // the same
+  std::optional<Frame> file;                     // the same
+  std::uint64_t copied = 0;                      // the run's last use when the copy below was (or is being) made
+  std::uint64_t asked = 0;                       // the same when the check of that copy was queued
   CopyLocation leaves_to = CopyLocation::kHost;  // during a check: target if the page has changed
-  std::uint64_t users = 0;     // is_evicting(): slots of the streams to wait for
-  bool parts = false;          // kResident: it is evicted by way of kParting next
-  bool asks = false;           // kParting: it is checked for changes once unmapped
-  bool recalled = false;       // kEvicting, kChecking: it was apart and mapped again; the result is not used
-  EventId event;               // of the copy out or in, of the check, or of the recomputing work
-  IoTicket io;                 // kSpilling, kLoading: the transfer
-  Nanoseconds started;         // when the transfer in flight was queued
-  std::optional<Fingerprint> fingerprint;  // of the copy below, if one was taken
+  std::uint64_t users = 0;                       // is_evicting(): slots of the streams to wait for
+  bool parts = false;                            // kResident: it is evicted by way of kParting next
+  bool asks = false;                             // kParting: it is checked for changes once unmapped
+  bool recalled = false;  // kEvicting, kChecking: it was apart and mapped again; the result is not used
+  EventId event;          // of the copy out or in, of the check, or of the recomputing work
+  IoTicket io;            // kSpilling, kLoading: the transfer
+  Nanoseconds started;    // when the transfer in flight was queued
+  std::optional<Fingerprint> fingerprint;                             // of the copy below, if one was taken
   FingerprintDesk::Place fingerprint_at = FingerprintDesk::kNowhere;  // is_evicting(): the pending one
   FingerprintHabit habit;
   bool wants_fingerprint = false;  // for the copy that is made next
-  bool candidate = false;      // the host frame is kept below a page that may have changed
-  bool listed = false;         // in the list of candidates (page_checks.cpp)
-  bool proven = false;         // `copied` was confirmed by a fingerprint
-  std::uint8_t traits = 0;     // a bit for each, as counted in its run
+  bool candidate = false;          // the host frame is kept below a page that may have changed
+  bool listed = false;             // in the list of candidates (page_checks.cpp)
+  bool proven = false;             // `copied` was confirmed by a fingerprint
+  std::uint8_t traits = 0;         // a bit for each, as counted in its run
 
   bool has_copy() const { return peer || host || file; }
   // One copy brings it to the device.
   bool is_near() const { return peer || host; }
   // The epoch as of which the transfer in flight is valid.
   std::uint64_t as_of() const {
-    const bool is_asked = state == PageState::kChecking || state == PageState::kApartChecking ||
-                          (state == PageState::kParting && asks);
+    const bool is_asked =
+        state == PageState::kChecking || state == PageState::kApartChecking || (state == PageState::kParting && asks);
     return is_asked ? asked : copied;
   }
 };
@@ -94,8 +94,12 @@ struct RunOwner {
 
 struct Run {
   Run(Address run_address, RunShape run_shape, TagId run_tag, RunOwner run_owner = {})
-      : address(run_address), shape(run_shape), tag(run_tag), name(run_owner.name.value_or(run_address.value())),
-        owner(run_owner), missing(run_shape.pages()),
+      : address(run_address),
+        shape(run_shape),
+        tag(run_tag),
+        name(run_owner.name.value_or(run_address.value())),
+        owner(run_owner),
+        missing(run_shape.pages()),
         pages(run_shape.pages()) {
     bytes_in(PageState::kEmpty) = shape.bytes();
   }
@@ -104,37 +108,37 @@ struct Run {
   const RunShape shape;
   const TagId tag;
   const std::uint64_t name;  // its identity for the learner: its address, unless the owner names it
-  RunOwner owner;  // from before the run is published until it is removed or disowned
+  RunOwner owner;            // from before the run is published until it is removed or disowned
 
   // All that a launch reads and writes of a run, in one cache line.
   alignas(64) std::atomic<std::uint32_t> missing;  // pages not present; 0 = a launch may use it
-  std::atomic<std::uint32_t> live{0};      // blocks that may be live; 0 = no launch can use it
-  std::atomic<std::uint64_t> used{0};      // epoch of the last announced use
-  std::atomic<std::uint64_t> written{0};   // epoch of the last announced use that may write
-  std::atomic<std::uint64_t> gap{0};       // epochs between its last two uses; 0 = unknown
-  std::atomic<bool> fresh{true};           // allocated since its last use
-  std::atomic<std::uint64_t> recomputed_in{0};  // nanoseconds, for the learner; 0 = no callback
-  std::atomic<std::uint64_t> streams{0};   // a bit per StreamTable slot that may still use it
-  std::atomic<std::uint64_t> freed{0};     // epoch in which one of its blocks was last freed
+  std::atomic<std::uint32_t> live{0};              // blocks that may be live; 0 = no launch can use it
+  std::atomic<std::uint64_t> used{0};              // epoch of the last announced use
+  std::atomic<std::uint64_t> written{0};           // epoch of the last announced use that may write
+  std::atomic<std::uint64_t> gap{0};               // epochs between its last two uses; 0 = unknown
+  std::atomic<bool> fresh{true};                   // allocated since its last use
+  std::atomic<std::uint64_t> recomputed_in{0};     // nanoseconds, for the learner; 0 = no callback
+  std::atomic<std::uint64_t> streams{0};           // a bit per StreamTable slot that may still use it
+  std::atomic<std::uint64_t> freed{0};             // epoch in which one of its blocks was last freed
 
-  std::atomic<std::uint32_t> pins{0};      // by the caller, plus 1 if exposed and 1 if kept
-  std::atomic<std::uint32_t> holds{0};     // calls in progress that need it: not evictable
+  std::atomic<std::uint32_t> pins{0};   // by the caller, plus 1 if exposed and 1 if kept
+  std::atomic<std::uint32_t> holds{0};  // calls in progress that need it: not evictable
 
   std::vector<Page> pages;
-  std::uint64_t quiet = 0;        // every use up to this epoch is known to be over
-  std::uint64_t next = 0;         // number of the launch of its next use, as counted by IterationTracker; 0 = unknown
-  std::uint32_t often = 0;        // uses that IterationTracker has read while memory was short (decayed_count.hpp), ...
-  std::uint64_t counted = 0;      // ... as of this epoch, that of the last of them
-  std::size_t index = 0;          // in the engine's list
-  std::size_t mention = 0;        // where the launch being read may mention it (iteration_tracker.cpp)
-  bool prefetch_requested = false;            // prefetched: pages that reach the host go on to the device
-  std::uint64_t called = 0;       // its last use at the time of the prefetch
-  const char* exposed = nullptr;  // why it may not move, if it may not
-  std::uint32_t keeps = 0;        // places outside the heap known to hold its address
-  const char* kept_for = nullptr;  // the reason, while there are any
+  std::uint64_t quiet = 0;    // every use up to this epoch is known to be over
+  std::uint64_t next = 0;     // number of the launch of its next use, as counted by IterationTracker; 0 = unknown
+  std::uint32_t often = 0;    // uses that IterationTracker has read while memory was short (decayed_count.hpp), ...
+  std::uint64_t counted = 0;  // ... as of this epoch, that of the last of them
+  std::size_t index = 0;      // in the engine's list
+  std::size_t mention = 0;    // where the launch being read may mention it (iteration_tracker.cpp)
+  bool prefetch_requested = false;  // prefetched: pages that reach the host go on to the device
+  std::uint64_t called = 0;         // its last use at the time of the prefetch
+  const char* exposed = nullptr;    // why it may not move, if it may not
+  std::uint32_t keeps = 0;          // places outside the heap known to hold its address
+  const char* kept_for = nullptr;   // the reason, while there are any
   RunCost cost;
-  std::optional<Recompute> recompute;   // as it was set last, valid or not
-  bool being_recomputed = false;      // its callback is running
+  std::optional<Recompute> recompute;  // as it was set last, valid or not
+  bool being_recomputed = false;       // its callback is running
   // Set where a failed callback left work that could not be waited for: it may still write to the pages.
   std::optional<StreamId> unfinished;
 
@@ -174,16 +178,17 @@ struct Run {
   }
   // ... and no page is in transfer, so all of it may be dropped.
   bool can_drop() const {
-    return can_recompute() && !unfinished && bytes_in(PageState::kResident) + bytes_in(PageState::kCold) +
-                                   bytes_in(PageState::kBlank) + bytes_in(PageState::kGone) ==
-                               shape.bytes();
+    return can_recompute() && !unfinished &&
+           bytes_in(PageState::kResident) + bytes_in(PageState::kCold) + bytes_in(PageState::kBlank) +
+                   bytes_in(PageState::kGone) ==
+               shape.bytes();
   }
   bool awaits_recompute() const { return has(PageState::kGone) || has(PageState::kBlank); }
   // All its pages have frames, some of which the callback has to fill.
   bool is_blank() const {
-    return has(PageState::kBlank) &&
-           bytes_in(PageState::kBlank) + bytes_in(PageState::kResident) + evicting_bytes() +
-                   bytes_in(PageState::kFetching) + bytes_in(PageState::kRecomputing) == shape.bytes();
+    return has(PageState::kBlank) && bytes_in(PageState::kBlank) + bytes_in(PageState::kResident) + evicting_bytes() +
+                                             bytes_in(PageState::kFetching) + bytes_in(PageState::kRecomputing) ==
+                                         shape.bytes();
   }
   // Prefetched and not used since, so a use is expected.
   bool is_expected() const { return prefetch_requested && last_work() <= called; }
@@ -195,9 +200,7 @@ struct Run {
 };
 
 // Whether the copy of its page in a lower tier equals the device's bytes, by what was announced.
-inline bool is_clean(const Run& run, const Page& page) {
-  return page.has_copy() && page.copied >= run.written.load();
-}
+inline bool is_clean(const Run& run, const Page& page) { return page.has_copy() && page.copied >= run.written.load(); }
 
 Status validate_run(const Run& run);
 

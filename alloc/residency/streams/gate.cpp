@@ -47,8 +47,9 @@ bool Gate::close() {
 
 Status Gate::Closed::status() const {
   if (is_closed_) return {};
-  return Status(Code::kNotReady, "a launch of another thread does not return: its stream may be full behind a kernel "
-                                 "that waits for the program");
+  return Status(Code::kNotReady,
+                "a launch of another thread does not return: its stream may be full behind a kernel "
+                "that waits for the program");
 }
 
 void Gate::open() {

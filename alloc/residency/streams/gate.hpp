@@ -45,8 +45,8 @@ class Gate {
     }
   }
 
-  // Whether every thread has been outside at some point since the call began, so that all work stamped before is queued.
-  // False where a thread does not leave soon. `but`: the slot of the calling thread, if it is inside itself.
+  // Whether every thread has been outside at some point since the call began, so that all work stamped before is
+  // queued. False where a thread does not leave soon. `but`: the slot of the calling thread, if it is inside itself.
   bool saw_all_out(std::uint32_t but = kThreadSlots) const;
 
   // Keeps the gate closed while it exists, if all threads left in time. The caller's lock excludes another such object.

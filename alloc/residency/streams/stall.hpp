@@ -20,7 +20,8 @@ class Stall {
 
   Nanoseconds now() const { return log_.now(); }
   Profiler* profiler() const { return log_.profiler(); }
-  // The call has the lock: it begins, or continues after having released it for others, and waited for `cause` meanwhile.
+  // The call has the lock: it begins, or continues after having released it for others, and waited for `cause`
+  // meanwhile.
   void go_on();
   void step_aside(StallCause cause = StallCause::kOtherCalls);
   // Adds a wait of this length.
@@ -46,9 +47,7 @@ class Stall {
 class StallWait {
  public:
   StallWait(Stall* stall, StallCause cause)
-      : stall_(stall),
-        cause_(cause),
-        shown_(stall != nullptr ? stall->profiler() : nullptr, name_of(cause)) {
+      : stall_(stall), cause_(cause), shown_(stall != nullptr ? stall->profiler() : nullptr, name_of(cause)) {
     if (stall_ != nullptr) begin_ = stall_->now();
   }
   ~StallWait() {

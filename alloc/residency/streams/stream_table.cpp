@@ -136,9 +136,7 @@ std::uint32_t StreamTable::assign(StreamId stream, std::uint64_t thread) {
   return slot;
 }
 
-std::uint64_t StreamTable::needed(const Slot& slot, std::uint64_t epoch) {
-  return std::min(epoch, slot.last.load());
-}
+std::uint64_t StreamTable::needed(const Slot& slot, std::uint64_t epoch) { return std::min(epoch, slot.last.load()); }
 
 Result<EventId> StreamTable::take_event() {
   if (spare_events_.empty()) return driver_.create_event(device_);
@@ -165,8 +163,7 @@ void StreamTable::forget(User& user) {
 // The handle may be reused for a new stream, which is another user.
 void StreamTable::forget_key(StreamId stream, std::uint64_t thread) {
   for (Key& key : keys_) {
-    if (key.slot_plus_one.load() != 0 && key.stream.load() == stream.value() &&
-        key.thread.load() == thread) {
+    if (key.slot_plus_one.load() != 0 && key.stream.load() == stream.value() && key.thread.load() == thread) {
       key.slot_plus_one.store(kForgotten);
     }
   }
@@ -241,8 +238,7 @@ Status StreamTable::fence(std::uint64_t mask, std::uint64_t epoch) {
     const std::uint64_t label = needed(slot, epoch);
     if (slot.completed.load() >= label) continue;
     for (User& user : slot.users) {
-      const bool covered = user.completed >= label ||
-                           (!user.pending.empty() && user.pending.back().epoch >= label);
+      const bool covered = user.completed >= label || (!user.pending.empty() && user.pending.back().epoch >= label);
       if (covered || user.retired || user.thread != 0) continue;
       bool takes = false;
       TESSERA_TRY_ASSIGN(takes, takes_fence(slot, user));

@@ -45,7 +45,7 @@ inline constexpr StreamId kNoStream{~std::uint64_t{0}};
 class StreamTable {
  public:
   static constexpr std::uint32_t kSlots = 64;
-  static constexpr std::uint64_t kAllSoFar = ~std::uint64_t{0};  // for fence(): all noted uses
+  static constexpr std::uint64_t kAllSoFar = ~std::uint64_t{0};    // for fence(): all noted uses
   static constexpr std::uint64_t kAllStreams = ~std::uint64_t{0};  // as a mask
   static constexpr std::uint32_t kMostGrace = 16;
   // The stream may queue nothing more, so the grace also ends after this many times as many launches on all streams.
@@ -79,8 +79,8 @@ class StreamTable {
     const Key& key = keys_[hash_of(stream, 0) % kKeys];
     const std::uint32_t slot_plus_one = key.slot_plus_one.load(std::memory_order_acquire);
     const bool found = key.stream.load(std::memory_order_acquire) == stream.value() &&
-                       key.thread.load(std::memory_order_acquire) == 0 &&
-                       slot_plus_one - 1 < kSlots && stream != kPerThreadStream;
+                       key.thread.load(std::memory_order_acquire) == 0 && slot_plus_one - 1 < kSlots &&
+                       stream != kPerThreadStream;
     if (found && key.slot_plus_one.load(std::memory_order_relaxed) == slot_plus_one) [[likely]] {
       return slot_plus_one - 1;
     }
@@ -154,7 +154,7 @@ class StreamTable {
   };
   struct User {
     StreamId stream;
-    std::uint64_t thread = 0;     // of a per-thread default stream
+    std::uint64_t thread = 0;  // of a per-thread default stream
     bool retired = false;
     std::uint64_t completed = 0;  // label of the newest fence that has passed
     std::uint32_t turn = 0;       // of its slot: work before it is known to be over
@@ -169,7 +169,7 @@ class StreamTable {
     std::atomic<std::uint64_t> allowance{0};  // nanoseconds to wait for it
     std::vector<User> users;                  // under mutex_
     std::array<std::atomic<std::uint64_t>, kMostGrace> recent{};  // epochs of the last uses
-    std::atomic<std::uint32_t> turn{0};  // the next index into `recent`
+    std::atomic<std::uint32_t> turn{0};                           // the next index into `recent`
   };
   static constexpr std::size_t kMaxPending = 1024;
   static constexpr std::uint64_t kForever = ~std::uint64_t{0};
@@ -183,8 +183,8 @@ class StreamTable {
   static std::uint64_t needed(const Slot& slot, std::uint64_t epoch);
   static std::vector<Fence>::const_iterator first_covering(const User& user, std::uint64_t label);
   static std::size_t hash_of(StreamId stream, std::uint64_t thread) {
-    return static_cast<std::size_t>(((stream.value() >> 4) ^ stream.value() ^ (thread << 7)) *
-                                    0x9E3779B97F4A7C15u >> 32);
+    return static_cast<std::size_t>(((stream.value() >> 4) ^ stream.value() ^ (thread << 7)) * 0x9E3779B97F4A7C15u >>
+                                    32);
   }
   // slot_of() for streams that are not found at their first key.
   std::uint32_t find_slot(StreamId stream);

@@ -72,8 +72,7 @@ Rates link(std::size_t bytes, std::size_t total) {
   };
   (void)seconds(true, true);
   const auto moved = static_cast<double>(copies * bytes);
-  return {moved / seconds(true, false), moved / seconds(false, true),
-          2 * moved / seconds(true, true)};
+  return {moved / seconds(true, false), moved / seconds(false, true), 2 * moved / seconds(true, true)};
 }
 
 class Blocks {
@@ -92,15 +91,11 @@ class Blocks {
   void use(std::size_t which, tessera_access access, std::size_t bytes = 4096) {
     tessera_use use;
     HEAP_MUST(tessera_use_begin(heap_, &addresses_[which], 1, stream_, access, &use));
-    const CUresult set = access == TESSERA_WRITE
-                             ? cuMemsetD8Async(addresses_[which], 1, bytes, stream_)
-                             : CUDA_SUCCESS;
+    const CUresult set = access == TESSERA_WRITE ? cuMemsetD8Async(addresses_[which], 1, bytes, stream_) : CUDA_SUCCESS;
     tessera_use_end(heap_, &use);
     must(set, "cuMemsetD8Async");
   }
-  void prefetch(std::size_t which) {
-    HEAP_MUST(tessera_prefetch(heap_, &addresses_[which % addresses_.size()], 1));
-  }
+  void prefetch(std::size_t which) { HEAP_MUST(tessera_prefetch(heap_, &addresses_[which % addresses_.size()], 1)); }
   void evict_all() { HEAP_MUST(tessera_evict(heap_, addresses_.data(), addresses_.size())); }
   void prefetch_all() { HEAP_MUST(tessera_prefetch(heap_, addresses_.data(), addresses_.size())); }
   void wait() { stream_.wait(); }
@@ -166,8 +161,7 @@ Json duplex(std::size_t block, std::size_t total, const Rates& bare) {
   for (int turn = 0; turn < 3; ++turn) round();
   const double seconds = watch.seconds();
   const tessera_stats after = heap.stats();
-  const auto moved =
-      static_cast<double>(after.bytes_in - before.bytes_in + after.bytes_out - before.bytes_out);
+  const auto moved = static_cast<double>(after.bytes_in - before.bytes_in + after.bytes_out - before.bytes_out);
   return {{"bytes_in", after.bytes_in - before.bytes_in},
           {"bytes_out", after.bytes_out - before.bytes_out},
           {"seconds", seconds},
@@ -231,9 +225,7 @@ int main(int argc, char** argv) {
   std::string what;
   CLI::App app("Speed of the allocator through its C API");
   app.add_flag("--quick", quick, "little memory, a few rounds: a smoke test");
-  app.add_option("what", what, "pairs, moves or sleep")
-      ->required()
-      ->check(CLI::IsMember({"pairs", "moves", "sleep"}));
+  app.add_option("what", what, "pairs, moves or sleep")->required()->check(CLI::IsMember({"pairs", "moves", "sleep"}));
   CLI11_PARSE(app, argc, argv);
   return first_light::print_result([&] {
     if (what == "pairs") return first_light::pairs(quick);

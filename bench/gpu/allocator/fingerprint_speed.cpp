@@ -71,8 +71,8 @@ Json speed(bool quick) {
   MUST(cuMemsetD8Async(block, 1, all, stream));
   Json found = {{"load_seconds", kernel.seconds()}};
   const int rounds = quick ? 3 : 200;
-  for (const auto& [page, count] : {std::pair{2 * kMiB, 1U}, {2 * kMiB, 4U}, {2 * kMiB, 32U}, {32 * kMiB, 1U},
-                                    {32 * kMiB, 2U}}) {
+  for (const auto& [page, count] :
+       {std::pair{2 * kMiB, 1U}, {2 * kMiB, 4U}, {2 * kMiB, 32U}, {32 * kMiB, 1U}, {32 * kMiB, 2U}}) {
     std::size_t at = 0;
     const auto next = [&] {
       const std::size_t here = at;

@@ -109,15 +109,14 @@ class Player {
   void write(Block& block) {
     block.seed = static_cast<std::uint32_t>(random_());
     use(block, TESSERA_WRITE, [&] {
-      return launch(fill_, kGrid, kThreadsOfBlock, stream_, block.address,
-                    std::uint64_t{block.bytes / 4}, block.seed);
+      return launch(fill_, kGrid, kThreadsOfBlock, stream_, block.address, std::uint64_t{block.bytes / 4}, block.seed);
     });
   }
 
   void check(const Block& block) {
     use(block, TESSERA_READ, [&] {
-      return launch(check_, kGrid, kThreadsOfBlock, stream_, block.address,
-                    std::uint64_t{block.bytes / 4}, block.seed, counts_);
+      return launch(check_, kGrid, kThreadsOfBlock, stream_, block.address, std::uint64_t{block.bytes / 4}, block.seed,
+                    counts_);
     });
   }
 
@@ -174,8 +173,7 @@ Json play(const Plan& plan) {
     threads.emplace_back([&, i] {
       try {
         gpu.enter();
-        Player(gpu, heap, plan.seed * kThreads + i, tally)
-            .play(plan.operations / kThreads, plan.seconds);
+        Player(gpu, heap, plan.seed * kThreads + i, tally).play(plan.operations / kThreads, plan.seconds);
       } catch (const HeapFailure& failure) {
         errors[i] = failure.call + ": " + failure.message;
       } catch (const Failure& failure) {

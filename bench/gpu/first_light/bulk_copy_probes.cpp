@@ -12,9 +12,7 @@ constexpr unsigned kTiles = kPage / kTile;
 
 // A page in the memory under test, and a page on the device.
 struct Pages {
-  Pages(Gpu& gpu, Place place) : frame(gpu, place, kPage), window(gpu, kPage), device(kPage) {
-    window.mount(frame);
-  }
+  Pages(Gpu& gpu, Place place) : frame(gpu, place, kPage), window(gpu, kPage), device(kPage) { window.mount(frame); }
   Frame frame;
   Window window;
   PlainBlock device;
@@ -81,9 +79,8 @@ CUresult encode(CUtensorMap& map, CUdeviceptr at) {
   const cuuint64_t extent[] = {64, kPage / 256};
   const cuuint64_t stride[] = {256};
   const cuuint32_t box[] = {64, 64}, steps[] = {1, 1};
-  return cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_UINT32, 2,
-                                reinterpret_cast<void*>(at), extent, stride, box, steps,
-                                CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+  return cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_UINT32, 2, reinterpret_cast<void*>(at), extent, stride,
+                                box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
                                 CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
@@ -122,9 +119,9 @@ Answer tensor_map_after_swap(const Settings&) {
   const CUresult encoded_unmapped = encode(unmapped, from);
   pages.window.mount(host);
   const Copied after = copied(gpu, "tensor_load", pages, to, from, to, map);
-  return yes_if(after.right, {{"before", before.json()},
-                              {"after", after.json()},
-                              {"encode_while_unmapped", outcome(encoded_unmapped)}});
+  return yes_if(
+      after.right,
+      {{"before", before.json()}, {"after", after.json()}, {"encode_while_unmapped", outcome(encoded_unmapped)}});
 }
 
 // What an interposer wants to know: is the address a plain word of the map?
@@ -149,8 +146,7 @@ std::uint16_t half(float value) {
   int exponent = 0;
   const float fraction = std::frexp(std::fabs(value), &exponent);
   const auto mantissa = static_cast<unsigned>(std::lround((fraction * 2 - 1) * 1024));
-  return static_cast<std::uint16_t>((value < 0 ? 0x8000U : 0U) |
-                                    static_cast<unsigned>(exponent + 14) << 10 | mantissa);
+  return static_cast<std::uint16_t>((value < 0 ? 0x8000U : 0U) | static_cast<unsigned>(exponent + 14) << 10 | mantissa);
 }
 
 // Where the instruction expects a value: core matrices of 8 x 8, two of them along K.
@@ -169,8 +165,7 @@ std::vector<float> multiplied(Gpu& gpu, Place place) {
     }
   }
   MUST(cuMemcpyHtoD(pages.window.at(), operands.data(), operands.size() * 2));
-  must(launch(kernel, 1, 128, pages.stream, CUdeviceptr(pages.device), pages.window.at(),
-              pages.window.at(64 * 16 * 2)),
+  must(launch(kernel, 1, 128, pages.stream, CUdeviceptr(pages.device), pages.window.at(), pages.window.at(64 * 16 * 2)),
        "multiply");
   pages.stream.wait();
   std::vector<float> out(64 * 8);
@@ -196,10 +191,9 @@ Answer wgmma_operands(const Settings&) {
   Gpu gpu;
   const std::vector<float> device = multiplied(gpu, Place::kDevice);
   const std::vector<float> host = multiplied(gpu, Place::kHost);
-  return yes_if(device == host && wrong_products(host) == 0,
-                {{"host_equals_device", device == host},
-                 {"wrong_on_device", wrong_products(device)},
-                 {"wrong_on_host", wrong_products(host)}});
+  return yes_if(device == host && wrong_products(host) == 0, {{"host_equals_device", device == host},
+                                                              {"wrong_on_device", wrong_products(device)},
+                                                              {"wrong_on_host", wrong_products(host)}});
 }
 
 }  // namespace
@@ -212,8 +206,7 @@ std::vector<Probe> bulk_copy_probes() {
           {"tensor_load", "does TMA read host frames", tensor_load},
           {"tensor_store", "does TMA write host frames", tensor_store},
           {"tensor_map_after_swap", "does a tensor map outlive a swap", tensor_map_after_swap},
-          {"address_in_tensor_map", "is the address a plain word of a tensor map",
-           address_in_tensor_map},
+          {"address_in_tensor_map", "is the address a plain word of a tensor map", address_in_tensor_map},
           {"wgmma_operands", "are WGMMA operands from host frames right", wgmma_operands}};
 }
 

@@ -84,8 +84,7 @@ Answer calls_over_many(const Settings& settings) {
     costs.time("unmap at once", [&] { return window.unmap(0, kPages * kPage); });
     must(map_all(), "cuMemMap");
     costs.time("set_access each", [&] {
-      for (std::size_t i = 0; i < kPages; ++i)
-        must(window.open(i * kPage, kPage), "cuMemSetAccess");
+      for (std::size_t i = 0; i < kPages; ++i) must(window.open(i * kPage, kPage), "cuMemSetAccess");
       return CUDA_SUCCESS;
     });
     costs.time("unmap each", [&] {
@@ -112,8 +111,7 @@ Answer set_access_among_many(const Settings& settings) {
     times.push_back(1e6 * watch.seconds());
     if ((i & (i + 1)) == 0 && i >= 15) {
       answer.results[std::to_string(i + 1) + " mappings"] =
-          spread({times.end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(i / 2 + 1, 256)),
-                  times.end()});
+          spread({times.end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(i / 2 + 1, 256)), times.end()});
     }
   }
   const Watch watch;
@@ -130,9 +128,8 @@ Answer other_calls(const Settings& settings) {
   const CUfunction nothing = gpu.plain("nothing");
   CUdeviceptr at = 0;
   for (int i = 0; i < (settings.quick ? 5 : 2000); ++i) {
-    costs.time("cuLaunchKernel", [&] {
-      return cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr);
-    });
+    costs.time("cuLaunchKernel",
+               [&] { return cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr); });
     costs.time("cuEventRecord", [&] { return cuEventRecord(event, stream); });
     costs.time("cuStreamWaitEvent", [&] { return cuStreamWaitEvent(other, event, 0); });
     costs.time("cuStreamSynchronize", [&] { return cuStreamSynchronize(stream); });
@@ -150,13 +147,11 @@ Answer other_calls(const Settings& settings) {
 }  // namespace
 
 std::vector<Probe> call_cost_probes() {
-  return {
-      {"cost_of_device_frames", "microseconds of each call, device frames", vmm<Place::kDevice>},
-      {"cost_of_host_frames", "microseconds of each call, host frames", vmm<Place::kHost>},
-      {"cost_of_calls_over_many", "one call over sixteen pages, or sixteen calls", calls_over_many},
-      {"cost_among_many_mappings", "does set access slow down with more mappings",
-       set_access_among_many},
-      {"cost_of_other_calls", "microseconds of launches, events, waits, allocations", other_calls}};
+  return {{"cost_of_device_frames", "microseconds of each call, device frames", vmm<Place::kDevice>},
+          {"cost_of_host_frames", "microseconds of each call, host frames", vmm<Place::kHost>},
+          {"cost_of_calls_over_many", "one call over sixteen pages, or sixteen calls", calls_over_many},
+          {"cost_among_many_mappings", "does set access slow down with more mappings", set_access_among_many},
+          {"cost_of_other_calls", "microseconds of launches, events, waits, allocations", other_calls}};
 }
 
 }  // namespace first_light

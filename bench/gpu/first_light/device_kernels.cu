@@ -22,9 +22,7 @@ __device__ void barrier_init(std::uint64_t* barrier) {
 }
 
 __device__ void barrier_expect(std::uint64_t* barrier, std::uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                   shared_address(barrier)),
-               "r"(bytes)
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 }
 
@@ -39,13 +37,11 @@ __device__ void barrier_wait(std::uint64_t* barrier) {
       : "memory");
 }
 
-__device__ void bulk_load_to_shared(void* to, const void* from, std::uint32_t bytes,
-                                    std::uint64_t* barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(shared_address(to)),
-      "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(barrier))
-      : "memory");
+__device__ void bulk_load_to_shared(void* to, const void* from, std::uint32_t bytes, std::uint64_t* barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(barrier))
+               : "memory");
 }
 
 __device__ void wait_for_bulk_stores() {
@@ -53,9 +49,7 @@ __device__ void wait_for_bulk_stores() {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-__device__ void order_shared_writes_before_bulk() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
+__device__ void order_shared_writes_before_bulk() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // Copies a tile between shared and global memory by ordinary loads and stores of the whole block.
 __device__ void copy_tile(uint4* to, const uint4* from) {
@@ -74,18 +68,10 @@ template <class T>
 __device__ void add_many(T* word, unsigned rounds, T one) {
   for (unsigned i = 0; i < rounds; ++i) atomicAdd(word, one);
 }
-extern "C" __global__ void atomic_add_32(unsigned* word, unsigned rounds) {
-  add_many(word, rounds, 1U);
-}
-extern "C" __global__ void atomic_add_64(unsigned long long* word, unsigned rounds) {
-  add_many(word, rounds, 1ULL);
-}
-extern "C" __global__ void atomic_add_float(float* word, unsigned rounds) {
-  add_many(word, rounds, 1.0F);
-}
-extern "C" __global__ void atomic_add_double(double* word, unsigned rounds) {
-  add_many(word, rounds, 1.0);
-}
+extern "C" __global__ void atomic_add_32(unsigned* word, unsigned rounds) { add_many(word, rounds, 1U); }
+extern "C" __global__ void atomic_add_64(unsigned long long* word, unsigned rounds) { add_many(word, rounds, 1ULL); }
+extern "C" __global__ void atomic_add_float(float* word, unsigned rounds) { add_many(word, rounds, 1.0F); }
+extern "C" __global__ void atomic_add_double(double* word, unsigned rounds) { add_many(word, rounds, 1.0); }
 extern "C" __global__ void atomic_add_halves(__half2* word, unsigned rounds) {
   add_many(word, rounds, __floats2half2_rn(1.0F, 1.0F));
 }
@@ -100,12 +86,8 @@ __device__ void count_by_exchange(T* word, unsigned rounds) {
     }
   }
 }
-extern "C" __global__ void atomic_cas_32(unsigned* word, unsigned rounds) {
-  count_by_exchange(word, rounds);
-}
-extern "C" __global__ void atomic_cas_64(unsigned long long* word, unsigned rounds) {
-  count_by_exchange(word, rounds);
-}
+extern "C" __global__ void atomic_cas_32(unsigned* word, unsigned rounds) { count_by_exchange(word, rounds); }
+extern "C" __global__ void atomic_cas_64(unsigned long long* word, unsigned rounds) { count_by_exchange(word, rounds); }
 extern "C" __global__ void atomic_cas_128(Pair* word, unsigned rounds) {
   for (unsigned i = 0; i < rounds; ++i) {
     // The first guess may be wrong; the returned value corrects it.
@@ -142,10 +124,10 @@ extern "C" __global__ void bulk_store(uint4* to, const uint4* from) {
   order_shared_writes_before_bulk();
   __syncthreads();
   if (threadIdx.x == 0) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
-                     __cvta_generic_to_global(to + first)),
-                 "r"(shared_address(tile)), "r"(kTileBytes)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to + first)),
+        "r"(shared_address(tile)), "r"(kTileBytes)
+        : "memory");
     wait_for_bulk_stores();
   }
 }
@@ -197,9 +179,8 @@ extern "C" __global__ void tensor_store(const uint4* from, const __grid_constant
   order_shared_writes_before_bulk();
   __syncthreads();
   if (threadIdx.x == 0) {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
-                     &map),
-                 "r"(0), "r"(static_cast<int>(blockIdx.x) * 64), "r"(shared_address(tile))
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(0),
+                 "r"(static_cast<int>(blockIdx.x) * 64), "r"(shared_address(tile))
                  : "memory");
     wait_for_bulk_stores();
   }
@@ -221,8 +202,7 @@ __device__ std::uint64_t operand(const void* at) {
 
 }  // namespace
 
-extern "C" __global__ void multiply(float* out, const unsigned char* left,
-                                    const unsigned char* right) {
+extern "C" __global__ void multiply(float* out, const unsigned char* left, const unsigned char* right) {
   __shared__ __align__(128) unsigned char operands[kLeftBytes + kRightBytes];
   __shared__ std::uint64_t barrier;
   if (threadIdx.x == 0) {

@@ -39,13 +39,11 @@ double transfer(int file, bool writes, std::size_t pieces, std::atomic<int>& err
   std::atomic<std::size_t> next{0};
   const Watch watch;
   const auto work = [&] {
-    const std::unique_ptr<void, void (*)(void*)> buffer(std::aligned_alloc(4096, kPiece),
-                                                        std::free);
+    const std::unique_ptr<void, void (*)(void*)> buffer(std::aligned_alloc(4096, kPiece), std::free);
     std::memset(buffer.get(), 0x5a, kPiece);
     for (std::size_t piece; error == 0 && (piece = next++) < pieces;) {
       const auto at = static_cast<off_t>(piece * kPiece);
-      const ssize_t done = writes ? ::pwrite(file, buffer.get(), kPiece, at)
-                                  : ::pread(file, buffer.get(), kPiece, at);
+      const ssize_t done = writes ? ::pwrite(file, buffer.get(), kPiece, at) : ::pread(file, buffer.get(), kPiece, at);
       if (done != static_cast<ssize_t>(kPiece)) error = done < 0 ? errno : EIO;
     }
   };

@@ -29,8 +29,7 @@ Answer about(const Settings&) {
       {"multiprocessors", CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT},
       {"capability_major", CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
       {"capability_minor", CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
-      {"only_partial_host_native_atomic",
-       CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED},
+      {"only_partial_host_native_atomic", CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED},
       {"host_native_atomics", CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED}};
   Json& attributes = answer.results["attributes"];
   for (const auto& [text, which] : kAttributes) {
@@ -49,8 +48,7 @@ Answer granularity(const Settings&) {
     for (const bool recommended : {false, true}) {
       std::size_t bytes = 0;
       const CUresult asked = cuMemGetAllocationGranularity(
-          &bytes, &wanted,
-          recommended ? CU_MEM_ALLOC_GRANULARITY_RECOMMENDED : CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+          &bytes, &wanted, recommended ? CU_MEM_ALLOC_GRANULARITY_RECOMMENDED : CU_MEM_ALLOC_GRANULARITY_MINIMUM);
       answer.results[text(place)][recommended ? "recommended" : "minimum"] =
           asked == CUDA_SUCCESS ? Json(bytes) : outcome(asked);
     }
@@ -59,8 +57,7 @@ Answer granularity(const Settings&) {
 }
 
 // Create, map, set access, copy there and back: the only conclusive proof.
-Json try_location(const Gpu& gpu, CUmemLocationType type, int id,
-                  CUmemAllocationHandleType shared) {
+Json try_location(const Gpu& gpu, CUmemLocationType type, int id, CUmemAllocationHandleType shared) {
   CUmemAllocationProp wanted{};
   wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   wanted.location.type = type;
@@ -68,8 +65,7 @@ Json try_location(const Gpu& gpu, CUmemLocationType type, int id,
   wanted.requestedHandleTypes = shared;
   CUmemGenericAllocationHandle handle = 0;
   const CUresult created = cuMemCreate(&handle, 2 * kMiB, &wanted, 0);
-  if (created != CUDA_SUCCESS)
-    return {{"works", false}, {"call", "cuMemCreate"}, {"code", created}};
+  if (created != CUDA_SUCCESS) return {{"works", false}, {"call", "cuMemCreate"}, {"code", created}};
   Json found = {{"works", true}};
   {
     Window window(gpu, 2 * kMiB);
@@ -97,8 +93,8 @@ Answer host_frames(const Settings&) {
   Json results = {{"node", node}};
   const auto none = CU_MEM_HANDLE_TYPE_NONE;
   results["host_numa"] = try_location(gpu, CU_MEM_LOCATION_TYPE_HOST_NUMA, node, none);
-  results["host_numa_as_file"] = try_location(gpu, CU_MEM_LOCATION_TYPE_HOST_NUMA, node,
-                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  results["host_numa_as_file"] =
+      try_location(gpu, CU_MEM_LOCATION_TYPE_HOST_NUMA, node, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   results["host"] = try_location(gpu, CU_MEM_LOCATION_TYPE_HOST, 0, none);
   results["host_numa_current"] = try_location(gpu, CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 0, none);
   return yes_if(results["host_numa"]["works"], results);
@@ -135,8 +131,7 @@ std::vector<Probe> fact_probes() {
           {"host_frames", "can host memory be mapped at device addresses", host_frames},
           {"host_frames_in_memory_info", "does cuMemGetInfo count host frames as device memory",
            host_frames_in_memory_info},
-          {"parameter_layout", "does cuFuncGetParamInfo give the layout of parameters",
-           parameter_layout}};
+          {"parameter_layout", "does cuFuncGetParamInfo give the layout of parameters", parameter_layout}};
 }
 
 }  // namespace first_light

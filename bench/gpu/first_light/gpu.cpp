@@ -72,8 +72,7 @@ CUmemAllocationProp properties(const Gpu& gpu, Place place) {
   properties.location.id = gpu.device();
   if (place == Place::kHost) {
     int node = -1;
-    if (cuDeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, gpu.device()) !=
-        CUDA_SUCCESS) {
+    if (cuDeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, gpu.device()) != CUDA_SUCCESS) {
       node = -1;
     }
     properties.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
@@ -84,8 +83,7 @@ CUmemAllocationProp properties(const Gpu& gpu, Place place) {
 
 Frame::Frame(const Gpu& gpu, Place place, std::size_t bytes) : bytes_(bytes), place_(place) {
   const CUmemAllocationProp wanted = properties(gpu, place);
-  must(cuMemCreate(&handle_, bytes, &wanted, 0),
-       place == Place::kHost ? "cuMemCreate(host)" : "cuMemCreate(device)");
+  must(cuMemCreate(&handle_, bytes, &wanted, 0), place == Place::kHost ? "cuMemCreate(host)" : "cuMemCreate(device)");
 }
 
 Window::Window(const Gpu& gpu, std::size_t bytes) : gpu_(gpu), bytes_(bytes) {
@@ -139,9 +137,7 @@ double Event::since(const Event& start) const {
 }
 
 Words::Words(Gpu& gpu)
-    : fill_(gpu.plain("fill_words")),
-      sum_(gpu.plain("sum_words")),
-      sums_(kBlocks * kThreads * sizeof(std::uint64_t)) {}
+    : fill_(gpu.plain("fill_words")), sum_(gpu.plain("sum_words")), sums_(kBlocks * kThreads * sizeof(std::uint64_t)) {}
 
 void Words::fill(CUdeviceptr at, std::size_t bytes, std::uint32_t seed, CUstream stream) {
   must(launch(fill_, kBlocks, kThreads, stream, at, std::uint64_t{bytes / 4}, seed), "fill_words");

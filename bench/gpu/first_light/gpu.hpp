@@ -148,8 +148,7 @@ class PlainBlock {
 
 // Launches with parameters of any type.
 template <class... Parameters>
-CUresult launch(CUfunction kernel, unsigned blocks, unsigned threads, CUstream stream,
-                Parameters... parameters) {
+CUresult launch(CUfunction kernel, unsigned blocks, unsigned threads, CUstream stream, Parameters... parameters) {
   std::array<void*, sizeof...(Parameters) + 1> addresses{static_cast<void*>(&parameters)...};
   return cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, 0, stream, addresses.data(), nullptr);
 }

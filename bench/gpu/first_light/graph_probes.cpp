@@ -64,15 +64,13 @@ Answer replay_after_swap(const Settings& settings) {
     MUST(cuMemsetD8(window.at(), 0xee, 3 * kPage));
     finish_default_stream();
     const CUresult launched = cuGraphLaunch(graph.exec(), stream);
-    const std::uint64_t sums[] = {words.sum(window.at(), kPage, stream),
-                                  words.sum(window.at(kPage), kPage, stream),
+    const std::uint64_t sums[] = {words.sum(window.at(), kPage, stream), words.sum(window.at(kPage), kPage, stream),
                                   words.sum(window.at(2 * kPage), kPage, stream)};
     if (round == 0) set_sum = sums[1];
-    const bool right = launched == CUDA_SUCCESS && sums[0] == Words::expected(kPage, 2) &&
-                       sums[1] == set_sum && sums[2] == Words::expected(kPage, 4);
+    const bool right = launched == CUDA_SUCCESS && sums[0] == Words::expected(kPage, 2) && sums[1] == set_sum &&
+                       sums[2] == Words::expected(kPage, 4);
     if (!right) {
-      results["first_wrong"] = {
-          {"round", round}, {"on", text(frame.place())}, {"launch", outcome(launched)}};
+      results["first_wrong"] = {{"round", round}, {"on", text(frame.place())}, {"launch", outcome(launched)}};
       all = false;
       break;
     }
@@ -103,8 +101,7 @@ Answer capture_while_unmapped(const Settings&) {
     });
     Json one = graph.codes();
     window.mount(device);
-    const CUresult launched =
-        graph.exec() == nullptr ? CUDA_ERROR_INVALID_HANDLE : cuGraphLaunch(graph.exec(), stream);
+    const CUresult launched = graph.exec() == nullptr ? CUDA_ERROR_INVALID_HANDLE : cuGraphLaunch(graph.exec(), stream);
     const std::uint64_t wanted = words.sum(copies ? source : threes, kPage, stream);
     const bool right = words.sum(window.at(), kPage, stream) == wanted;
     one["launch"] = outcome(launched);
@@ -133,12 +130,8 @@ Answer swap_during_capture(const Settings&) {
     const CUresult ended = cuStreamEndCapture(stream, &graph);
     if (graph != nullptr) (void)cuGraphDestroy(graph);
     results[mode == CU_STREAM_CAPTURE_MODE_RELAXED ? "relaxed" : "global"] = {
-        {"cuMemUnmap", unmapped},
-        {"cuMemMap", mapped},
-        {"cuMemSetAccess", opened},
-        {"cuStreamEndCapture", ended}};
-    all = all && unmapped == CUDA_SUCCESS && mapped == CUDA_SUCCESS && opened == CUDA_SUCCESS &&
-          ended == CUDA_SUCCESS;
+        {"cuMemUnmap", unmapped}, {"cuMemMap", mapped}, {"cuMemSetAccess", opened}, {"cuStreamEndCapture", ended}};
+    all = all && unmapped == CUDA_SUCCESS && mapped == CUDA_SUCCESS && opened == CUDA_SUCCESS && ended == CUDA_SUCCESS;
   }
   return yes_if(all, results);
 }
@@ -146,12 +139,9 @@ Answer swap_during_capture(const Settings&) {
 }  // namespace
 
 std::vector<Probe> graph_probes() {
-  return {
-      {"graph_after_swap", "does a graph run right after its blocks were swapped",
-       replay_after_swap},
-      {"capture_while_unmapped", "can a copy or set of an unmapped block be captured",
-       capture_while_unmapped},
-      {"swap_during_capture", "may mappings change while a stream captures", swap_during_capture}};
+  return {{"graph_after_swap", "does a graph run right after its blocks were swapped", replay_after_swap},
+          {"capture_while_unmapped", "can a copy or set of an unmapped block be captured", capture_while_unmapped},
+          {"swap_during_capture", "may mappings change while a stream captures", swap_during_capture}};
 }
 
 }  // namespace first_light

@@ -40,8 +40,7 @@ class AllocatedHost final : public ByAddress {
 class RegisteredHost final : public ByAddress {
  public:
   explicit RegisteredHost(std::size_t bytes) : bytes_(bytes) {
-    memory_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    memory_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory_ == MAP_FAILED) throw NotHere{"no host memory"};
     MUST(cuMemHostRegister(memory_, bytes, 0));
   }
@@ -57,8 +56,7 @@ class RegisteredHost final : public ByAddress {
 // A host frame mapped at a device address.
 class FrameHost final : public HostMemory {
  public:
-  FrameHost(const Gpu& gpu, std::size_t bytes)
-      : frame_(gpu, Place::kHost, bytes), window_(gpu, bytes) {
+  FrameHost(const Gpu& gpu, std::size_t bytes) : frame_(gpu, Place::kHost, bytes), window_(gpu, bytes) {
     window_.mount(frame_);
   }
   CUresult copy_in(CUdeviceptr to, std::size_t bytes, CUstream stream) override {
@@ -129,29 +127,23 @@ Answer link(const Settings& settings, Make make) {
 }
 
 Answer link_allocated(const Settings& settings) {
-  return link(settings,
-              [](const Gpu&, std::size_t bytes) { return std::make_unique<AllocatedHost>(bytes); });
+  return link(settings, [](const Gpu&, std::size_t bytes) { return std::make_unique<AllocatedHost>(bytes); });
 }
 Answer link_registered(const Settings& settings) {
-  return link(settings, [](const Gpu&, std::size_t bytes) {
-    return std::make_unique<RegisteredHost>(bytes);
-  });
+  return link(settings, [](const Gpu&, std::size_t bytes) { return std::make_unique<RegisteredHost>(bytes); });
 }
 Answer link_frames(const Settings& settings) {
-  return link(settings, [](const Gpu& gpu, std::size_t bytes) {
-    return std::make_unique<FrameHost>(gpu, bytes);
-  });
+  return link(settings, [](const Gpu& gpu, std::size_t bytes) { return std::make_unique<FrameHost>(gpu, bytes); });
 }
 
-using BatchCopy = CUresult (*)(CUdeviceptr*, CUdeviceptr*, std::size_t*, std::size_t,
-                               CUmemcpyAttributes*, std::size_t*, std::size_t, CUstream);
+using BatchCopy = CUresult (*)(CUdeviceptr*, CUdeviceptr*, std::size_t*, std::size_t, CUmemcpyAttributes*, std::size_t*,
+                               std::size_t, CUstream);
 
 // Looked up at run time, because drivers before 13.0 lack this variant.
 BatchCopy batch_copy() {
   void* found = nullptr;
   CUdriverProcAddressQueryResult state{};
-  const CUresult asked =
-      cuGetProcAddress("cuMemcpyBatchAsync", &found, 13000, CU_GET_PROC_ADDRESS_DEFAULT, &state);
+  const CUresult asked = cuGetProcAddress("cuMemcpyBatchAsync", &found, 13000, CU_GET_PROC_ADDRESS_DEFAULT, &state);
   if (asked != CUDA_SUCCESS || found == nullptr) throw NotHere{"no cuMemcpyBatchAsync of 13.0"};
   return reinterpret_cast<BatchCopy>(found);
 }
@@ -199,11 +191,10 @@ Answer copies_in_a_batch(const Settings& settings) {
       }
     });
     const Timed at_once = timed(stream, [&] {
-      must(batch(to.data(), from.data(), sizes.data(), count, &attributes, &first, 1, stream),
-           "cuMemcpyBatchAsync");
+      must(batch(to.data(), from.data(), sizes.data(), count, &attributes, &first, 1, stream), "cuMemcpyBatchAsync");
     });
-    answer.results[std::to_string(count) + " copies of " + std::to_string(bytes)] = {
-        {"a call each", each.json()}, {"one call", at_once.json()}};
+    answer.results[std::to_string(count) + " copies of " + std::to_string(bytes)] = {{"a call each", each.json()},
+                                                                                     {"one call", at_once.json()}};
   }
   return answer;
 }
@@ -214,8 +205,7 @@ Answer kernel_speed(const Settings& settings) {
   Answer answer;
   const std::size_t bytes = settings.quick ? 4 * kMiB : 256 * kMiB;
   const CUfunction read = gpu.plain("read_wide"), write = gpu.plain("write_wide");
-  const auto processors =
-      static_cast<unsigned>(gpu.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+  const auto processors = static_cast<unsigned>(gpu.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
   const unsigned blocks = settings.quick ? 4 : processors * 8;
   PlainBlock sink(4096);
   for (const Place place : {Place::kDevice, Place::kHost}) {
@@ -226,12 +216,9 @@ Answer kernel_speed(const Settings& settings) {
     Event started, read_done, written;
     for (int warm = 0; warm < 2; ++warm) {
       MUST(cuEventRecord(started, stream));
-      must(launch(read, blocks, 256, stream, window.at(), std::uint64_t{bytes / 16},
-                  CUdeviceptr(sink)),
-           "read_wide");
+      must(launch(read, blocks, 256, stream, window.at(), std::uint64_t{bytes / 16}, CUdeviceptr(sink)), "read_wide");
       MUST(cuEventRecord(read_done, stream));
-      must(launch(write, blocks, 256, stream, window.at(), std::uint64_t{bytes / 16}, 5U),
-           "write_wide");
+      must(launch(write, blocks, 256, stream, window.at(), std::uint64_t{bytes / 16}, 5U), "write_wide");
       MUST(cuEventRecord(written, stream));
       stream.wait();
     }
@@ -244,14 +231,11 @@ Answer kernel_speed(const Settings& settings) {
 }  // namespace
 
 std::vector<Probe> link_probes() {
-  return {
-      {"link_allocated", "bytes per second, memory of cuMemAllocHost", link_allocated},
-      {"link_registered", "bytes per second, memory pinned by cuMemHostRegister", link_registered},
-      {"link_host_frames", "bytes per second, host frames", link_frames},
-      {"copies_in_a_batch", "microseconds of many copies, a call each or one call",
-       copies_in_a_batch},
-      {"kernel_on_host_frames", "bytes per second of kernels, device and host frames",
-       kernel_speed}};
+  return {{"link_allocated", "bytes per second, memory of cuMemAllocHost", link_allocated},
+          {"link_registered", "bytes per second, memory pinned by cuMemHostRegister", link_registered},
+          {"link_host_frames", "bytes per second, host frames", link_frames},
+          {"copies_in_a_batch", "microseconds of many copies, a call each or one call", copies_in_a_batch},
+          {"kernel_on_host_frames", "bytes per second of kernels, device and host frames", kernel_speed}};
 }
 
 }  // namespace first_light

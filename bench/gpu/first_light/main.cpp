@@ -13,10 +13,10 @@ namespace {
 
 std::vector<Probe> all_probes() {
   std::vector<Probe> all;
-  for (const auto& group : {fact_probes(), mapping_probes(), swap_probes(), race_probes(),
-                            query_probes(), transfer_probes(), graph_probes(), atomic_probes(),
-                            bulk_copy_probes(), call_cost_probes(), link_probes(), disk_probes(),
-                            address_probes(), handle_probes(), queue_probes(), eviction_probes()}) {
+  for (const auto& group :
+       {fact_probes(), mapping_probes(), swap_probes(), race_probes(), query_probes(), transfer_probes(),
+        graph_probes(), atomic_probes(), bulk_copy_probes(), call_cost_probes(), link_probes(), disk_probes(),
+        address_probes(), handle_probes(), queue_probes(), eviction_probes()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;
@@ -46,8 +46,7 @@ constexpr int kContextLost = 3;
 
 bool context_lost() {
   CUcontext current = nullptr;
-  return cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != nullptr &&
-         cuCtxSynchronize() != CUDA_SUCCESS;
+  return cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != nullptr && cuCtxSynchronize() != CUDA_SUCCESS;
 }
 
 int run(int argc, char** argv) {
@@ -65,8 +64,8 @@ int run(int argc, char** argv) {
     for (const Probe& probe : probes) std::cout << probe.name << "\n";
   }
   for (const std::string& name : names) {
-    const auto found = std::find_if(probes.begin(), probes.end(),
-                                    [&](const Probe& probe) { return name == probe.name; });
+    const auto found =
+        std::find_if(probes.begin(), probes.end(), [&](const Probe& probe) { return name == probe.name; });
     if (found == probes.end()) {
       std::cerr << "first_light: unknown question: " << name << "\n";
       return EXIT_FAILURE;

@@ -158,16 +158,13 @@ std::vector<Probe> mapping_probes() {
           {"map_in_part", "may the first half of a frame be mapped", map_in_part},
           {"unmap_in_part", "may half of a mapping be unmapped", unmap_in_part},
           {"map_over_mapped", "may a mapped range be mapped again", map_over_mapped},
-          {"unmap_many_at_once", "does one unmap take device and host mappings together",
-           unmap_many_at_once},
+          {"unmap_many_at_once", "does one unmap take device and host mappings together", unmap_many_at_once},
           {"two_addresses", "is a frame the same at two addresses", two_addresses},
-          {"access_over_mixed_run", "does one set access cover device and host frames",
-           access_over_mixed_run},
+          {"access_over_mixed_run", "does one set access cover device and host frames", access_over_mixed_run},
           {"access_over_a_gap", "may a range with an unmapped page get access", access_over_a_gap},
           {"access_again", "may access be given twice", access_again},
           {"release_while_mapped", "may a mapped frame be released", release_while_mapped},
-          {"cpu_sees_host_frame", "can the CPU read a host frame at the device's address",
-           cpu_sees_host_frame}};
+          {"cpu_sees_host_frame", "can the CPU read a host frame at the device's address", cpu_sees_host_frame}};
 }
 
 }  // namespace first_light

@@ -48,9 +48,7 @@ struct Answer {
   std::string answer = "measured";  // "yes", "no", "measured"
   Json results = Json::object();
 };
-inline Answer yes_if(bool yes, Json results = Json::object()) {
-  return {yes ? "yes" : "no", std::move(results)};
-}
+inline Answer yes_if(bool yes, Json results = Json::object()) { return {yes ? "yes" : "no", std::move(results)}; }
 
 struct Probe {
   const char* name;
@@ -79,9 +77,7 @@ std::vector<Probe> eviction_probes();
 // Wall-clock seconds since construction.
 class Watch {
  public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -13,8 +13,7 @@ Json ask(CUpointer_attribute which, CUdeviceptr address, bool distance = false) 
   const CUresult asked = cuPointerGetAttribute(&value, which, address);
   if (asked != CUDA_SUCCESS) return outcome(asked);
   if constexpr (std::is_pointer_v<T>) {
-    return reinterpret_cast<std::uint64_t>(value) == address ? Json("same")
-                                                             : Json(value != nullptr);
+    return reinterpret_cast<std::uint64_t>(value) == address ? Json("same") : Json(value != nullptr);
   } else {
     if (distance) return static_cast<std::int64_t>(value) - static_cast<std::int64_t>(address);
     return value;
@@ -22,30 +21,28 @@ Json ask(CUpointer_attribute which, CUdeviceptr address, bool distance = false) 
 }
 
 Json describe(CUdeviceptr address) {
-  Json facts = {
-      {"memory_type", ask<unsigned>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address)},
-      {"device_pointer", ask<CUdeviceptr>(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, address, true)},
-      {"host_pointer", ask<void*>(CU_POINTER_ATTRIBUTE_HOST_POINTER, address)},
-      {"managed", ask<unsigned>(CU_POINTER_ATTRIBUTE_IS_MANAGED, address)},
-      {"mapped", ask<unsigned>(CU_POINTER_ATTRIBUTE_MAPPED, address)},
-      {"ordinal", ask<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address)},
-      {"range_start", ask<CUdeviceptr>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address, true)},
-      {"range_bytes", ask<std::size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, address)},
-      {"mapping_start", ask<CUdeviceptr>(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, address, true)},
-      {"mapping_bytes", ask<std::size_t>(CU_POINTER_ATTRIBUTE_MAPPING_SIZE, address)},
-      {"buffer_id", ask<unsigned long long>(CU_POINTER_ATTRIBUTE_BUFFER_ID, address)},
-      {"memory_block_id", ask<unsigned long long>(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, address)},
-      {"handle_types", ask<unsigned long long>(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, address)},
-      {"legacy_ipc", ask<int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, address)},
-      {"rdma", ask<int>(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, address)},
-      {"access_flags", ask<int>(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, address)}};
+  Json facts = {{"memory_type", ask<unsigned>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address)},
+                {"device_pointer", ask<CUdeviceptr>(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, address, true)},
+                {"host_pointer", ask<void*>(CU_POINTER_ATTRIBUTE_HOST_POINTER, address)},
+                {"managed", ask<unsigned>(CU_POINTER_ATTRIBUTE_IS_MANAGED, address)},
+                {"mapped", ask<unsigned>(CU_POINTER_ATTRIBUTE_MAPPED, address)},
+                {"ordinal", ask<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address)},
+                {"range_start", ask<CUdeviceptr>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address, true)},
+                {"range_bytes", ask<std::size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, address)},
+                {"mapping_start", ask<CUdeviceptr>(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, address, true)},
+                {"mapping_bytes", ask<std::size_t>(CU_POINTER_ATTRIBUTE_MAPPING_SIZE, address)},
+                {"buffer_id", ask<unsigned long long>(CU_POINTER_ATTRIBUTE_BUFFER_ID, address)},
+                {"memory_block_id", ask<unsigned long long>(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, address)},
+                {"handle_types", ask<unsigned long long>(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, address)},
+                {"legacy_ipc", ask<int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, address)},
+                {"rdma", ask<int>(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, address)},
+                {"access_flags", ask<int>(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, address)}};
   CUdeviceptr base = 0;
   std::size_t bytes = 0;
   const CUresult asked = cuMemGetAddressRange(&base, &bytes, address);
-  facts["address_range"] =
-      asked == CUDA_SUCCESS
-          ? Json{{"start", static_cast<std::int64_t>(base - address)}, {"bytes", bytes}}
-          : outcome(asked);
+  facts["address_range"] = asked == CUDA_SUCCESS
+                               ? Json{{"start", static_cast<std::int64_t>(base - address)}, {"bytes", bytes}}
+                               : outcome(asked);
   return facts;
 }
 
@@ -88,10 +85,7 @@ Answer attributes_after_swap(const Settings&) {
   Json changed = Json::array();
   for (const auto& [name, value] : before.items()) {
     if (cold.at(name) != value || after.at(name) != value) {
-      changed.push_back({{"attribute", name},
-                         {"before", value},
-                         {"cold", cold.at(name)},
-                         {"after", after.at(name)}});
+      changed.push_back({{"attribute", name}, {"before", value}, {"cold", cold.at(name)}, {"after", after.at(name)}});
     }
   }
   return yes_if(!changed.empty(), {{"changed", changed}});
@@ -101,8 +95,7 @@ Answer attributes_after_swap(const Settings&) {
 
 std::vector<Probe> query_probes() {
   return {{"pointer_attributes", "what is reported about an address in each state", pointer_attributes},
-          {"attributes_after_swap", "do a block's attributes change with a swap",
-           attributes_after_swap}};
+          {"attributes_after_swap", "do a block's attributes change with a swap", attributes_after_swap}};
 }
 
 }  // namespace first_light

@@ -29,13 +29,12 @@ Answer remap_beside_kernel(const Settings& settings) {
   const double remapped = watch.seconds();
   const bool still_running = cuEventQuery(ended) == CUDA_ERROR_NOT_READY;
   stream.wait();
-  return yes_if(still_running && opened == CUDA_SUCCESS,
-                {{"unmap_us", 1e6 * unmapped},
-                 {"remap_us", 1e6 * remapped},
-                 {"kernel_still_ran", still_running},
-                 {"set_access", outcome(opened)},
-                 {"kernel_ms", ended.since(started)},
-                 {"kernel_asked_ms", static_cast<double>(nanoseconds) / 1e6}});
+  return yes_if(still_running && opened == CUDA_SUCCESS, {{"unmap_us", 1e6 * unmapped},
+                                                          {"remap_us", 1e6 * remapped},
+                                                          {"kernel_still_ran", still_running},
+                                                          {"set_access", outcome(opened)},
+                                                          {"kernel_ms", ended.since(started)},
+                                                          {"kernel_asked_ms", static_cast<double>(nanoseconds) / 1e6}});
 }
 
 // Queues its own kernels and copies until stopped.
@@ -60,9 +59,7 @@ class Neighbour {
       PinnedHost host(kPage);
       while (go_on_) {
         for (int i = 0; i < 16; ++i) {
-          must(
-              launch(kernel, 32, 128, stream, CUdeviceptr(block), std::uint64_t{kPage / 4}, rounds),
-              "churn_words");
+          must(launch(kernel, 32, 128, stream, CUdeviceptr(block), std::uint64_t{kPage / 4}, rounds), "churn_words");
           ++launches_;
         }
         MUST(cuMemcpyDtoHAsync(host.as<void>(), block, kPage, stream));
@@ -92,8 +89,7 @@ Answer remap_under_load(const Settings& settings) {
   const Watch watch;
   {
     const unsigned rounds = settings.quick ? 1 : 64;
-    Neighbour a(gpu, churn, rounds), b(gpu, churn, rounds), c(gpu, churn, rounds),
-        d(gpu, churn, rounds);
+    Neighbour a(gpu, churn, rounds), b(gpu, churn, rounds), c(gpu, churn, rounds), d(gpu, churn, rounds);
     for (int i = 0; watch.seconds() < (settings.quick ? 0.2 : 6.0); ++i) {
       const Frame& frame = i % 2 == 0 ? device : host;
       const Watch remap;
@@ -159,12 +155,9 @@ Answer remap_in_two_threads(const Settings& settings) {
 }  // namespace
 
 std::vector<Probe> race_probes() {
-  return {{"remap_beside_kernel", "does a remap complete while an unrelated kernel runs",
-           remap_beside_kernel},
-          {"remap_under_load", "does set access answer 600 while other threads queue work",
-           remap_under_load},
-          {"remap_in_two_threads", "what do remaps of two threads cost each other",
-           remap_in_two_threads}};
+  return {{"remap_beside_kernel", "does a remap complete while an unrelated kernel runs", remap_beside_kernel},
+          {"remap_under_load", "does set access answer 600 while other threads queue work", remap_under_load},
+          {"remap_in_two_threads", "what do remaps of two threads cost each other", remap_in_two_threads}};
 }
 
 }  // namespace first_light

@@ -17,8 +17,7 @@ class Bystander {
   // Launches another kernel if the last has ended.
   void go_on() {
     if (cuStreamQuery(stream_) != CUDA_SUCCESS) return;
-    must(launch(kernel_, 4, 128, stream_, CUdeviceptr(block_), std::uint64_t{kBytes / 4}, rounds_),
-         "churn_words");
+    must(launch(kernel_, 4, 128, stream_, CUdeviceptr(block_), std::uint64_t{kBytes / 4}, rounds_), "churn_words");
     ++launches_;
   }
   std::uint64_t launches() const { return launches_; }
@@ -27,8 +26,8 @@ class Bystander {
     stream_.wait();
     std::vector<std::uint32_t> seen(kBytes / 4);
     MUST(cuMemcpyDtoH(seen.data(), block_, kBytes));
-    for (const std::uint32_t at : {0U, 1U, static_cast<std::uint32_t>(kBytes / 8),
-                                   static_cast<std::uint32_t>(kBytes / 4 - 1)}) {
+    for (const std::uint32_t at :
+         {0U, 1U, static_cast<std::uint32_t>(kBytes / 8), static_cast<std::uint32_t>(kBytes / 4 - 1)}) {
       std::uint32_t word = (at ^ 1U) * 2654435761U;
       for (std::uint64_t i = 0; i < launches_ * rounds_; ++i) word = word * 1664525U + 1013904223U;
       if (seen[at] != word) return false;
@@ -66,8 +65,7 @@ class Traveller {
   // Copies, waits, then maps other memory at the address. REQUIRES: nothing uses the block meanwhile.
   void move_to(Place place, CUstream stream) {
     const bool out = place == Place::kHost;
-    MUST(
-        cuMemcpyDtoDAsync(out ? host_alias_.at() : device_alias_.at(), home_.at(), bytes_, stream));
+    MUST(cuMemcpyDtoDAsync(out ? host_alias_.at() : device_alias_.at(), home_.at(), bytes_, stream));
     MUST(cuStreamSynchronize(stream));
     const Watch watch;
     must(home_.unmap(0, bytes_), "cuMemUnmap");
@@ -81,9 +79,7 @@ class Traveller {
     (out ? out_us_ : in_us_).push_back(1e6 * watch.seconds());
   }
   Json times() const {
-    return {{"remap_out_us", spread(out_us_)},
-            {"remap_in_us", spread(in_us_)},
-            {"not_ready", not_ready_}};
+    return {{"remap_out_us", spread(out_us_)}, {"remap_in_us", spread(in_us_)}, {"not_ready", not_ready_}};
   }
 
  private:
@@ -129,20 +125,15 @@ Answer swap(std::size_t bytes, int rounds, double seconds, const Settings& setti
   return yes_if(done > 0 && wrong_cold + wrong_back == 0 && bystander_well, results);
 }
 
-Answer swap_small(const Settings& settings) {
-  return swap(2 * kMiB, settings.quick ? 3 : 10000, 25, settings);
-}
+Answer swap_small(const Settings& settings) { return swap(2 * kMiB, settings.quick ? 3 : 10000, 25, settings); }
 
-Answer swap_large(const Settings& settings) {
-  return swap(32 * kMiB, settings.quick ? 1 : 500, 15, settings);
-}
+Answer swap_large(const Settings& settings) { return swap(32 * kMiB, settings.quick ? 1 : 500, 15, settings); }
 
 }  // namespace
 
 std::vector<Probe> swap_probes() {
-  return {
-      {"swap_2_mib", "does a 2 MiB page keep its bytes, device to host to device", swap_small},
-      {"swap_32_mib", "does a 32 MiB page keep its bytes, device to host to device", swap_large}};
+  return {{"swap_2_mib", "does a 2 MiB page keep its bytes, device to host to device", swap_small},
+          {"swap_32_mib", "does a 32 MiB page keep its bytes, device to host to device", swap_large}};
 }
 
 }  // namespace first_light

@@ -11,11 +11,7 @@ constexpr std::size_t kPage = 2 * kMiB;
 // One block in the memory under test, one on the device, one pinned and one pageable.
 struct Ends {
   Ends(Gpu& gpu, Place place)
-      : frame(gpu, place, kPage),
-        window(gpu, kPage),
-        device(kPage),
-        pinned(kPage),
-        pageable(kPage / 4) {
+      : frame(gpu, place, kPage), window(gpu, kPage), device(kPage), pinned(kPage), pageable(kPage / 4) {
     window.mount(frame);
   }
   Frame frame;
@@ -45,24 +41,15 @@ const Transfer kTransfers[] = {
        return cuMemcpyDtoHAsync(ends.pinned.as<void>(), ends.window.at(), kPage, stream);
      }},
     {"cuMemcpyDtoDAsync from device",
-     [](Ends& ends, CUstream stream) {
-       return cuMemcpyDtoDAsync(ends.window.at(), ends.device, kPage, stream);
-     }},
+     [](Ends& ends, CUstream stream) { return cuMemcpyDtoDAsync(ends.window.at(), ends.device, kPage, stream); }},
     {"cuMemcpyDtoDAsync to device",
-     [](Ends& ends, CUstream stream) {
-       return cuMemcpyDtoDAsync(ends.device, ends.window.at(), kPage, stream);
-     }},
+     [](Ends& ends, CUstream stream) { return cuMemcpyDtoDAsync(ends.device, ends.window.at(), kPage, stream); }},
     {"cuMemcpyAsync from device",
-     [](Ends& ends, CUstream stream) {
-       return cuMemcpyAsync(ends.window.at(), ends.device, kPage, stream);
-     }},
+     [](Ends& ends, CUstream stream) { return cuMemcpyAsync(ends.window.at(), ends.device, kPage, stream); }},
     {"cuMemsetD8Async",
-     [](Ends& ends, CUstream stream) {
-       return cuMemsetD8Async(ends.window.at(), 7, kPage, stream);
-     }},
-    {"cuMemsetD32Async", [](Ends& ends, CUstream stream) {
-       return cuMemsetD32Async(ends.window.at(), 7, kPage / 4, stream);
-     }}};
+     [](Ends& ends, CUstream stream) { return cuMemsetD8Async(ends.window.at(), 7, kPage, stream); }},
+    {"cuMemsetD32Async",
+     [](Ends& ends, CUstream stream) { return cuMemsetD32Async(ends.window.at(), 7, kPage / 4, stream); }}};
 
 // Queued behind a kernel that runs for a while: a call that does not wait returns before the kernel ends. Copies of
 // pageable memory wait on every driver, so they show nothing about the place.
@@ -81,24 +68,18 @@ Answer transfers_block(Place place, const Settings& settings) {
     const Watch watch;
     const CUresult result = transfer.call(ends, stream);
     const double took = watch.seconds();
-    const bool waited =
-        took > static_cast<double>(nanoseconds) / 4e9 && cuEventQuery(ended) == CUDA_SUCCESS;
+    const bool waited = took > static_cast<double>(nanoseconds) / 4e9 && cuEventQuery(ended) == CUDA_SUCCESS;
     stream.wait();
     const bool pageable = std::string(transfer.name).find("pageable") != std::string::npos;
     any = any || (waited && result == CUDA_SUCCESS && !pageable);
-    results[transfer.name] = {{"code", static_cast<int>(result)},
-                              {"waited_for_the_kernel", waited},
-                              {"call_us", 1e6 * took}};
+    results[transfer.name] = {
+        {"code", static_cast<int>(result)}, {"waited_for_the_kernel", waited}, {"call_us", 1e6 * took}};
   }
   return yes_if(any, results);
 }
 
-Answer host_transfers_block(const Settings& settings) {
-  return transfers_block(Place::kHost, settings);
-}
-Answer device_transfers_block(const Settings& settings) {
-  return transfers_block(Place::kDevice, settings);
-}
+Answer host_transfers_block(const Settings& settings) { return transfers_block(Place::kHost, settings); }
+Answer device_transfers_block(const Settings& settings) { return transfers_block(Place::kDevice, settings); }
 
 // Contents after each transfer, checked by a kernel, or by the CPU if the bytes were copied to it.
 Answer transfers_right(const Settings&) {
@@ -176,11 +157,9 @@ Answer transfer_over_mixed_run(const Settings&) {
 
 std::vector<Probe> transfer_probes() {
   return {{"transfers_right", "are copies and sets of host frames right", transfers_right},
-          {"transfers_block_on_host", "does a queued copy or set of a host frame block the host",
-           host_transfers_block},
+          {"transfers_block_on_host", "does a queued copy or set of a host frame block the host", host_transfers_block},
           {"transfers_block_on_device", "does one of a device frame", device_transfers_block},
-          {"transfer_over_mixed_run", "does one copy write device and host frames",
-           transfer_over_mixed_run}};
+          {"transfer_over_mixed_run", "does one copy write device and host frames", transfer_over_mixed_run}};
 }
 
 }  // namespace first_light

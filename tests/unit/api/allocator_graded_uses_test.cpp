@@ -62,7 +62,8 @@ TEST_F(AllocatorGradedUsesTest, ACertainWordInNoLiveBlockIsSaid) {
     const auto begin = [&](std::size_t certain, bool refuses) {
       AnnouncedUse use;
       use.refuses_strays = refuses;
-      const Status graded = allocator_->begin_use(GradedAddresses{words, certain, 0}, StreamId(), Access::kWrite, "k", use);
+      const Status graded =
+          allocator_->begin_use(GradedAddresses{words, certain, 0}, StreamId(), Access::kWrite, "k", use);
       allocator_->end_use(use);
       return graded.code();
     };
@@ -71,7 +72,8 @@ TEST_F(AllocatorGradedUsesTest, ACertainWordInNoLiveBlockIsSaid) {
     EXPECT_EQ(begin(2, false), Code::kOk);
     AnnouncedUse use;
     use.refuses_strays = true;
-    EXPECT_EQ(allocator_->begin_use(words, StreamId(), Access::kWrite, Use::Kind::kGate, "k", use).code(), Code::kNotFound);
+    EXPECT_EQ(allocator_->begin_use(words, StreamId(), Access::kWrite, Use::Kind::kGate, "k", use).code(),
+              Code::kNotFound);
     allocator_->end_use(use);
     ASSERT_TRUE(allocator_->evict({&live, 1}).is_ok());
   }

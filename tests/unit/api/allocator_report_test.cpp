@@ -206,8 +206,7 @@ TEST_F(AllocatorReport, WhatOthersHaveBetweenTwoHeapsIsNotManaged) {
 }
 
 TEST_F(AllocatorReport, FinishWritesTheFilesThatWereAskedFor) {
-  const std::filesystem::path directory =
-      std::filesystem::path(::testing::TempDir()) / "tessera_finish";
+  const std::filesystem::path directory = std::filesystem::path(::testing::TempDir()) / "tessera_finish";
   std::filesystem::create_directories(directory);
   Options options = small(32_MiB, 64_MiB);
   options.stats = (directory / "stats.json").string();

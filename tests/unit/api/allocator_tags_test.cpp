@@ -94,8 +94,7 @@ TEST_F(AllocatorTagsTest, OneThatLeavesOnlyWhenToldRunsOutInstead) {
   ASSERT_TRUE(allocator_->set_automatic(false).is_ok());
   std::vector<Address> blocks;
   for (int i = 0; i < 8; ++i) blocks.push_back(tagged("kv", 4_MiB));
-  EXPECT_EQ(allocator_->allocate(DeviceId(), 4_MiB, kNoStream).status().code(),
-            Code::kOutOfMemory);
+  EXPECT_EQ(allocator_->allocate(DeviceId(), 4_MiB, kNoStream).status().code(), Code::kOutOfMemory);
   for (Address block : blocks) EXPECT_EQ(on_device(block), 4_MiB);
   ASSERT_TRUE(allocator_->sleep("kv").is_ok());
   EXPECT_TRUE(allocator_->allocate(DeviceId(), 4_MiB, kNoStream).is_ok());

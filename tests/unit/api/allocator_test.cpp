@@ -46,8 +46,7 @@ TEST_F(AllocatorTest, HostMemoryIsPinnedBeforeTheFirstBlockLeavesAndMoreWhileItF
   auto file = FileTier::open("", Bytes(0));
   ASSERT_TRUE(file.is_ok());
   constexpr bool kPump = true;
-  auto made = Allocator::create({clock_, std::move(driver), file.take(), pages, kPump},
-                                small(32_MiB, 256_MiB));
+  auto made = Allocator::create({clock_, std::move(driver), file.take(), pages, kPump}, small(32_MiB, 256_MiB));
   ASSERT_TRUE(made.is_ok()) << made.status().to_string();
   allocator_ = made.take();
   std::vector<Address> blocks;
@@ -106,14 +105,12 @@ TEST_F(AllocatorTest, RunsOutWithAMessageThatNamesTheBudgets) {
 TEST_F(AllocatorTest, ThereIsNoSuchDevice) {
   start(small(32_MiB, 32_MiB));
   EXPECT_FALSE(allocator_->allocate(DeviceId(5), 1_MiB, kNoStream).is_ok());
-  EXPECT_EQ(allocator_->allocate(DeviceId(1000), 1_MiB, kNoStream).status().code(),
-            Code::kInvalidArgument);
+  EXPECT_EQ(allocator_->allocate(DeviceId(1000), 1_MiB, kNoStream).status().code(), Code::kInvalidArgument);
 }
 
 TEST_F(AllocatorTest, WithoutVirtualMemoryItSaysNotSupported) {
   start(small(32_MiB, 32_MiB), {.memory = 64_MiB, .virtual_memory = false});
-  EXPECT_EQ(allocator_->allocate(DeviceId(), 1_MiB, kNoStream).status().code(),
-            Code::kNotSupported);
+  EXPECT_EQ(allocator_->allocate(DeviceId(), 1_MiB, kNoStream).status().code(), Code::kNotSupported);
 }
 
 TEST_F(AllocatorTest, ThreadsShareASmallDevice) {

@@ -12,8 +12,7 @@ TEST_F(AllocatorUsesTest, AUseOfMoreThanTheDeviceIsAnErrorAtOnce) {
   std::vector<Address> blocks;
   for (int i = 0; i < 16; ++i) blocks.push_back(allocate(4_MiB));
   AnnouncedUse use;
-  const Status status =
-      allocator_->begin_use(blocks, StreamId(), Access::kWrite, Use::Kind::kGate, "", use);
+  const Status status = allocator_->begin_use(blocks, StreamId(), Access::kWrite, Use::Kind::kGate, "", use);
   EXPECT_EQ(status.code(), Code::kOutOfMemory);
 }
 
@@ -22,8 +21,7 @@ TEST_F(AllocatorUsesTest, ABlockThatAUseNamesTwiceIsSaidToBeUsedOnce) {
   std::vector<Address> words;
   for (int i = 0; i < 10; ++i) words.insert(words.end(), 3, allocate(4_MiB));
   AnnouncedUse use;
-  const Status status =
-      allocator_->begin_use(words, StreamId(), Access::kWrite, Use::Kind::kHold, "", use);
+  const Status status = allocator_->begin_use(words, StreamId(), Access::kWrite, Use::Kind::kHold, "", use);
   EXPECT_EQ(status.code(), Code::kOutOfMemory);
   EXPECT_NE(status.message().find("uses 40.0 MiB at once"), std::string_view::npos) << status.message();
 }
@@ -36,9 +34,7 @@ TEST_F(AllocatorUsesTest, AForeignAddressIsNotFoundAndAUseOfItIsNothing) {
   EXPECT_EQ(allocator_->touch(foreign, StreamId(), Access::kRead).code(), Code::kNotFound);
   EXPECT_EQ(allocator_->query(foreign).status().code(), Code::kNotFound);
   AnnouncedUse use;
-  EXPECT_TRUE(allocator_
-                  ->begin_use({&foreign, 1}, StreamId(), Access::kWrite, Use::Kind::kGate, "", use)
-                  .is_ok());
+  EXPECT_TRUE(allocator_->begin_use({&foreign, 1}, StreamId(), Access::kWrite, Use::Kind::kGate, "", use).is_ok());
   allocator_->end_use(use);
 }
 
@@ -47,9 +43,7 @@ TEST_F(AllocatorUsesTest, OneUseMayNameBlocksOfSeveralDevices) {
   const Address blocks[] = {allocate(4_MiB, DeviceId(0)), allocate(4_MiB, DeviceId(1))};
   ASSERT_TRUE(allocator_->evict(blocks).is_ok());
   AnnouncedUse use;
-  ASSERT_TRUE(allocator_
-                  ->begin_use(blocks, kNoStream, Access::kWrite, Use::Kind::kGate, "", use)
-                  .is_ok());
+  ASSERT_TRUE(allocator_->begin_use(blocks, kNoStream, Access::kWrite, Use::Kind::kGate, "", use).is_ok());
   EXPECT_EQ(allocator_->evict(blocks).code(), Code::kBusy);
   allocator_->end_use(use);
   for (Address block : blocks) {

@@ -61,9 +61,7 @@ TEST(Budgets, HostMemoryMayBeNothing) {
   EXPECT_EQ(host_budget(options), Bytes(0));
 }
 
-TEST(Budgets, WithoutADirectoryAndASizeThereIsNoFileTier) {
-  EXPECT_TRUE(file_budgets(Options()).value().empty());
-}
+TEST(Budgets, WithoutADirectoryAndASizeThereIsNoFileTier) { EXPECT_TRUE(file_budgets(Options()).value().empty()); }
 
 TEST(Budgets, ADirectoryAloneGivesHalfItsSpaceButABoundedOne) {
   Options options;
@@ -95,9 +93,7 @@ TEST(Budgets, SeveralDirectoriesShareTheWholeByTheirFreeSpace) {
   EXPECT_GE(first + second, 64_MiB);
   EXPECT_LE(first + second, 68_MiB);  // plus rounding of one page each
   const double part = static_cast<double>(first.value()) / static_cast<double>((first + second).value());
-  const auto free = [](const char* directory) {
-    return static_cast<double>(free_space(directory).value().value());
-  };
+  const auto free = [](const char* directory) { return static_cast<double>(free_space(directory).value().value()); };
   EXPECT_NEAR(part, free("/tmp") / (free("/tmp") + free("/var/tmp")), 0.1);
 }
 
@@ -124,8 +120,7 @@ TEST(Budgets, AFileIsNeverLargerThanItsDisk) {
   const auto budgets = file_budgets(options);
   ASSERT_TRUE(budgets.is_ok());
   EXPECT_LT(budgets.value()[0].bytes, 1_TiB * 1000);
-  EXPECT_NE(::testing::internal::GetCapturedStderr().find("exceeds the free space in /tmp"),
-            std::string::npos);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("exceeds the free space in /tmp"), std::string::npos);
 }
 
 TEST(Budgets, AFileIsNeverLargerThanTheProcessMayMakeOne) {
@@ -133,7 +128,7 @@ TEST(Budgets, AFileIsNeverLargerThanTheProcessMayMakeOne) {
     Options options;
     options.file_dir = ::testing::TempDir();
     options.file_memory = 64_MiB;
-    const struct rlimit limit {(17 << 20) + 5, RLIM_INFINITY};
+    const struct rlimit limit { (17 << 20) + 5, RLIM_INFINITY };
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
     const auto budgets = file_budgets(options);
     return budgets.is_ok() && budgets.value().size() == 1 && budgets.value()[0].bytes == 16_MiB;

@@ -10,8 +10,7 @@ namespace {
 class DeviceHeapTest : public ::testing::Test {
  protected:
   Result<std::unique_ptr<DeviceHeap>> make(const Options& options) {
-    return DeviceHeap::create(sim_, DeviceId(), {host_, *file_}, log_, options,
-                              PlanSimulator::Answer::kWhenReady, {});
+    return DeviceHeap::create(sim_, DeviceId(), {host_, *file_}, log_, options, PlanSimulator::Answer::kWhenReady, {});
   }
 
   SteadyClock clock_;
@@ -64,8 +63,8 @@ TEST_F(DeviceHeapTest, HostMemoryIsToLieNearTheDevice) {
   } pages;
   SimDriver sim({.memory = 64_MiB, .host_node = 3}, clock_);
   HostTier host(sim, 64_MiB, 64_MiB, pages);
-  const auto heap = DeviceHeap::create(sim, DeviceId(), {host, *file_}, log_, Options(),
-                                       PlanSimulator::Answer::kWhenReady, {});
+  const auto heap =
+      DeviceHeap::create(sim, DeviceId(), {host, *file_}, log_, Options(), PlanSimulator::Answer::kWhenReady, {});
   ASSERT_TRUE(heap.is_ok()) << heap.status().to_string();
   host.give_back(host.take(PageClass::kBase).value());
   EXPECT_EQ(pages.node, 3u);

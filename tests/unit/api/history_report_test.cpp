@@ -37,7 +37,8 @@ TEST_F(HistoryReportTest, ItsSumsAreThoseOfTheStatistics) {
     }
   }
   ASSERT_TRUE(allocator_->free(blocks.back(), kNoStream).is_ok());
-  while (allocator_->advance()) {}
+  while (allocator_->advance()) {
+  }
   const auto json = history();
   const auto& moves = json.at("stats").at("moves");
   EXPECT_EQ(sum(json["links"]["in"]), moves["bytes_in"]);

@@ -20,8 +20,7 @@ TEST(InterposeApi, RefusesNull) {
   tessera_use use{};
   std::uint64_t number = 0;
   EXPECT_EQ(tessera_options_set_resolver(nullptr, &no_driver, nullptr), TESSERA_INVALID_ARGUMENT);
-  EXPECT_EQ(tessera_use_begin_words(nullptr, nullptr, 0, nullptr, nullptr, &use),
-            TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_use_begin_words(nullptr, nullptr, 0, nullptr, nullptr, &use), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_use_begin_graded(nullptr, nullptr, 0, 0, 0, nullptr, nullptr, &use), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_expose(nullptr, 0, "x"), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_keep(nullptr, 0, "x"), TESSERA_INVALID_ARGUMENT);

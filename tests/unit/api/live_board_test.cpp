@@ -37,9 +37,7 @@ class SharedPage {
   tessera_live* operator->() { return page_; }
   bool found() const { return page_ != nullptr; }
   int file() const { return file_; }
-  std::string text() const {
-    return {reinterpret_cast<const char*>(page_->text), page_->text_bytes};
-  }
+  std::string text() const { return {reinterpret_cast<const char*>(page_->text), page_->text_bytes}; }
 
  private:
   int file_ = -1;

@@ -30,8 +30,10 @@ TEST(OomReport, MemoryThatTheDriverHasGivenToOthersIsNamed) {
   figures.elsewhere = 32_MiB;
   const std::string message = oom_message(figures);
   EXPECT_NE(message.find("\n  32.0 MiB of the budget is not available: the driver has allocated it elsewhere\n"),
-            std::string::npos) << message;
-  EXPECT_NE(message.find("try: free memory that the program took from the driver directly"), std::string::npos) << message;
+            std::string::npos)
+      << message;
+  EXPECT_NE(message.find("try: free memory that the program took from the driver directly"), std::string::npos)
+      << message;
   EXPECT_EQ(message.find("--device-memory"), std::string::npos) << "a larger budget would not help";
 }
 
@@ -62,7 +64,8 @@ TEST(OomReport, FilesThatTakeNoMoreWritesAreNotToldToGrow) {
   EXPECT_EQ(message.find("--file-memory"), std::string::npos) << message;
   EXPECT_NE(message.find("use another --file-dir"), std::string::npos) << message;
   EXPECT_NE(message.find(figures.file_trouble), std::string::npos) << message;
-  EXPECT_NE(message.find("\n  file    1024.0 MiB = 1.0 used + 0.0 free + 1023.0 not written any more\n"), std::string::npos)
+  EXPECT_NE(message.find("\n  file    1024.0 MiB = 1.0 used + 0.0 free + 1023.0 not written any more\n"),
+            std::string::npos)
       << message;
 }
 
@@ -72,14 +75,16 @@ TEST(OomReport, ABudgetBeyondWhatIsLeftIsNotAdvised) {
   figures.file = OomFigures::FileState::kServes;
   figures.host_left = 3_GiB;
   figures.disk_left = 5_GiB;
-  EXPECT_TRUE(oom_message(figures).ends_with("try: raise --file-memory (TESSERA_FILE_MEMORY, 5.00 GiB are left); or raise "
-                                             "--host-memory (TESSERA_HOST_MEMORY, 3.00 GiB are left)"))
+  EXPECT_TRUE(
+      oom_message(figures).ends_with("try: raise --file-memory (TESSERA_FILE_MEMORY, 5.00 GiB are left); or raise "
+                                     "--host-memory (TESSERA_HOST_MEMORY, 3.00 GiB are left)"))
       << oom_message(figures);
   figures.host_left = 32_MiB;
   EXPECT_NE(oom_message(figures).find("try: raise --file-memory"), std::string::npos) << oom_message(figures);
   EXPECT_NE(oom_message(figures).find("control group leaves it 32.0 MiB"), std::string::npos) << oom_message(figures);
   figures.disk_left = Bytes();
-  EXPECT_NE(oom_message(figures).find("a disk with more room, as 0 B are left there"), std::string::npos) << oom_message(figures);
+  EXPECT_NE(oom_message(figures).find("a disk with more room, as 0 B are left there"), std::string::npos)
+      << oom_message(figures);
   figures.file_limited = true;
   EXPECT_NE(oom_message(figures).find("ulimit -f"), std::string::npos) << oom_message(figures);
 }
@@ -148,8 +153,9 @@ TEST(OomReport, ABlockBeyondTheDeviceIsNoLaunch) {
   figures.cause = OomFigures::Cause::kBlock;
   figures.asked = 200_MiB;
   const std::string message = oom_message(figures);
-  EXPECT_TRUE(message.starts_with("out of memory: a block of 200 MiB was requested on device 1, more than device "
-                                  "memory can hold\n"))
+  EXPECT_TRUE(
+      message.starts_with("out of memory: a block of 200 MiB was requested on device 1, more than device "
+                          "memory can hold\n"))
       << message;
   EXPECT_TRUE(message.ends_with("try: raise --device-memory (TESSERA_DEVICE_MEMORY)")) << message;
 }

@@ -7,9 +7,9 @@
 
 #include "api/allocator.hpp"
 #include "base/virtual_clock.hpp"
-#include "sim/sim_driver.hpp"
 #include "lab/replay/trace_reader.hpp"
 #include "residency_fixture.hpp"
+#include "sim/sim_driver.hpp"
 #include "sim/virtual_file_io.hpp"
 
 namespace tessera {
@@ -27,8 +27,10 @@ class OpTimesTest : public ::testing::Test {
     options.host_memory = 128_MiB;
     options.log_level = "quiet";
     options.trace = path_;
-    auto file = std::make_unique<FileTier>(std::make_unique<VirtualFileIo>(clock_, link, link), 0_B, checksum_of_nothing);
-    allocator_ = Allocator::create(Foundations{clock_, std::move(driver), std::move(file), pages_, false}, options).take();
+    auto file =
+        std::make_unique<FileTier>(std::make_unique<VirtualFileIo>(clock_, link, link), 0_B, checksum_of_nothing);
+    allocator_ =
+        Allocator::create(Foundations{clock_, std::move(driver), std::move(file), pages_, false}, options).take();
     stream_ = driver_->create_stream(DeviceId()).take();
   }
   void TearDown() override { EXPECT_OK(driver_->destroy_stream(stream_)); }
@@ -51,8 +53,8 @@ class OpTimesTest : public ::testing::Test {
     return times;
   }
 
-  const std::string path_ = ::testing::TempDir() + "op_times_" +
-                            ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
+  const std::string path_ =
+      ::testing::TempDir() + "op_times_" + ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
   VirtualClock clock_;
   NoHostPages pages_;
   SimDriver* driver_ = nullptr;

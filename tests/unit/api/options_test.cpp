@@ -146,8 +146,8 @@ TEST(Options, TheManualListsEveryOptionWithItsVariableAndDefault) {
     const std::string fallback = *entry.default_text == '\0' ? "none" : entry.default_text;
     const std::string heading = "### `" + std::string(entry.name) + "`";
     const std::string facts = "`" + environment_name(entry) + "` · " + kind_of(entry) +
-                              (*entry.choices == '\0' ? "" : " " + std::string(entry.choices)) +
-                              " · default " + fallback;
+                              (*entry.choices == '\0' ? "" : " " + std::string(entry.choices)) + " · default " +
+                              fallback;
     EXPECT_NE(manual.find(heading + "\n" + facts + "\n"), std::string::npos) << heading << '\n' << facts;
   }
 }
@@ -182,8 +182,7 @@ TEST(Options, TheManualContainsTheSentencesOfEveryOption) {
 
 TEST(Options, LogLevelsAreThoseOfTheLog) {
   Options options;
-  const LogLevel levels[] = {LogLevel::kQuiet, LogLevel::kError, LogLevel::kWarning,
-                             LogLevel::kInfo, LogLevel::kDebug};
+  const LogLevel levels[] = {LogLevel::kQuiet, LogLevel::kError, LogLevel::kWarning, LogLevel::kInfo, LogLevel::kDebug};
   std::size_t next = 0;
   for (const char* name : {"quiet", "error", "warning", "info", "debug"}) {
     ASSERT_TRUE(options.set("log-level", name).is_ok());

@@ -141,8 +141,8 @@ TEST(PeerLoans, AreReadAsTheyAreWritten) {
   EXPECT_EQ(loans[0].bytes, 16_MiB);
   EXPECT_EQ(loans[1].lender, DeviceId(3));
   EXPECT_EQ(loans[1].bytes, 4_MiB) << "whole pages";
-  for (const char* const wrong :
-       {"1", "16GiB", "x:1GiB", "1:", "1:much", "1:4GiB,1:4GiB", "-1:4GiB", "1:1MiB", ":4GiB", "1:9000000TiB,2:9000000TiB"}) {
+  for (const char* const wrong : {"1", "16GiB", "x:1GiB", "1:", "1:much", "1:4GiB,1:4GiB", "-1:4GiB", "1:1MiB", ":4GiB",
+                                  "1:9000000TiB,2:9000000TiB"}) {
     options.peer_memory = wrong;
     EXPECT_EQ(options.validate().code(), Code::kInvalidArgument) << wrong;
   }

@@ -44,18 +44,13 @@ StatsSnapshot sample() {
   stats.facts = {{"policy", "recency"}};
   stats.tags = {{"", 10, 100_MiB}, {"weights", 20, 200_MiB}};
   stats.exposures = {{"cuIpcGetMemHandle", 2_MiB, "share (program+0x10) < main (program+0x20)"}};
-  stats.causes = {{"copy_in", 20, Nanoseconds(1'000'000'000)},
-                  {"mapping", 1, Nanoseconds(500'000'000)}};
+  stats.causes = {{"copy_in", 20, Nanoseconds(1'000'000'000)}, {"mapping", 1, Nanoseconds(500'000'000)}};
   return stats;
 }
 
-TEST(StatsReport, TheTableIsTheGoldenOne) {
-  EXPECT_EQ(stats_table(sample()), golden("stats_table.txt"));
-}
+TEST(StatsReport, TheTableIsTheGoldenOne) { EXPECT_EQ(stats_table(sample()), golden("stats_table.txt")); }
 
-TEST(StatsReport, TheJsonIsTheGoldenOne) {
-  EXPECT_EQ(stats_json(sample()) + "\n", golden("stats.json"));
-}
+TEST(StatsReport, TheJsonIsTheGoldenOne) { EXPECT_EQ(stats_json(sample()) + "\n", golden("stats.json")); }
 
 TEST(StatsReport, EveryFieldOfTheStructIsInTheJsonUnderItsOwnName) {
   const auto json = nlohmann::json::parse(stats_json(sample()));
@@ -121,8 +116,7 @@ TEST(StatsReport, RandomConsistentFiguresAreAcceptedAndOneMoreIsNot) {
     s.device_capacity = s.device_used + s.device_spare;
     ASSERT_TRUE(check_sums(stats).is_ok()) << check_sums(stats).to_string();
 
-    std::uint64_t* const wrong[] = {&s.live_blocks, &s.frees,  &s.allocations, &s.live_bytes,
-                                    &s.stalls,      &s.stall_ns};
+    std::uint64_t* const wrong[] = {&s.live_blocks, &s.frees, &s.allocations, &s.live_bytes, &s.stalls, &s.stall_ns};
     ++*wrong[up_to(std::size(wrong) - 1)];
     EXPECT_EQ(check_sums(stats).code(), Code::kInternal);
   }

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "held_kernel.hpp"
 #include "sim/fault_driver.hpp"
 #include "sim/sim_driver.hpp"
-#include "held_kernel.hpp"
 
 namespace tessera {
 namespace {

@@ -42,8 +42,7 @@ TEST(TagTable, TheEmptyNameIsNoTag) {
 TEST(TagTable, RefusesNamesThatAreTooLong) {
   TagTable tags;
   EXPECT_TRUE(tags.intern(std::string(TagTable::kMaxLength, 'x')).is_ok());
-  EXPECT_EQ(tags.intern(std::string(TagTable::kMaxLength + 1, 'x')).status().code(),
-            Code::kInvalidArgument);
+  EXPECT_EQ(tags.intern(std::string(TagTable::kMaxLength + 1, 'x')).status().code(), Code::kInvalidArgument);
 }
 
 TEST(TagTable, IsBounded) {

@@ -13,22 +13,17 @@ class VirtualAllocatorTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const LinkSpeed link{.bytes_per_second = 32_GiB / 1_B, .latency = {}};
-    auto driver = std::make_unique<SimDriver>(SimOptions{.memory = 80_GiB,
-                                                         .inbound = link,
-                                                         .outbound = link,
-                                                         .contents = SimContents::kNone},
-                                              clock_);
+    auto driver = std::make_unique<SimDriver>(
+        SimOptions{.memory = 80_GiB, .inbound = link, .outbound = link, .contents = SimContents::kNone}, clock_);
     driver_ = driver.get();
     Options options;
     options.device_memory = 64_GiB;
     options.host_memory = 128_GiB;
     options.log_level = "quiet";
     auto file = std::make_unique<FileTier>(
-        std::make_unique<VirtualFileIo>(clock_, LinkSpeed{1'000'000'000, {}},
-                                        LinkSpeed{1'000'000'000, {}}),
-        1_TiB, checksum_of_nothing);
-    auto made = Allocator::create(
-        Foundations{clock_, std::move(driver), std::move(file), pages_, false}, options);
+        std::make_unique<VirtualFileIo>(clock_, LinkSpeed{1'000'000'000, {}}, LinkSpeed{1'000'000'000, {}}), 1_TiB,
+        checksum_of_nothing);
+    auto made = Allocator::create(Foundations{clock_, std::move(driver), std::move(file), pages_, false}, options);
     ASSERT_TRUE(made.is_ok()) << made.status().to_string();
     allocator_ = made.take();
     stream_ = driver_->create_stream(DeviceId()).take();

@@ -26,8 +26,7 @@ TEST(Ideals, HoldWithAGroupAllThatComesBefore) {
 }
 
 TEST(Ideals, TooManyAreRefused) {
-  EXPECT_EQ(Ideals::of(std::vector<std::vector<std::size_t>>(17)).status().code(),
-            Code::kNotSupported);
+  EXPECT_EQ(Ideals::of(std::vector<std::vector<std::size_t>>(17)).status().code(), Code::kNotSupported);
 }
 
 TEST(Ideals, OfNothingThereIsOne) { EXPECT_EQ(Ideals::of({}).take().count(), 1U); }

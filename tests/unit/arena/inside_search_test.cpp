@@ -9,9 +9,7 @@
 namespace tessera {
 namespace {
 
-TEST(InsideSearch, WithoutSpansThereIsNone) {
-  EXPECT_FALSE(InsideSearch({}, {}).best_inside({0, 100}));
-}
+TEST(InsideSearch, WithoutSpansThereIsNone) { EXPECT_FALSE(InsideSearch({}, {}).best_inside({0, 100})); }
 
 TEST(InsideSearch, AnswersAsLookingAtEverySpanDoes) {
   std::mt19937 random(5);

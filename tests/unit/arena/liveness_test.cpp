@@ -11,15 +11,13 @@ TEST(Liveness, BoundsOfThePublishedFigure) {
   const std::vector<UsageRecord> records = figure_records();
   const TimeSlots slots(records);
   EXPECT_EQ(offset_lower_bound(records, slots), Bytes(124));
-  EXPECT_EQ(positional_maxima(records, slots),
-            (std::vector<Bytes>{Bytes(64), Bytes(40), Bytes(16), Bytes(8)}));
+  EXPECT_EQ(positional_maxima(records, slots), (std::vector<Bytes>{Bytes(64), Bytes(40), Bytes(16), Bytes(8)}));
   EXPECT_EQ(shared_lower_bound(records, slots), Bytes(128));
 }
 
 TEST(Liveness, BreadthIsTheSumOfWhatIsLive) {
   const std::vector<UsageRecord> records = {{Bytes(1), 0, 2}, {Bytes(2), 1, 1}, {Bytes(4), 2, 2}};
-  EXPECT_EQ(live_bytes(records, TimeSlots(records)),
-            (std::vector<Bytes>{Bytes(1), Bytes(3), Bytes(5)}));
+  EXPECT_EQ(live_bytes(records, TimeSlots(records)), (std::vector<Bytes>{Bytes(1), Bytes(3), Bytes(5)}));
 }
 
 TEST(Liveness, NothingNeedsNothing) {

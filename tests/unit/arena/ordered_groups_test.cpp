@@ -31,8 +31,7 @@ TEST(OrderedGroups, GroupsThatNeedEachOtherBecomeOne) {
 
 TEST(OrderedGroups, BackwardNodesFollowTheirForwardNodes) {
   // Forward 0 -> 1, backward 3 -> 2 in the same groups.
-  const PlacementGraph graph{{node(0), node(1), node(0, true), node(1, true)},
-                             {{0, 1}, {1, 3}, {3, 2}}};
+  const PlacementGraph graph{{node(0), node(1), node(0, true), node(1, true)}, {{0, 1}, {1, 3}, {3, 2}}};
   const OrderedGroups groups = order_groups(graph).take();
   EXPECT_EQ(groups.nodes, (Sets{{0, 2}, {1, 3}}));
   EXPECT_EQ(groups.before, (Sets{{}, {0}}));
@@ -40,8 +39,7 @@ TEST(OrderedGroups, BackwardNodesFollowTheirForwardNodes) {
 
 TEST(OrderedGroups, ABackwardGroupWithoutForwardNodesHasTheMirroredPlace) {
   // Backward 3 -> 4 -> 2: the group of 4 belongs between those of 0 and 1.
-  const PlacementGraph graph{{node(0), node(1), node(0, true), node(1, true), node(5, true)},
-                             {{0, 1}, {3, 4}, {4, 2}}};
+  const PlacementGraph graph{{node(0), node(1), node(0, true), node(1, true), node(5, true)}, {{0, 1}, {3, 4}, {4, 2}}};
   EXPECT_EQ(order_groups(graph).take().nodes, (Sets{{0, 2}, {4}, {1, 3}}));
 }
 

@@ -34,16 +34,14 @@ TEST(PlanApi, AnOlderStructIsFilledAsFarAsItGoes) {
 TEST(PlanApi, OffsetsAreThoseOfTheBestPlan) {
   std::vector<std::uint64_t> offsets(kRecords.size());
   std::uint64_t total = 0;
-  ASSERT_EQ(tessera_plan_offsets(kRecords.data(), kRecords.size(), offsets.data(), &total),
-            TESSERA_OK);
+  ASSERT_EQ(tessera_plan_offsets(kRecords.data(), kRecords.size(), offsets.data(), &total), TESSERA_OK);
   EXPECT_EQ(total, 96U);
   EXPECT_EQ(offsets[2] + 64, offsets[3]);
 }
 
 TEST(PlanApi, WhatCannotBeMeantIsNamedAndNothingIsWritten) {
   tessera_arena_figures figures{};
-  EXPECT_EQ(tessera_plan_arena(kRecords.data(), kRecords.size(), &figures),
-            TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_plan_arena(kRecords.data(), kRecords.size(), &figures), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_last_error(), std::string("figures->size is not set"));
   EXPECT_EQ(tessera_plan_arena(nullptr, 1, &figures), TESSERA_INVALID_ARGUMENT);
   const tessera_plan_record backwards = {1, 2, 1};
@@ -57,13 +55,10 @@ TEST(PlanApi, WhatCannotBeMeantIsNamedAndNothingIsWritten) {
 
 namespace {
 
-tessera_split_node split_node(double time, std::uint64_t group) {
-  return {time, 10 * time, 1, 100, group, 0, 0};
-}
+tessera_split_node split_node(double time, std::uint64_t group) { return {time, 10 * time, 1, 100, group, 0, 0}; }
 
 TEST(PlanApi, ASplitTellsOfEveryNodeItsDeviceAndOfEveryDeviceItsLoad) {
-  const std::vector<tessera_split_node> nodes = {split_node(3, 0), split_node(3, 1),
-                                                 split_node(5, 2)};
+  const std::vector<tessera_split_node> nodes = {split_node(3, 0), split_node(3, 1), split_node(5, 2)};
   const std::vector<tessera_split_edge> edges = {{0, 1}, {1, 2}};
   tessera_split_problem problem{};
   problem.nodes = nodes.data();
@@ -82,10 +77,8 @@ TEST(PlanApi, ASplitTellsOfEveryNodeItsDeviceAndOfEveryDeviceItsLoad) {
   for (const tessera_split_part& part : parts) held += part.nodes;
   EXPECT_EQ(held, 3U);
   problem.accelerator_bytes = 99;
-  EXPECT_EQ(tessera_plan_split(&problem, part_of.data(), parts.data(), &load),
-            TESSERA_OUT_OF_MEMORY);
-  EXPECT_EQ(tessera_plan_split(nullptr, part_of.data(), parts.data(), &load),
-            TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_plan_split(&problem, part_of.data(), parts.data(), &load), TESSERA_OUT_OF_MEMORY);
+  EXPECT_EQ(tessera_plan_split(nullptr, part_of.data(), parts.data(), &load), TESSERA_INVALID_ARGUMENT);
 }
 
 }  // namespace

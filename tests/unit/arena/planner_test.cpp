@@ -16,8 +16,7 @@ std::vector<UsageRecord> read(const std::string& name) {
   std::getline(text, line);
   std::vector<UsageRecord> records;
   char comma = 0;
-  for (std::uint64_t bytes = 0, first = 0, last = 0;
-       text >> bytes >> comma >> first >> comma >> last;) {
+  for (std::uint64_t bytes = 0, first = 0, last = 0; text >> bytes >> comma >> first >> comma >> last;) {
     records.push_back({Bytes(bytes), first, last});
   }
   return records;
@@ -62,8 +61,8 @@ TEST(Planner, TheBestOffsetPlanIsTheOneTaken) {
     const std::vector<UsageRecord> records = random_records(seed, 80);
     const ArenaFigures figures = survey_arena(records).take();
     const OffsetPlan plan = plan_offsets(records).take();
-    EXPECT_EQ(plan.total, std::min({figures.offset_greedy_by_size, figures.offset_greedy_by_breadth,
-                                    figures.offset_best_fit}));
+    EXPECT_EQ(plan.total,
+              std::min({figures.offset_greedy_by_size, figures.offset_greedy_by_breadth, figures.offset_best_fit}));
     EXPECT_TRUE(places_hold(records, plan.offsets, plan.total));
   }
 }

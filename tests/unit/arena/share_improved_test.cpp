@@ -17,8 +17,7 @@ std::vector<Bytes> falling(std::vector<Bytes> bytes) {
 TEST(ShareImproved, GivesThePublishedObjects) {
   const std::vector<UsageRecord> records = branching_records();
   const SharedPlan plan = share_improved(records, TimeSlots(records));
-  EXPECT_EQ(falling(plan.object_bytes),
-            (std::vector<Bytes>{Bytes(64), Bytes(32), Bytes(8), Bytes(8)}));
+  EXPECT_EQ(falling(plan.object_bytes), (std::vector<Bytes>{Bytes(64), Bytes(32), Bytes(8), Bytes(8)}));
 }
 
 TEST(ShareImproved, TheLeastIdleTimeDecides) {

@@ -11,8 +11,7 @@ namespace {
 TEST(SharedObjects, ByBreadthGivesThePublishedObjects) {
   const std::vector<UsageRecord> records = branching_records();
   const SharedPlan plan = share_by_breadth(records, TimeSlots(records));
-  EXPECT_EQ(plan.object_bytes,
-            (std::vector<Bytes>{Bytes(64), Bytes(16), Bytes(8), Bytes(8), Bytes(32)}));
+  EXPECT_EQ(plan.object_bytes, (std::vector<Bytes>{Bytes(64), Bytes(16), Bytes(8), Bytes(8), Bytes(32)}));
 }
 
 TEST(SharedObjects, BySizeTakesTheSmallestFreeObject) {

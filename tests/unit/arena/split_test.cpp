@@ -51,9 +51,7 @@ class EverySplit {
   double best_ = std::numeric_limits<double>::infinity();
 };
 
-std::set<std::size_t> set_of(const SplitPart& part) {
-  return {part.nodes.begin(), part.nodes.end()};
-}
+std::set<std::size_t> set_of(const SplitPart& part) { return {part.nodes.begin(), part.nodes.end()}; }
 
 TEST(Split, IsTheBestOfAllContiguousSplits) {
   for (std::uint32_t seed = 0; seed < 25; ++seed) {

@@ -8,8 +8,7 @@ namespace tessera {
 namespace {
 
 TEST(TimeSlots, AreTheStepsAtWhichRecordsBegin) {
-  const std::vector<UsageRecord> records = {
-      {Bytes(1), 10, 90}, {Bytes(1), 50, 50}, {Bytes(1), 10, 49}};
+  const std::vector<UsageRecord> records = {{Bytes(1), 10, 90}, {Bytes(1), 50, 50}, {Bytes(1), 10, 49}};
   const TimeSlots slots(records);
   EXPECT_EQ(slots.count(), 2U);
   EXPECT_EQ(slots.span(0).first, 0U);
@@ -24,8 +23,7 @@ TEST(TimeSlots, TwoRecordsShareASlotExactlyIfTheyAreLiveTogether) {
     const TimeSlots slots(records);
     for (std::size_t a = 0; a < records.size(); ++a) {
       for (std::size_t b = 0; b < a; ++b) {
-        const bool share =
-            slots.span(a).first <= slots.span(b).last && slots.span(b).first <= slots.span(a).last;
+        const bool share = slots.span(a).first <= slots.span(b).last && slots.span(b).first <= slots.span(a).last;
         ASSERT_EQ(share, live_together(records[a], records[b])) << "seed " << seed;
       }
     }

@@ -97,9 +97,7 @@ TEST_F(AvailableMemoryTest, LinesThatAreNoneArePassedOver) {
   EXPECT_EQ(available(), 4_GiB);
 }
 
-TEST(AvailableMemory, ThisMachineHasSome) {
-  EXPECT_GT(available_memory(), 1_MiB);
-}
+TEST(AvailableMemory, ThisMachineHasSome) { EXPECT_GT(available_memory(), 1_MiB); }
 
 }  // namespace
 }  // namespace tessera

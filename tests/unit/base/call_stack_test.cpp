@@ -12,9 +12,8 @@ TEST(CallStack, NamesTheObjectsThatTheCallCameThrough) {
   ASSERT_FALSE(stack.empty());
   EXPECT_LE(stack.size(), 32u);
   const auto has = [&](const char* word) {
-    return std::any_of(stack.begin(), stack.end(), [&](const std::string& frame) {
-      return frame.find(word) != std::string::npos;
-    });
+    return std::any_of(stack.begin(), stack.end(),
+                       [&](const std::string& frame) { return frame.find(word) != std::string::npos; });
   };
   EXPECT_TRUE(has("unit_base+0x"));
   EXPECT_TRUE(has("__libc_start_main"));

@@ -8,8 +8,7 @@ namespace tessera {
 namespace {
 
 TEST(CheckDeathTest, AFailurePrintsThePlaceTheExpressionAndBothOperands) {
-  EXPECT_DEATH(check::fail("a == b", "file.cpp", 12, 2, 0x30),
-               "file.cpp:12: check failed: a == b \\(0x2, 0x30\\)");
+  EXPECT_DEATH(check::fail("a == b", "file.cpp", 12, 2, 0x30), "file.cpp:12: check failed: a == b \\(0x2, 0x30\\)");
 }
 
 TEST(CheckDeathTest, ABrokenComparisonEndsACheckedBuild) {

@@ -20,8 +20,7 @@ class LogTest : public testing::Test {
 };
 
 TEST_F(LogTest, ALineNamesTheProgramAndEndsOnce) {
-  EXPECT_EQ(written_by([] { log_line(LogLevel::kWarning, "{} of {}", 3, 4); }),
-            "tessera: 3 of 4\n");
+  EXPECT_EQ(written_by([] { log_line(LogLevel::kWarning, "{} of {}", 3, 4); }), "tessera: 3 of 4\n");
 }
 
 TEST_F(LogTest, MessagesBelowTheLevelAreNotWritten) {
@@ -33,9 +32,7 @@ TEST_F(LogTest, MessagesBelowTheLevelAreNotWritten) {
 }
 
 TEST_F(LogTest, AVeryLongLineIsCut) {
-  const std::string text = written_by([] {
-    log_line(LogLevel::kError, "{}", std::string(5000, 'x'));
-  });
+  const std::string text = written_by([] { log_line(LogLevel::kError, "{}", std::string(5000, 'x')); });
   EXPECT_EQ(text, "tessera: " + std::string(1024, 'x') + "\n");
 }
 

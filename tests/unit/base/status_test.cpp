@@ -7,9 +7,7 @@
 namespace tessera {
 namespace {
 
-Status fail_if(bool fails) {
-  return fails ? Status(Code::kIo, "disk gone") : Status::ok();
-}
+Status fail_if(bool fails) { return fails ? Status(Code::kIo, "disk gone") : Status::ok(); }
 Status passes_on(bool fails, bool& reached_end) {
   TESSERA_TRY(fail_if(fails));
   reached_end = true;

@@ -8,13 +8,21 @@ namespace tessera {
 namespace {
 
 template <class A, class B>
-concept Adds = requires(A a, B b) { a + b; };
+concept Adds = requires(A a, B b) {
+  a + b;
+};
 template <class A, class B>
-concept Subtracts = requires(A a, B b) { a - b; };
+concept Subtracts = requires(A a, B b) {
+  a - b;
+};
 template <class A, class B>
-concept Compares = requires(A a, B b) { a < b; };
+concept Compares = requires(A a, B b) {
+  a < b;
+};
 template <class A, class B>
-concept Divides = requires(A a, B b) { a / b; };
+concept Divides = requires(A a, B b) {
+  a / b;
+};
 
 // Expressions that must not compile. A mistake in these types makes this file fail to build.
 static_assert(!Adds<PageCount, Bytes>);

@@ -23,9 +23,7 @@ TEST(VirtualClock, ActionsHappenInOrderOfTimeAndThenOfAsking) {
   VirtualClock clock;
   std::vector<int> seen;
   for (const auto& [at, name] : {std::pair{5, 1}, {3, 2}, {5, 3}, {1, 4}, {3, 5}}) {
-    clock.schedule(Nanoseconds(static_cast<std::uint64_t>(at)), [&seen, name = name] {
-      seen.push_back(name);
-    });
+    clock.schedule(Nanoseconds(static_cast<std::uint64_t>(at)), [&seen, name = name] { seen.push_back(name); });
   }
   while (clock.step()) continue;
   EXPECT_EQ(seen, (std::vector<int>{4, 2, 5, 1, 3}));

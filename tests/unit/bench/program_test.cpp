@@ -24,12 +24,12 @@ Ran run(bool has_assertions, std::vector<std::string> words) {
   bool measured = false;
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  const int outcome = run_program(static_cast<int>(arguments.size()), arguments.data(),
-                                  {"a benchmark", "a few", "/", "", has_assertions},
-                                  [&](bool) -> std::optional<Results> {
-                                    measured = true;
-                                    return Results{nlohmann::ordered_json::object(), [] {}};
-                                  });
+  const int outcome =
+      run_program(static_cast<int>(arguments.size()), arguments.data(),
+                  {"a benchmark", "a few", "/", "", has_assertions}, [&](bool) -> std::optional<Results> {
+                    measured = true;
+                    return Results{nlohmann::ordered_json::object(), [] {}};
+                  });
   testing::internal::GetCapturedStdout();
   return {outcome, measured, testing::internal::GetCapturedStderr()};
 }
@@ -47,9 +47,7 @@ TEST(BenchmarkProgramTest, WithoutAssertionsItIs) {
   EXPECT_EQ(ran.outcome, EXIT_SUCCESS) << ran.said;
 }
 
-TEST(BenchmarkProgramTest, ItAsksTheBuildThatItIsOf) {
-  EXPECT_EQ(Program{}.has_assertions, kTesseraChecked);
-}
+TEST(BenchmarkProgramTest, ItAsksTheBuildThatItIsOf) { EXPECT_EQ(Program{}.has_assertions, kTesseraChecked); }
 
 TEST(BenchmarkProgramTest, ASmokeRunTimesNothingAndIsDoneInEveryBuild) {
   const Ran ran = run(true, {"--smoke"});

@@ -113,13 +113,10 @@ TEST_F(BlockCacheTest, AForeignAddressIsRefusedWithASentence) {
 }
 
 TEST_F(BlockCacheTest, ZeroBytesAreInvalidAndHugeOnesOutOfMemory) {
-  const auto code_of = [&](Bytes bytes) {
-    return blocks().allocate(bytes, stream_, kTag).status().code();
-  };
+  const auto code_of = [&](Bytes bytes) { return blocks().allocate(bytes, stream_, kTag).status().code(); };
   EXPECT_EQ(code_of(Bytes()), Code::kInvalidArgument);
-  for (const std::uint64_t bytes :
-       {~std::uint64_t{0}, ~std::uint64_t{0} - 511, std::uint64_t{1} << 63, (64_TiB).value(),
-        (64_TiB).value() + 1, (5_GiB).value()}) {
+  for (const std::uint64_t bytes : {~std::uint64_t{0}, ~std::uint64_t{0} - 511, std::uint64_t{1} << 63,
+                                    (64_TiB).value(), (64_TiB).value() + 1, (5_GiB).value()}) {
     EXPECT_EQ(code_of(Bytes(bytes)), Code::kOutOfMemory) << bytes;
   }
 }

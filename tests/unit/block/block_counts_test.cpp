@@ -12,9 +12,7 @@ namespace {
 class BlockCountsTest : public LayerTest {
  protected:
   BlockCountsTest() : stream_(new_stream()) {}
-  Address allocate(Bytes bytes, std::uint64_t tag = 1) {
-    return take(blocks().allocate(bytes, stream_, TagId(tag)));
-  }
+  Address allocate(Bytes bytes, std::uint64_t tag = 1) { return take(blocks().allocate(bytes, stream_, TagId(tag))); }
   void free(Address address) { expect_ok(blocks().free(address, stream_)); }
 
   const StreamId stream_;

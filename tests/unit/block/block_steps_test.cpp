@@ -198,8 +198,7 @@ TEST_F(BlockStepsTest, TheEndOfAnotherDevicesStreamIsNotWaitedFor) {
 
 class WarmLimitTest : public BlockStepsTest {
  protected:
-  WarmLimitTest()
-      : BlockStepsTest({.device = 128_MiB, .host = 64_MiB, .blocks = {.warm_limit = 8_MiB}}) {}
+  WarmLimitTest() : BlockStepsTest({.device = 128_MiB, .host = 64_MiB, .blocks = {.warm_limit = 8_MiB}}) {}
 };
 
 TEST_F(WarmLimitTest, CachedBlocksAboveTheLimitGoBackOnceTheirWorkIsOver) {

@@ -31,9 +31,7 @@ TEST(ChildEnvironment, IsHandedToExecAsLinesWithANullAtTheEnd) {
   const auto lines = environment.for_exec();
   ASSERT_EQ(lines.back(), nullptr);
   EXPECT_EQ(std::count_if(lines.begin(), lines.end() - 1,
-                          [](const char* line) {
-                            return std::strcmp(line, "CHILD_ENVIRONMENT_TEST=1") == 0;
-                          }),
+                          [](const char* line) { return std::strcmp(line, "CHILD_ENVIRONMENT_TEST=1") == 0; }),
             1);
 }
 

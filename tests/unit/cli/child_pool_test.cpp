@@ -71,7 +71,9 @@ TEST(ChildPool, MemoryIsBounded) {
 }
 
 TEST(ChildPool, NoWorkGivesNoAnswers) {
-  EXPECT_TRUE(run_in_children(0, 1, {}, [](std::size_t) { return std::string(); }, kNobody).empty());
+  EXPECT_TRUE(run_in_children(
+                  0, 1, {}, [](std::size_t) { return std::string(); }, kNobody)
+                  .empty());
 }
 
 }  // namespace

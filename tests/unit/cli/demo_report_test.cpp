@@ -26,8 +26,8 @@ DemoReport good_report() {
   report.small_alone.process.exit_code = 1;
   report.small_alone.error = "CUDA_ERROR_OUT_OF_MEMORY";
   report.small_tessera = finished(6);
-  report.figures = {108 * kMiB, 106 * kMiB, 90 * kMiB, 90 * kMiB, 160 * kMiB, 360 * kMiB,
-                    900 * kMiB, 800 * kMiB, 300 * kMiB, 250 * kMiB, 12,       500'000'000};
+  report.figures = {108 * kMiB, 106 * kMiB, 90 * kMiB,  90 * kMiB,  160 * kMiB, 360 * kMiB,
+                    900 * kMiB, 800 * kMiB, 300 * kMiB, 250 * kMiB, 12,         500'000'000};
   return report;
 }
 
@@ -60,8 +60,8 @@ TEST(DemoReport, EachBrokenClaimIsAFaultOfItsOwn) {
 
 TEST(DemoReport, TheTableShowsAllThreeRuns) {
   const std::string table = good_report().table();
-  for (const char* word : {"(a) ample", "CUDA_ERROR_OUT_OF_MEMORY", "106 MiB", "900 MiB", "250 MiB",
-                           "500 ms", "1.50", "0x1.4p+0"}) {
+  for (const char* word :
+       {"(a) ample", "CUDA_ERROR_OUT_OF_MEMORY", "106 MiB", "900 MiB", "250 MiB", "500 ms", "1.50", "0x1.4p+0"}) {
     EXPECT_NE(table.find(word), std::string::npos) << word << '\n' << table;
   }
 }
@@ -76,8 +76,7 @@ TEST(DemoReport, TheJsonSaysWhetherTheLossesAreEqual) {
 
 TEST(DemoReport, FiguresAreReadFromTheStatisticsFile) {
   DemoFigures figures;
-  EXPECT_TRUE(read_figures(std::string(TESSERA_TEST_SOURCE_DIR) + "/tests/golden/stats.json",
-                           figures));
+  EXPECT_TRUE(read_figures(std::string(TESSERA_TEST_SOURCE_DIR) + "/tests/golden/stats.json", figures));
   EXPECT_EQ(figures.device_peak, 120 * kMiB);
   EXPECT_EQ(figures.bytes_file_read, 500 * kMiB);
   EXPECT_EQ(figures.stall_ns, 1'500'000'000u);
@@ -86,8 +85,8 @@ TEST(DemoReport, FiguresAreReadFromTheStatisticsFile) {
 TEST(DemoReport, ABrokenStatisticsFileIsNotBelieved) {
   DemoFigures figures;
   const std::string path = ::testing::TempDir() + "demo_report_test.json";
-  for (const char* text : {"", "{", "[]", "{\"device\":{}}", "{\"device\":3}",
-                           "{\"device\":{\"device_capacity\":\"much\"}}"}) {
+  for (const char* text :
+       {"", "{", "[]", "{\"device\":{}}", "{\"device\":3}", "{\"device\":{\"device_capacity\":\"much\"}}"}) {
     std::ofstream(path) << text;
     EXPECT_FALSE(read_figures(path, figures)) << text;
   }

@@ -64,10 +64,12 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
 }
 
 TEST(DoctorFindings, WhatAGroupLeavesIsNotTakenForTheMachines) {
-  EXPECT_EQ(judge_memory({.memory = 8ull << 30, .free_memory = 8ull << 30}).value, "8.00 GiB available, --host-memory auto is 2.00 GiB");
+  EXPECT_EQ(judge_memory({.memory = 8ull << 30, .free_memory = 8ull << 30}).value,
+            "8.00 GiB available, --host-memory auto is 2.00 GiB");
   const Finding bounded = judge_memory({.memory = 2ull << 30, .free_memory = 8ull << 30});
   EXPECT_EQ(bounded.state, State::kGood);
-  EXPECT_NE(bounded.value.find("a limit of its control group leaves no more, of 8.00 GiB"), std::string::npos) << bounded.value;
+  EXPECT_NE(bounded.value.find("a limit of its control group leaves no more, of 8.00 GiB"), std::string::npos)
+      << bounded.value;
   EXPECT_NE(judge_memory({.memory = 90 << 20, .free_memory = 1 << 30}).fix.find("memory.max"), std::string::npos);
   EXPECT_NE(judge_limits({.processors = 0.5, .all_processors = 2})[0].value.find("a CPU quota"), std::string::npos);
 }
@@ -89,8 +91,7 @@ TEST(DoctorFindings, HostBackedPagesAreOfferedOrTheReasonIsGiven) {
   EXPECT_NE(value_of(facts).find("--unhinted-access host-backed"), std::string::npos);
   facts.devices[0].host_frames = false;
   facts.devices[0].host_frames_problem = "CUDA_ERROR_NOT_PERMITTED";
-  EXPECT_EQ(value_of(facts),
-            "no (CUDA_ERROR_NOT_PERMITTED): eviction relies on tracking alone");
+  EXPECT_EQ(value_of(facts), "no (CUDA_ERROR_NOT_PERMITTED): eviction relies on tracking alone");
 }
 
 TEST(DoctorFindings, ADriverThatDoesNotTellParametersHasToBeNewer) {

@@ -45,8 +45,7 @@ TEST(FuzzCommand, AFailingListIsMadeSmall) {
 TEST(FuzzCommand, WhatAChildSaysIsHeard) {
   const FuzzOutcome good = in_child([] { return std::string(R"({"passed":true})"); }, 10);
   EXPECT_TRUE(good.passed) << good.failure;
-  const FuzzOutcome bad =
-      in_child([] { return std::string(R"({"passed":false,"failure":"wrong data"})"); }, 10);
+  const FuzzOutcome bad = in_child([] { return std::string(R"({"passed":false,"failure":"wrong data"})"); }, 10);
   EXPECT_FALSE(bad.passed);
   EXPECT_EQ(bad.failure, "wrong data");
 }

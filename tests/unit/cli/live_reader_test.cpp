@@ -54,8 +54,8 @@ TEST(LiveReader, AChildOfForkIsNotItsParent) {
     ::_exit(0);
   }
   const std::vector<LiveProcess> found = live_processes();
-  EXPECT_TRUE(std::none_of(found.begin(), found.end(),
-                           [&](const LiveProcess& process) { return process.pid == child; }));
+  EXPECT_TRUE(
+      std::none_of(found.begin(), found.end(), [&](const LiveProcess& process) { return process.pid == child; }));
   ::close(gate[1]);
   ::close(gate[0]);
   ::waitpid(child, nullptr, 0);

@@ -36,10 +36,9 @@ TEST(PlanArena, JsonHasExactlyTheKeysThatAreDocumented) {
   const nlohmann::ordered_json json = nlohmann::ordered_json::parse(arena_json({}));
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{
-                      "naive_bytes", "offset_lower_bound", "offset_greedy_by_size",
-                      "offset_greedy_by_breadth", "offset_best_fit", "shared_lower_bound",
-                      "shared_greedy_by_size", "shared_improved", "shared_by_breadth"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"naive_bytes", "offset_lower_bound", "offset_greedy_by_size",
+                                            "offset_greedy_by_breadth", "offset_best_fit", "shared_lower_bound",
+                                            "shared_greedy_by_size", "shared_improved", "shared_by_breadth"}));
 }
 
 TEST(PlanArena, TheTableSetsPlansBesideTheirBound) {

@@ -5,8 +5,10 @@
 namespace {
 
 TEST(PlotTicks, SecondsAreOneTwoOrFiveTimesAPowerOfTen) {
-  EXPECT_EQ(ticks_of_seconds(8), (Ticks{{0, "0"}, {1, "1 s"}, {2, "2 s"}, {3, "3 s"}, {4, "4 s"}, {5, "5 s"}, {6, "6 s"},
-                                        {7, "7 s"}, {8, "8 s"}}));
+  EXPECT_EQ(
+      ticks_of_seconds(8),
+      (Ticks{
+          {0, "0"}, {1, "1 s"}, {2, "2 s"}, {3, "3 s"}, {4, "4 s"}, {5, "5 s"}, {6, "6 s"}, {7, "7 s"}, {8, "8 s"}}));
   const Ticks ticks = ticks_of_seconds(0.17);
   ASSERT_EQ(ticks.size(), 4u);
   EXPECT_EQ(ticks[1].second, "50 ms");

@@ -25,7 +25,9 @@ TEST(PolicyBenchRow, AStepIsTheMeanOfTheLastTwoPasses) {
   PolicyBenchRow row;
   read_row_figures({R"({"iteration_ns":[500,700,110,130,140,160],"last_pass":{"iterations":2,"ns":300,"compute_ns":180,
     "lower_bound_ns":200,"bytes_h2d":10,"bytes_d2h":12,"bytes_file_read":14,"bytes_file_written":16,
-    "bytes_peer_in":18,"bytes_peer_out":20}})", ""}, row);
+    "bytes_peer_in":18,"bytes_peer_out":20}})",
+                    ""},
+                   row);
   EXPECT_EQ(row.step_ns, 135U);
   EXPECT_EQ(row.bytes_h2d, 5U);
 }
@@ -55,7 +57,9 @@ TEST(PolicyBenchRow, WithoutMarksAPassIsOneIteration) {
   PolicyBenchRow row;
   read_row_figures({R"({"last_pass":{"iterations":0,"ns":300,"compute_ns":0,"lower_bound_ns":0,
     "bytes_h2d":0,"bytes_d2h":0,"bytes_file_read":0,"bytes_file_written":0,
-    "bytes_peer_in":0,"bytes_peer_out":0}})", ""}, row);
+    "bytes_peer_in":0,"bytes_peer_out":0}})",
+                    ""},
+                   row);
   EXPECT_EQ(row.step_ns, 300U);
   EXPECT_DOUBLE_EQ(row.ratio(), 300);  // a bound of 0 counts as a nanosecond
 }

@@ -10,7 +10,7 @@
 
 // Step times in order of trace, policy, budget; the bound of each is 100 ns, and 0 is a failure.
 inline PolicyBench policy_bench_of(std::vector<std::string> traces, std::vector<std::string> policies,
-                        std::vector<std::uint32_t> budgets, const std::vector<std::uint64_t>& steps) {
+                                   std::vector<std::uint32_t> budgets, const std::vector<std::uint64_t>& steps) {
   PolicyBench bench;
   bench.iterations = 3;
   for (const std::string& name : traces) {

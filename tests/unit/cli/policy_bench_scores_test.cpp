@@ -11,7 +11,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(PolicyBenchScores, TheBestOfACellAreAllWithinAThousandthOfTheShortest) {
-  const auto cells = cells_of(policy_bench_of({"t"}, {"a", "b", "c"}, {90, 50}, {100'000, 300, 100'090, 200, 100'200, 0}));
+  const auto cells =
+      cells_of(policy_bench_of({"t"}, {"a", "b", "c"}, {90, 50}, {100'000, 300, 100'090, 200, 100'200, 0}));
   ASSERT_EQ(cells.size(), 2U);
   EXPECT_THAT(cells[0].best, ElementsAre(0, 1));
   EXPECT_THAT(cells[1].best, ElementsAre(1));

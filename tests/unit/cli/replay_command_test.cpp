@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <fstream>
 #include <filesystem>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -16,8 +16,10 @@ class ReplayCommandTest : public ::testing::Test {
  protected:
   void SetUp() override {
     trace_ = ::testing::TempDir() + "replay_command_test.jsonl";
-    std::ofstream(trace_) << R"({"t":"alloc","id":1,"bytes":2097152})" << "\n"
-                          << R"({"t":"op","name":"a","ns":1000,"w":[1]})" << "\n";
+    std::ofstream(trace_) << R"({"t":"alloc","id":1,"bytes":2097152})"
+                          << "\n"
+                          << R"({"t":"op","name":"a","ns":1000,"w":[1]})"
+                          << "\n";
   }
   void TearDown() override { std::filesystem::remove(trace_); }
 
@@ -47,8 +49,8 @@ TEST_F(ReplayCommandTest, PrintsOneObjectOrATable) {
   ASSERT_EQ(run(options, output), 0);
   EXPECT_NE(output.find("makespan"), std::string::npos) << output;
   EXPECT_EQ(output, replay_table(R"({"policy":"auto","compute_ns":1000,"lower_bound_ns":1000,
-      "makespan_ns":1000,"stall_ns":0,"last_pass":{"ns":1000,"stall_ns_by_cause":{}},"peak_device_bytes":2097152,"device_memory":33554432,
-      "liveness_peak_bytes":2097152,"largest_step_bytes":2097152,"bytes_h2d":0,"bytes_d2h":0,
+      "makespan_ns":1000,"stall_ns":0,"last_pass":{"ns":1000,"stall_ns_by_cause":{}},"peak_device_bytes":2097152,
+      "device_memory":33554432,"liveness_peak_bytes":2097152,"largest_step_bytes":2097152,"bytes_h2d":0,"bytes_d2h":0,
       "peer_memory":0,"bytes_file_read":0,"bytes_file_written":0,"evictions":0,"fetches":0,"late_fetches":0})"));
 }
 

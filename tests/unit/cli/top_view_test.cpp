@@ -5,7 +5,9 @@
 namespace {
 
 TopRow row(std::uint64_t seconds, std::uint64_t scale) {
-  return {42, "python3", seconds * 1'000'000'000,
+  return {42,
+          "python3",
+          seconds * 1'000'000'000,
           {{"device", {{"device_used", 96 << 20}, {"device_capacity", 128 << 20}}},
            {"moves", {{"bytes_in", scale * (10 << 20)}, {"bytes_out", scale * (20 << 20)}}},
            {"waits", {{"stall_ns", scale * 250'000'000}}},

@@ -18,9 +18,7 @@ struct ContextModel {
 ContextModel model;
 
 CUcontext context_named(std::uintptr_t number) { return reinterpret_cast<CUcontext>(number); }
-CUcontext primary_of(CUdevice device) {
-  return context_named(0x100 + static_cast<std::uintptr_t>(device));
-}
+CUcontext primary_of(CUdevice device) { return context_named(0x100 + static_cast<std::uintptr_t>(device)); }
 
 CudaSymbols symbols_of_the_model() {
   CudaSymbols symbols{};

@@ -21,8 +21,7 @@ struct Seen {
 } seen;
 
 CUresult of_13(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
-               CUmemcpyAttributes* attributes, std::size_t* starts, std::size_t attribute_count,
-               CUstream stream) {
+               CUmemcpyAttributes* attributes, std::size_t* starts, std::size_t attribute_count, CUstream stream) {
   seen.to.assign(to, to + count);
   seen.from.assign(from, from + count);
   seen.sizes.assign(sizes, sizes + count);
@@ -35,12 +34,11 @@ CUresult of_13(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size
 }
 
 CUresult of_12_8(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
-                 CUmemcpyAttributes* attributes, std::size_t* starts, std::size_t attribute_count,
-                 std::size_t* refused, CUstream stream) {
+                 CUmemcpyAttributes* attributes, std::size_t* starts, std::size_t attribute_count, std::size_t* refused,
+                 CUstream stream) {
   *refused = count;  // if the stream were passed in this place, this write would fault
   ++seen.of_12_8;
-  const CUresult result =
-      of_13(to, from, sizes, count, attributes, starts, attribute_count, stream);
+  const CUresult result = of_13(to, from, sizes, count, attributes, starts, attribute_count, stream);
   --seen.of_13;
   return result;
 }
@@ -63,13 +61,10 @@ class CudaCopies : public testing::Test {
            })
         .take();
   }
-  Status copy_all(CudaDriver& driver, CopyWay way) {
-    return driver.copy_all(way, copies_, StreamId(0x770));
-  }
+  Status copy_all(CudaDriver& driver, CopyWay way) { return driver.copy_all(way, copies_, StreamId(0x770)); }
 
   std::array<char, 2> host_{};
-  const std::array<HostCopy, 2> copies_ = {
-      {{Address(0x1000), &host_[0], 4_KiB}, {Address(0x9000), &host_[1], 8_KiB}}};
+  const std::array<HostCopy, 2> copies_ = {{{Address(0x1000), &host_[0], 4_KiB}, {Address(0x9000), &host_[1], 8_KiB}}};
 };
 
 TEST_F(CudaCopies, BothFormsAreCalledAsTheyWantIt) {
@@ -79,8 +74,8 @@ TEST_F(CudaCopies, BothFormsAreCalledAsTheyWantIt) {
     EXPECT_EQ(seen.of_13, has_13 ? 1 : 0) << "the newer one where there are two";
     EXPECT_EQ(seen.of_12_8, has_13 ? 0 : 1);
     EXPECT_EQ(seen.to, (std::vector<CUdeviceptr>{0x1000, 0x9000}));
-    EXPECT_EQ(seen.from, (std::vector{reinterpret_cast<CUdeviceptr>(&host_[0]),
-                                      reinterpret_cast<CUdeviceptr>(&host_[1])}));
+    EXPECT_EQ(seen.from,
+              (std::vector{reinterpret_cast<CUdeviceptr>(&host_[0]), reinterpret_cast<CUdeviceptr>(&host_[1])}));
     EXPECT_EQ(seen.sizes, (std::vector<std::size_t>{4 << 10, 8 << 10}));
     EXPECT_EQ(seen.attributes.srcAccessOrder, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM);
     EXPECT_EQ(seen.attribute_count, 1U);

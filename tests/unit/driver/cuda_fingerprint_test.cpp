@@ -20,9 +20,8 @@ CUresult refuse(CUmodule*, const void*) {
 // The software device with one call replaced.
 std::unique_ptr<CudaDriver> driver_with(const char* name, void* instead) {
   auto software = open_cuda_library(CudaMachine::built("softcuda/libcuda.so.1").c_str()).take();
-  return CudaDriver::open([=](const char* wanted) -> void* {
-           return std::string(wanted) == name ? instead : software(wanted);
-         })
+  return CudaDriver::open(
+             [=](const char* wanted) -> void* { return std::string(wanted) == name ? instead : software(wanted); })
       .take();
 }
 

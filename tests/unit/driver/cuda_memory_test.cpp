@@ -44,7 +44,8 @@ TEST(CudaMemory, TheReasonIsInWhatAProgramIsTold) {
   const auto block = allocator->allocate(DeviceId(), 1_MiB, kNoStream);
   EXPECT_EQ(block.status().code(), Code::kNotSupported);
   EXPECT_NE(std::string(block.status().message()).find("cuMemGetAllocationGranularity: CUDA_ERROR_NOT_PERMITTED"),
-            std::string::npos) << block.status().message();
+            std::string::npos)
+      << block.status().message();
 }
 
 }  // namespace

@@ -24,18 +24,16 @@ TEST(CudaSymbols, LooksUpTheNamesOfTheBinaryInterface) {
 }
 
 TEST(CudaSymbols, NamesARequiredSymbolThatIsMissing) {
-  const auto found = CudaSymbols::find([](const char* name) -> void* {
-    return std::string(name) == "cuEventQuery" ? nullptr : &something;
-  });
+  const auto found = CudaSymbols::find(
+      [](const char* name) -> void* { return std::string(name) == "cuEventQuery" ? nullptr : &something; });
   ASSERT_FALSE(found.is_ok());
   EXPECT_EQ(found.status().code(), Code::kNotSupported);
   EXPECT_NE(found.status().message().find("cuEventQuery"), std::string_view::npos);
 }
 
 TEST(CudaSymbols, GoesOnWithoutVirtualMemory) {
-  const auto found = CudaSymbols::find([](const char* name) -> void* {
-    return std::string(name) == "cuMemMap" ? nullptr : &something;
-  });
+  const auto found = CudaSymbols::find(
+      [](const char* name) -> void* { return std::string(name) == "cuMemMap" ? nullptr : &something; });
   ASSERT_TRUE(found.is_ok());
   EXPECT_FALSE(found.value().virtual_memory());
 }

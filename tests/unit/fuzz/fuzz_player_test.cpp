@@ -58,9 +58,7 @@ TEST_F(FuzzPlayerTest, WrongDataIsAFailure) {
   EXPECT_TRUE(machine_->sim().synchronize(DeviceId()).is_ok());
   std::optional<SimMapping> found;
   for (Address at = mapping; !found; at = at + kBasePage) found = machine_->sim().mapping_at(at);
-  EXPECT_TRUE(machine_->driver()
-                  .run_kernel(StreamId(), Nanoseconds(1), {{found->address, kBasePage, 0, 99}})
-                  .is_ok());
+  EXPECT_TRUE(machine_->driver().run_kernel(StreamId(), Nanoseconds(1), {{found->address, kBasePage, 0, 99}}).is_ok());
   EXPECT_TRUE(machine_->sim().synchronize(DeviceId()).is_ok());
   player_->finish();
   ASSERT_TRUE(player_->failure());

@@ -13,11 +13,7 @@ namespace {
 class StampDriverTest : public ::testing::Test {
  protected:
   StampDriverTest()
-      : sim_({.devices = 2,
-              .memory = 16_MiB,
-              .peer = {10'000'000'000, {}},
-              .contents = SimContents::kNone},
-             clock_),
+      : sim_({.devices = 2, .memory = 16_MiB, .peer = {10'000'000'000, {}}, .contents = SimContents::kNone}, clock_),
         driver_(sim_, memory_) {
     start_ = driver_.reserve(3 * kBasePage, kBasePage).take();
     stream_ = driver_.create_stream(DeviceId()).take();
@@ -32,9 +28,7 @@ class StampDriverTest : public ::testing::Test {
 
   // Two pages of the first device, then one of another.
   Address page(int number) const { return start_ + kBasePage * static_cast<std::uint64_t>(number); }
-  void run(StampUse use) {
-    EXPECT_TRUE(driver_.run_kernel(stream_, Nanoseconds(1000), {use}).is_ok());
-  }
+  void run(StampUse use) { EXPECT_TRUE(driver_.run_kernel(stream_, Nanoseconds(1000), {use}).is_ok()); }
   bool is_well() {
     EXPECT_TRUE(driver_.synchronize(stream_).is_ok());
     return !driver_.violation();

@@ -9,8 +9,7 @@ namespace {
 
 class StampFileIoTest : public ::testing::Test {
  protected:
-  StampFileIoTest()
-      : disk_(clock_, memory_, LinkSpeed{1'000'000'000, {}}, LinkSpeed{1'000'000'000, {}}) {
+  StampFileIoTest() : disk_(clock_, memory_, LinkSpeed{1'000'000'000, {}}, LinkSpeed{1'000'000'000, {}}) {
     memory_.write(host_place(host_), kBasePage, 7);
   }
 

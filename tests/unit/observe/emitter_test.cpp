@@ -30,9 +30,8 @@ TEST(Emitter, ATableIsAlignedAndLeavesEmptyGroupsOut) {
 }
 
 TEST(Emitter, JsonKeepsOrderAndExactIntegers) {
-  EXPECT_EQ(sample().json(),
-            R"({"first_group":{"blocks":12,"live_bytes":1610612736,"stall_ns":1250000},)"
-            R"("empty":{},"words":{"policy":"recency"}})");
+  EXPECT_EQ(sample().json(), R"({"first_group":{"blocks":12,"live_bytes":1610612736,"stall_ns":1250000},)"
+                             R"("empty":{},"words":{"policy":"recency"}})");
 }
 
 TEST(Emitter, WordsOfTheProgramAreEscaped) {

@@ -69,9 +69,7 @@ TEST(EventLog, AnEventEndsWhenItIsRecorded) {
 
 class Listener final : public Profiler {
  public:
-  void push(const char* name, std::uint64_t number) override {
-    heard += fmt::format("push {} {}; ", name, number);
-  }
+  void push(const char* name, std::uint64_t number) override { heard += fmt::format("push {} {}; ", name, number); }
   void pop() override { heard += "pop; "; }
   void begin_move(Link link, Address page, Bytes bytes) override {
     heard += fmt::format("begin {} {:#x} {}; ", static_cast<int>(link), page.value(), bytes.value());

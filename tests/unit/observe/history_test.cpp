@@ -68,8 +68,7 @@ TEST(History, ALongRunHasWiderSlotsAndTheSameSums) {
 TEST(History, WhatLiesSomewhereIsTheMeanOverItsSlot) {
   History history(kBegin);
   history.change_place(TagId(4), Nearest::kNowhere, Nearest::kDevice, Bytes(100), at(1));
-  history.change_place(TagId(4), Nearest::kDevice, Nearest::kHost, Bytes(40),
-                       at(2) + Nanoseconds(500'000));
+  history.change_place(TagId(4), Nearest::kDevice, Nearest::kHost, Bytes(40), at(2) + Nanoseconds(500'000));
   const HistoryPicture picture = history.picture(at(4));
   ASSERT_EQ(picture.tags.size(), 1U);
   EXPECT_EQ(picture.tags[0].tag, TagId(4));

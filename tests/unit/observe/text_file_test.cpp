@@ -28,7 +28,7 @@ TEST(TextFile, OnlyTheOwnerMayReadIt) {
   const std::string path = ::testing::TempDir() + "text_file_mode_test";
   ::remove(path.c_str());
   ASSERT_TRUE(write_text_file(path, "x").is_ok());
-  struct stat info{};
+  struct stat info {};
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777u, 0600u);
 }
@@ -46,9 +46,7 @@ TEST(TextFile, AFullDiskIsAnErrorWithThePath) {
   EXPECT_TRUE(status.message().starts_with("/dev/full: ")) << status.message();
 }
 
-TEST(TextFile, AMissingFolderIsAnError) {
-  EXPECT_EQ(write_text_file("/no/such/folder/x", "x").code(), Code::kIo);
-}
+TEST(TextFile, AMissingFolderIsAnError) { EXPECT_EQ(write_text_file("/no/such/folder/x", "x").code(), Code::kIo); }
 
 }  // namespace
 }  // namespace tessera

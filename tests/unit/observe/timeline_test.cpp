@@ -4,9 +4,9 @@
 
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
-#include <nlohmann/json.hpp>
 
 namespace tessera {
 namespace {
@@ -42,18 +42,15 @@ TEST(Timeline, AStallSaysWhatItWasFor) {
 }
 
 TEST(Timeline, EachLinkHasATrackOfItsOwn) {
-  const auto trace = drawn({move(EventKind::kFetch, 0, 10), move(EventKind::kEvict, 0, 10),
-                            move(EventKind::kFileRead, 0, 10), move(EventKind::kFileWrite, 0, 10),
-                            move(EventKind::kStall, 0, 10)});
+  const auto trace =
+      drawn({move(EventKind::kFetch, 0, 10), move(EventKind::kEvict, 0, 10), move(EventKind::kFileRead, 0, 10),
+             move(EventKind::kFileWrite, 0, 10), move(EventKind::kStall, 0, 10)});
   std::map<std::string, int> names;
   for (const auto& event : trace["traceEvents"]) {
     if (event["name"] == "thread_name") ++names[event["args"]["name"]];
   }
-  const std::map<std::string, int> expected = {{"stalls", 1},
-                                               {"in: host to device", 1},
-                                               {"out: device to host", 1},
-                                               {"file read", 1},
-                                               {"file write", 1}};
+  const std::map<std::string, int> expected = {
+      {"stalls", 1}, {"in: host to device", 1}, {"out: device to host", 1}, {"file read", 1}, {"file write", 1}};
   EXPECT_EQ(names, expected);
 }
 
@@ -117,7 +114,8 @@ TEST(Timeline, SlicesHaveTracksOfTheirOwnAboveTheOthers) {
 }
 
 TEST(Timeline, DevicesAreProcessesAndMarksAreInstants) {
-  const auto trace = drawn({move(EventKind::kFetch, 0, 1, 0), move(EventKind::kFetch, 0, 1, 1),
+  const auto trace = drawn({move(EventKind::kFetch, 0, 1, 0),
+                            move(EventKind::kFetch, 0, 1, 1),
                             {EventKind::kMark, 1, Nanoseconds(2), Nanoseconds(2), {}, Bytes(7)}});
   int processes = 0;
   for (const auto& event : trace["traceEvents"]) processes += event["name"] == "process_name";
@@ -126,9 +124,7 @@ TEST(Timeline, DevicesAreProcessesAndMarksAreInstants) {
   EXPECT_EQ(trace["traceEvents"].back()["name"], "mark 7");
 }
 
-TEST(Timeline, APictureThatIsNotWholeSaysSo) {
-  EXPECT_EQ(drawn({}, 12)["otherData"]["lost_events"], 12);
-}
+TEST(Timeline, APictureThatIsNotWholeSaysSo) { EXPECT_EQ(drawn({}, 12)["otherData"]["lost_events"], 12); }
 
 TEST(Timeline, IsWrittenToAFile) {
   const SteadyClock clock;

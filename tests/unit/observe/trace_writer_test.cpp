@@ -39,9 +39,8 @@ class TraceWriterTest : public ::testing::Test {
   }
 
   HandClock clock_{1000};
-  const std::string path_ = ::testing::TempDir() + "trace_" +
-                            ::testing::UnitTest::GetInstance()->current_test_info()->name() +
-                            ".jsonl";
+  const std::string path_ =
+      ::testing::TempDir() + "trace_" + ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
 };
 
 TEST_F(TraceWriterTest, EveryKindOfLineHasTheKeysOfTheFormat) {

@@ -90,8 +90,8 @@ TEST(AddressSpace, AcceptsLowAddressesWhereTheDriverIgnoresHints) {
 TEST(AddressSpace, CutsAlignedWindowsOutOfARangeThatIsNot) {
   SteadyClock clock;
   // Starting two base pages after a large page boundary: later addresses are no better aligned.
-  SimDriver sim({.memory = 64_MiB, .takes_hints = false, .aligns = false,
-                 .first_address = Address(0x6e99'0040'0000)}, clock);
+  SimDriver sim({.memory = 64_MiB, .takes_hints = false, .aligns = false, .first_address = Address(0x6e99'0040'0000)},
+                clock);
   {
     auto space = AddressSpace::reserve(sim, 256_MiB, 256_MiB);
     ASSERT_TRUE(space.is_ok());

@@ -16,9 +16,7 @@ class PageManagerTest : public LayerTest {
  protected:
   PageManagerTest() : LayerTest({.device = 128_MiB, .host = 128_MiB, .heap = 512_MiB}) {}
 
-  Run* acquire(Bytes bytes, Domain domain = kWeights) {
-    return take(pages().acquire(bytes, domain, {}));
-  }
+  Run* acquire(Bytes bytes, Domain domain = kWeights) { return take(pages().acquire(bytes, domain, {})); }
   void release(Run* run) { expect_ok(pages().release(run)); }
   std::uint64_t window_of(const Run* run) { return (run->address - pages().low()) / kLargePage; }
 };

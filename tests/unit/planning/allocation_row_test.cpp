@@ -64,8 +64,8 @@ TEST_F(AllocationLogTest, StepsCountFromTheRowsFirstAllocation) {
   const auto& blocks = row_->blocks;
   EXPECT_EQ(blocks[0].begin, 0u);
   EXPECT_EQ(blocks[kLayers - 1].begin, static_cast<std::uint64_t>(kLayers - 1));
-  EXPECT_EQ(blocks[kLayers].begin, static_cast<std::uint64_t>(kLayers));         // the first that passes
-  EXPECT_EQ(blocks[kLayers - 1].end, static_cast<std::uint64_t>(kLayers + 1));   // freed right after it
+  EXPECT_EQ(blocks[kLayers].begin, static_cast<std::uint64_t>(kLayers));        // the first that passes
+  EXPECT_EQ(blocks[kLayers - 1].end, static_cast<std::uint64_t>(kLayers + 1));  // freed right after it
   EXPECT_EQ(blocks[kLayers].end, static_cast<std::uint64_t>(kLayers + 2));
   EXPECT_EQ(blocks[0].end, static_cast<std::uint64_t>(4 * kLayers - 2));
   for (const auto& block : blocks) EXPECT_EQ(block.kind, kKind);

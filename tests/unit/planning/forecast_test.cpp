@@ -67,8 +67,7 @@ TEST(Forecast, ARunThatIsOnlyReadLeavesWithoutACopyAndComesBackByOne) {
   iteration.steps = {{.duration = Nanoseconds(100), .first_use = 0, .end_use = 1},
                      {.duration = Nanoseconds(1000), .first_use = 1, .end_use = 1}};
   const std::vector<Gap> gaps = find_gaps(iteration);
-  const Forecast result =
-      forecast(iteration, test::machine_of(Bytes(100), kRate), {{.gap = gaps[0], .back_at = 1}});
+  const Forecast result = forecast(iteration, test::machine_of(Bytes(100), kRate), {{.gap = gaps[0], .back_at = 1}});
   EXPECT_EQ(result.out, Bytes());
   EXPECT_EQ(result.in, Bytes(100));
 }
@@ -152,8 +151,7 @@ TEST(Forecast, APeersLinksDoNotWaitForTheHosts) {
 }
 
 TEST(Forecast, IsBetterWhenPossibleThenSoonerThenMovingLess) {
-  const Forecast slow{.makespan = Nanoseconds(9)},
-      fast{.makespan = Nanoseconds(8), .out = Bytes(2)};
+  const Forecast slow{.makespan = Nanoseconds(9)}, fast{.makespan = Nanoseconds(8), .out = Bytes(2)};
   const Forecast busy{.makespan = Nanoseconds(8), .out = Bytes(1), .in = Bytes(3)};
   const Forecast never{.makespan = Nanoseconds(1), .possible = false};
   EXPECT_TRUE(is_better(slow, never));

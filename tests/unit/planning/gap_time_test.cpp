@@ -24,8 +24,13 @@ Iteration ten_steps() {
 
 constexpr Gap kInner{.run = 0, .after = 1, .until = 6};
 constexpr Gap kOuter{.run = 0, .after = 6, .until = 1, .wraps = true};
-const Machine kMachine{.device = 1_KiB, .host = 1_KiB, .out_rate = 2e9, .in_rate = 1e9,
-                       .file_write_rate = 1e9, .file_read_rate = 0.5e9, .peer_rate = 4e9};
+const Machine kMachine{.device = 1_KiB,
+                       .host = 1_KiB,
+                       .out_rate = 2e9,
+                       .in_rate = 1e9,
+                       .file_write_rate = 1e9,
+                       .file_read_rate = 0.5e9,
+                       .peer_rate = 4e9};
 
 TEST(GapTime, MeasuresGapsInsideAndAroundTheIteration) {
   const Iteration iteration = ten_steps();

@@ -15,11 +15,12 @@ namespace {
 Iteration make_iteration() {
   Iteration iteration;
   iteration.runs.resize(3);
-  iteration.uses = {{.run = 0}, {.run = 1, .writes = true, .fresh = true},  // step 0
-                    {.run = 2},                                              // step 1
-                    {.run = 1}, {.run = 0}};                                 // step 2
-  iteration.steps = {{.first_use = 0, .end_use = 2}, {.first_use = 2, .end_use = 3},
-                     {.first_use = 3, .end_use = 5}};
+  iteration.uses = {{.run = 0},
+                    {.run = 1, .writes = true, .fresh = true},  // step 0
+                    {.run = 2},                                 // step 1
+                    {.run = 1},
+                    {.run = 0}};  // step 2
+  iteration.steps = {{.first_use = 0, .end_use = 2}, {.first_use = 2, .end_use = 3}, {.first_use = 3, .end_use = 5}};
   return iteration;
 }
 
@@ -62,8 +63,7 @@ TEST(Iteration, TellsForEachUseHowFarTheNextOneIs) {
 }
 
 TEST(Iteration, TellsAfterWhichUsesNothingIsKept) {
-  EXPECT_EQ(last_uses_before_fresh(make_iteration()),
-            (std::vector<bool>{false, false, false, true, false}));
+  EXPECT_EQ(last_uses_before_fresh(make_iteration()), (std::vector<bool>{false, false, false, true, false}));
 }
 
 TEST(Iteration, IsTheSameBegunAtAnotherStep) {
@@ -137,9 +137,9 @@ TEST(Iteration, KnowsWhoLivesBehindAStep) {
   EXPECT_EQ(behind(1), (Live{true, true, true}));
   EXPECT_EQ(behind(2), (Live{true, false, true}));  // run 1 is freed after its last use
   iteration.runs.push_back({});                     // an unused run
-  iteration.runs[1].lingers = 2;  // counts only for a run that is reallocated
+  iteration.runs[1].lingers = 2;                    // counts only for a run that is reallocated
   iteration.uses[1].fresh = false;
-  iteration.uses[2].fresh = true;                   // run 2 is reallocated instead
+  iteration.uses[2].fresh = true;  // run 2 is reallocated instead
   EXPECT_EQ(behind(0), (Live{true, true, false, false}));
   EXPECT_EQ(behind(1), (Live{true, true, false, false}));
   iteration.runs[2].lingers = 1;

@@ -127,8 +127,8 @@ struct FlexGen {
     ctod[kHn] = hidden / write_hidden;
     takes(program, kPrefill, sum(ctog, dtoc), 0);
     takes(program, kPrefill, sum(gtoc, ctod), 0);
-    takes(program, kPrefill, {}, block * (8 * s * h1 * h1 + 4 * s * h1 * h2) / 21.24e12 +
-                                     4 * block * s * s * h1 / 9.97e12);
+    takes(program, kPrefill, {},
+          block * (8 * s * h1 * h1 + 4 * s * h1 * h2) / 21.24e12 + 4 * block * s * s * h1 / 9.97e12);
     const double one = 2 * h1 * block, past = 4 * block * (s + n / 2) * h1;
     Row comp{};
     ctog = gtoc = dtoc = ctod = {};
@@ -160,8 +160,7 @@ struct FlexGen {
     row[kCg] = cache;
     program.at_most(list(row), device - 2 * wi - 2 * s * h1 * batch - inner);
     row[kHg] = 2 * h1 * block - 2 * h1 * batch;
-    row[kCg] = cache + 4 * batch * (s + n) * h1 +
-               batch * (4 * h1 + 4 * (s + n) * h1 + 2 * heads * (s + n));
+    row[kCg] = cache + 4 * batch * (s + n) * h1 + batch * (4 * h1 + 4 * (s + n) * h1 + 2 * heads * (s + n));
     program.at_most(list(row), device - 2 * wi - 2 * h1 * batch - batch * (14 * h1 + 2 * h2));
     row = {};
     row[kWc] = wi * layers;

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "iterations.hpp"
-#include "planning/forecast.hpp"
 #include "planning/aggressive_plan.hpp"
+#include "planning/forecast.hpp"
 
 namespace tessera {
 namespace {
@@ -81,8 +81,8 @@ TEST(NearestPlaces, TheSumOfThoseThatAreAwayAtOnceIsNeverMoreThanIsLent) {
 
 TEST(NearestPlaces, NothingChangesWhereNobodyLendsOrBytesAreRecomputed) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
-  EXPECT_TRUE(with_peer(spend_with_peer(iteration, test::machine_of(Bytes(200), test::kRate), all_away(iteration)))
-                  .empty());
+  EXPECT_TRUE(
+      with_peer(spend_with_peer(iteration, test::machine_of(Bytes(200), test::kRate), all_away(iteration))).empty());
   OffloadPlan recomputed = all_away(iteration);
   for (OffloadInterval& interval : recomputed) interval.to = OffloadTarget::kRecomputed;
   EXPECT_TRUE(with_peer(spend_with_peer(iteration, lent(Bytes(200), Bytes(600)), recomputed)).empty());
@@ -106,7 +106,8 @@ TEST(NearestPlaces, TheFileIsNeededWhereDeviceAndHostHaveNoRoomForAll) {
 
 TEST(NearestPlaces, NobodyIsInTheFileWhereTheHostHasRoomOrThereIsNone) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
-  EXPECT_TRUE(runs_at(spend_in_file(iteration, short_of(Bytes(600)), all_away(iteration)), OffloadTarget::kFile).empty());
+  EXPECT_TRUE(
+      runs_at(spend_in_file(iteration, short_of(Bytes(600)), all_away(iteration)), OffloadTarget::kFile).empty());
   Machine alone = short_of(Bytes(250));
   alone.file_read_rate = 0;
   EXPECT_TRUE(runs_at(spend_in_file(iteration, alone, all_away(iteration)), OffloadTarget::kFile).empty());

@@ -27,9 +27,7 @@ std::size_t period_of(const std::vector<std::uint64_t>& all, std::size_t known =
   return finder.period();
 }
 
-TEST(PeriodFinder, FindsNoneInASequenceThatDoesNotRepeat) {
-  EXPECT_EQ(period_of(stretch(1, 1000)), 0u);
-}
+TEST(PeriodFinder, FindsNoneInASequenceThatDoesNotRepeat) { EXPECT_EQ(period_of(stretch(1, 1000)), 0u); }
 
 // The number of launches that repeat before it is found.
 std::size_t found_after(const std::vector<std::uint64_t>& iteration, std::size_t known) {
@@ -97,8 +95,7 @@ TEST(PeriodFinder, HasTheLastLaunches) {
 TEST(PeriodFinder, SaysThatLaunchesRepeatAsSoonAsAContextDoes) {
   PeriodFinder finder;
   const auto iteration = stretch(1, 100);
-  for (const std::uint64_t signature : join({iteration, stretch(1, kContext - 1)}))
-    finder.note(signature, 0);
+  for (const std::uint64_t signature : join({iteration, stretch(1, kContext - 1)})) finder.note(signature, 0);
   EXPECT_FALSE(finder.repeats());
   finder.note(kContext, 0);
   EXPECT_TRUE(finder.repeats());
@@ -127,8 +124,8 @@ TEST(PeriodFinder, FollowsTheLongestWayThatTheProgramHasComeLikeBefore) {
 
 TEST(PeriodFinder, KnowsAnIterationWithLoopsInsideBeforeItsThirdTime) {
   const auto forward = stretch(1, 40), backward = stretch(100, 60);
-  const auto iteration = join({forward, forward, forward, backward, forward, backward, forward,
-                               backward, backward, stretch(900, 50)});
+  const auto iteration =
+      join({forward, forward, forward, backward, forward, backward, forward, backward, backward, stretch(900, 50)});
   EXPECT_EQ(period_of(join({iteration, iteration})), iteration.size());
 }
 

@@ -33,7 +33,8 @@ TEST(PlanBandit, GivesWayLaterIfItTakesLongerInTheMeanOfMany) {
   for (const auto& [slow, gives_way] : {std::pair{1100u, true}, std::pair{1040u, false}}) {
     PlanBandit trial(kTold);
     EXPECT_FALSE(takes(trial, 1000));
-    for (std::uint64_t i = 1; i < PlanBandit::kMany; ++i) EXPECT_FALSE(trial.note(Nanoseconds(i % 2 == 0 ? slow : 1000)));
+    for (std::uint64_t i = 1; i < PlanBandit::kMany; ++i)
+      EXPECT_FALSE(trial.note(Nanoseconds(i % 2 == 0 ? slow : 1000)));
     EXPECT_EQ(trial.note(Nanoseconds(slow)), gives_way) << "the next was told to take 1010, a fiftieth more is 1030";
   }
 }

@@ -50,8 +50,7 @@ TEST(Structure, WithoutAWayBackForwardNeverEnds) {
 }
 
 TEST(Structure, TheLargestStepIsTheOneWithMostBytes) {
-  EXPECT_EQ(largest_step(test::training({.activation = 8_MiB, .weight = 4_MiB, .optimizer = 8_MiB})),
-            20_MiB);
+  EXPECT_EQ(largest_step(test::training({.activation = 8_MiB, .weight = 4_MiB, .optimizer = 8_MiB})), 20_MiB);
   EXPECT_EQ(largest_step(Iteration()), Bytes());
 }
 

@@ -20,8 +20,7 @@ Iteration training() {
     const std::uint32_t layer = forward ? i : 2 * kLayers - 1 - i;
     iteration.uses.push_back({.run = layer, .writes = forward, .fresh = forward});
     iteration.uses.push_back({.run = kLayers + layer});
-    iteration.steps.push_back({.duration = Nanoseconds(100'000), .first_use = 2 * i,
-                               .end_use = 2 * i + 2});
+    iteration.steps.push_back({.duration = Nanoseconds(100'000), .first_use = 2 * i, .end_use = 2 * i + 2});
   }
   for (std::uint32_t i = 0; i < kLayers; ++i) iteration.runs.push_back({.bytes = Bytes(1000 + i % 3 * 500)});
   for (std::uint32_t i = 0; i < kLayers; ++i) iteration.runs.push_back({.bytes = Bytes(400)});

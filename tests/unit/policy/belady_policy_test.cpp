@@ -21,8 +21,7 @@ Snapshot snapshot_of(std::initializer_list<std::uint64_t> nexts) {
 }
 
 TEST(BeladyPolicy, SendsAwayFirstWhatIsUsedLast) {
-  EXPECT_EQ(BeladyPolicy().decide(snapshot_of({110, 190, 101, 150})).victims,
-            (std::vector<std::size_t>{1, 3, 0, 2}));
+  EXPECT_EQ(BeladyPolicy().decide(snapshot_of({110, 190, 101, 150})).victims, (std::vector<std::size_t>{1, 3, 0, 2}));
 }
 
 TEST(BeladyPolicy, ExpectsTheUnknownWhereItsPastSays) {

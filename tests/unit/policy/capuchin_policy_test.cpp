@@ -84,7 +84,8 @@ TEST(CapuchinPolicy, WhatCannotBeHiddenIsRecomputedIfThatIsCheaper) {
   const Iteration iteration = test::training(shape);
   const Machine slow = test::machine_of(80_MiB, 0.1e9);
   bool recomputed = false;
-  for (const OffloadInterval& interval : CapuchinPolicy().plan(iteration, slow)) recomputed |= interval.to == OffloadTarget::kRecomputed;
+  for (const OffloadInterval& interval : CapuchinPolicy().plan(iteration, slow))
+    recomputed |= interval.to == OffloadTarget::kRecomputed;
   EXPECT_TRUE(recomputed);
 }
 

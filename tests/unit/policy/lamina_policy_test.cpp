@@ -10,8 +10,7 @@ namespace {
 Iteration four_layers() {
   test::IterationBuilder build;
   for (int i = 0; i < 8; ++i) build.run(8_MiB, i < 4 ? RunClass::kWeight : RunClass::kKvCache);
-  for (std::uint32_t i = 0; i < 4; ++i)
-    build.step(1'000'000, {test::reads(i), test::writes(4 + i)});
+  for (std::uint32_t i = 0; i < 4; ++i) build.step(1'000'000, {test::reads(i), test::writes(4 + i)});
   return build.done();
 }
 

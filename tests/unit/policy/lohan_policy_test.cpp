@@ -36,8 +36,7 @@ TEST(LohanPolicy, TheDearestToRecomputeMovesFirst) {
   for (int i = 0; i < 6; ++i) build.run(8_MiB);
   for (std::uint32_t i = 0; i < 6; ++i) build.step(i == 3 ? 5'000'000 : 1'000'000, {test::makes(i)});
   for (std::uint32_t i = 6; i-- > 0;) build.step(1'000'000, {test::reads(i)});
-  const OffloadPlan plan =
-      test::moves_of(LohanPolicy::plan_moving(build.done(), test::machine_of(24_MiB, 25e9), 1));
+  const OffloadPlan plan = test::moves_of(LohanPolicy::plan_moving(build.done(), test::machine_of(24_MiB, 25e9), 1));
   ASSERT_EQ(plan.size(), 1u);
   EXPECT_EQ(plan[0].gap.run, 3u);
 }

@@ -18,8 +18,7 @@ Machine with_peer(Bytes device, double host_rate, Bytes peer, double peer_rate) 
 TEST(MpressPolicy, FreeTimeThatCoversOnlyTheFastTierSendsItThere) {
   // 8 MiB: 8 ms over the host's link, 0.2 ms to the peer. The longest gap is 18 ms, the others are shorter.
   const Iteration iteration = test::stack(10, 8_MiB, 1'000'000);
-  const OffloadPlan plan =
-      test::moves_of(MpressPolicy().plan(iteration, with_peer(40_MiB, 1.05e9, 1_GiB, 50e9)));
+  const OffloadPlan plan = test::moves_of(MpressPolicy().plan(iteration, with_peer(40_MiB, 1.05e9, 1_GiB, 50e9)));
   ASSERT_FALSE(plan.empty());
   for (const OffloadInterval& interval : plan) {
     EXPECT_EQ(interval.to, interval.gap.run == 0 ? OffloadTarget::kHost : OffloadTarget::kPeer) << interval.gap.run;

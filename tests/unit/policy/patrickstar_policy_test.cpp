@@ -86,8 +86,7 @@ TEST(PatrickstarPolicy, MissesAsSeldomAsIsPossible) {
       state = state * 6364136223846793005ull + 1442695040888963407ull;
       accesses.push_back((state >> 33) % 6);
     }
-    EXPECT_EQ(test::page_on_demand(PatrickstarPolicy(), accesses, 3, true).misses, fewest_misses(accesses, 3))
-        << seed;
+    EXPECT_EQ(test::page_on_demand(PatrickstarPolicy(), accesses, 3, true).misses, fewest_misses(accesses, 3)) << seed;
   }
 }
 

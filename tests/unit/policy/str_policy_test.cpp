@@ -11,8 +11,8 @@
 #include "iterations.hpp"
 #include "planning/forecast.hpp"
 #include "policy/capuchin_policy.hpp"
-#include "policy/policy.hpp"
 #include "policy/plan_ground.hpp"
+#include "policy/policy.hpp"
 
 namespace tessera {
 namespace {

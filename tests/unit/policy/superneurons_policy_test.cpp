@@ -14,10 +14,10 @@ namespace {
 // AlexNet, batch 200, fp32: elements per image of each map; a layer's backward step uses its input, its output and the
 // gradients of both.
 Iteration alexnet() {
-  const std::uint64_t maps[] = {3 * 227 * 227, 96 * 55 * 55,  96 * 55 * 55,  96 * 55 * 55,  96 * 27 * 27,
-                                256 * 27 * 27, 256 * 27 * 27, 256 * 27 * 27, 256 * 13 * 13, 384 * 13 * 13,
-                                384 * 13 * 13, 384 * 13 * 13, 384 * 13 * 13, 256 * 13 * 13, 256 * 13 * 13,
-                                256 * 6 * 6,   4096,          4096,          4096,          4096, 1000};
+  const std::uint64_t maps[] = {
+      3 * 227 * 227, 96 * 55 * 55,  96 * 55 * 55,  96 * 55 * 55,  96 * 27 * 27,  256 * 27 * 27, 256 * 27 * 27,
+      256 * 27 * 27, 256 * 13 * 13, 384 * 13 * 13, 384 * 13 * 13, 384 * 13 * 13, 384 * 13 * 13, 256 * 13 * 13,
+      256 * 13 * 13, 256 * 6 * 6,   4096,          4096,          4096,          4096,          1000};
   constexpr std::uint32_t n = std::size(maps);
   test::IterationBuilder build;
   for (int gradients = 0; gradients < 2; ++gradients) {

@@ -12,7 +12,9 @@ const std::vector<double> kForward(8, 1.0);  // nanoseconds
 
 // Layer n needs (n + 2) * 1000 bytes in 24 - 2n ns.
 TEST(TbaPolicy, TheBudgetIsTheFirstLayerThatOutrunsTheWrites) {
-  const auto leaving = [](double bytes_per_ns) { return TbaPolicy::layers_leaving(kBytes, kForward, bytes_per_ns * 1e9); };
+  const auto leaving = [](double bytes_per_ns) {
+    return TbaPolicy::layers_leaving(kBytes, kForward, bytes_per_ns * 1e9);
+  };
   EXPECT_EQ(leaving(2000.0 / 24 - 1), 0u);
   EXPECT_EQ(leaving(2000.0 / 24 + 1), 1u);
   EXPECT_EQ(leaving(5000.0 / 18 + 1), 4u);

@@ -14,8 +14,8 @@ TEST(ZeroInfinityPolicy, EfficiencyIsThePaperSFormula) {
   const Bytes bytes(2'000'000'000);
   const double ait = flops / 2e9;
   const double compute_ns = flops / peak * 1e9;
-  EXPECT_NEAR(ZeroInfinityPolicy::efficiency(compute_ns, bytes, bandwidth),
-              ait * bandwidth / (ait * bandwidth + peak), 1e-12);
+  EXPECT_NEAR(ZeroInfinityPolicy::efficiency(compute_ns, bytes, bandwidth), ait * bandwidth / (ait * bandwidth + peak),
+              1e-12);
   EXPECT_EQ(ZeroInfinityPolicy::efficiency(1, bytes, 0), 0);
   EXPECT_EQ(ZeroInfinityPolicy::efficiency(1, Bytes(), 0), 1);
 }
@@ -41,7 +41,8 @@ TEST(ZeroInfinityPolicy, OfATransformerItsWorkingMemoryStaysHoweverManyLayersThe
       states.modules.insert(states.modules.end(), {3 * kSquare, kSquare, 4 * kSquare, 4 * kSquare});
     const Iteration iteration = states.made();
     const Machine machine = test::machine_of(1_TiB, 1e15);
-    const OffloadPlan plan = ZeroInfinityPolicy().plan(iteration, machine), nobody = PlanGround(iteration, machine).plan;
+    const OffloadPlan plan = ZeroInfinityPolicy().plan(iteration, machine),
+                      nobody = PlanGround(iteration, machine).plan;
     EXPECT_EQ(test::stays_in_the_ways(states, iteration, plan), Bytes((16 + 8) * kSquare)) << layers;
     EXPECT_EQ(test::stays_in_the_ways(states, iteration, nobody), Bytes(192 * layers * kSquare)) << layers;
   }

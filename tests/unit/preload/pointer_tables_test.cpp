@@ -86,7 +86,8 @@ TEST_F(PointerTablesTest, ATableThatALaunchMayHaveOverwrittenComesLater) {
   EXPECT_EQ(with(kSegment + 4096), (Addresses{block(2), kPacked, block(1)})) << "copied anew";
   copy(kSegment + 8192, {3});
   (void)with(kSegment + 16384);
-  EXPECT_EQ(with(kSegment + 8192).front(), block(3)) << "a kernel that was given a place behind it cannot write over it";
+  EXPECT_EQ(with(kSegment + 8192).front(), block(3))
+      << "a kernel that was given a place behind it cannot write over it";
   copy(kSegment + 8192, {3});
   (void)with(kSegment + 6000);
   EXPECT_EQ(with(kSegment + 8192).front(), kPacked) << "one that was given a place before it can";

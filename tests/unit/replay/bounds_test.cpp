@@ -81,9 +81,8 @@ TEST(Bounds, ContentsThatAreOverwrittenOrFreedNeedNotComeBack) {
 }
 
 TEST(Bounds, OfALaterPartAreWhatMustHappenInIt) {
-  const Trace trace = trace_of(alloc_line(1, Bytes(10)) + alloc_line(2, Bytes(10)) +
-                               op_line(5, "w", 1) + op_line(5, "w", 2) + op_line(7, "r", 1) +
-                               op_line(7, "r", 2));
+  const Trace trace = trace_of(alloc_line(1, Bytes(10)) + alloc_line(2, Bytes(10)) + op_line(5, "w", 1) +
+                               op_line(5, "w", 2) + op_line(7, "r", 1) + op_line(7, "r", 2));
   EXPECT_EQ(forced_in_from(trace, 0, Bytes(10), 0), Bytes(20));
   EXPECT_EQ(forced_in_from(trace, 0, Bytes(10), 3), Bytes(10));
   EXPECT_EQ(compute_from(trace, 3), Nanoseconds(7));

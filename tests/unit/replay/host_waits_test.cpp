@@ -33,9 +33,9 @@ TEST(HostWaits, AWaitInsideAnotherCountsForItself) {
     clock.set(155);
   }
   clock.set(200);
-  EXPECT_EQ(tuples_of(waits), (std::vector<WaitTuple>{{StallCause::kWork, 110, 120},
-                                            {StallCause::kCopyOut, 120, 150},
-                                            {StallCause::kWork, 150, 155}}));
+  EXPECT_EQ(tuples_of(waits),
+            (std::vector<WaitTuple>{
+                {StallCause::kWork, 110, 120}, {StallCause::kCopyOut, 120, 150}, {StallCause::kWork, 150, 155}}));
 }
 
 TEST(HostWaits, OnlyWhatCameSinceIsKept) {

@@ -13,8 +13,8 @@ std::string untimed_op(const char* name, std::uint64_t id) {
   return std::string(R"({"t":"op","name":")") + name + R"(","r":[)" + std::to_string(id) + "]}\n";
 }
 std::string time_line(const char* name, int blocks, Bytes bytes, std::uint64_t nanoseconds) {
-  return fmt::format("{{\"t\":\"time\",\"name\":\"{}\",\"blocks\":{},\"bytes\":{},\"ns\":{}}}\n", name, blocks, bytes.value(),
-                     nanoseconds);
+  return fmt::format("{{\"t\":\"time\",\"name\":\"{}\",\"blocks\":{},\"bytes\":{},\"ns\":{}}}\n", name, blocks,
+                     bytes.value(), nanoseconds);
 }
 std::vector<std::uint64_t> times(const Trace& trace) {
   std::vector<std::uint64_t> all;
@@ -33,15 +33,17 @@ TEST(KindTimes, AllOfAKindTookTheMedianOfThoseThatWereTimed) {
 TEST(KindTimes, AnotherNameOtherBytesOrMoreBlocksAreAnotherKind) {
   const std::string text = alloc_line(1, 2_MiB) + alloc_line(2, 4_MiB) + alloc_line(3, 2_MiB) + untimed_op("gemm", 1) +
                            untimed_op("gemm", 2) + untimed_op("norm", 1) +
-                           R"({"t":"op","name":"gemm","r":[1,3]})" "\n" + untimed_op("gemm", 3) +
-                           time_line("gemm", 1, 2_MiB, 70);
+                           R"({"t":"op","name":"gemm","r":[1,3]})"
+                           "\n" +
+                           untimed_op("gemm", 3) + time_line("gemm", 1, 2_MiB, 70);
   EXPECT_EQ(times(trace_of(text)), (std::vector<std::uint64_t>{70, 0, 0, 0, 70}));
 }
 
 TEST(KindTimes, WhatTheLineOfAnOperationSaysStays) {
   const std::string text = alloc_line(1, 1_MiB) + op_line(40, "r", 1) +
-                           R"({"t":"op","name":"op","ns":0,"r":[1]})" "\n" + untimed_op("op", 1) +
-                           time_line("op", 1, 1_MiB, 7);
+                           R"({"t":"op","name":"op","ns":0,"r":[1]})"
+                           "\n" +
+                           untimed_op("op", 1) + time_line("op", 1, 1_MiB, 7);
   EXPECT_EQ(times(trace_of(text)), (std::vector<std::uint64_t>{40, 0, 7}));
 }
 

@@ -15,8 +15,8 @@ namespace {
 TEST(LinkSlices, TellsEachCopyFromWhenItHasTheLink) {
   VirtualClock clock;
   LinkSlices links;
-  SimDriver driver({.memory = 64_MiB, .inbound = {1'000'000'000, {}}, .contents = SimContents::kNone, .watcher = &links},
-                   clock);
+  SimDriver driver(
+      {.memory = 64_MiB, .inbound = {1'000'000'000, {}}, .contents = SimContents::kNone, .watcher = &links}, clock);
   const DeviceId device;
   const Address at = driver.reserve(4_MiB, 2_MiB).take();
   const FrameId frame = driver.create_frame(device, FrameLocation::kDevice, 4_MiB).take();
@@ -53,12 +53,9 @@ TEST(LinkSlices, TellsEachCopyFromWhenItHasTheLink) {
 TEST(LinkSlices, CopiesBetweenDevicesHaveTracksOfTheirOwn) {
   VirtualClock clock;
   LinkSlices links;
-  SimDriver driver({.devices = 2,
-                    .memory = 64_MiB,
-                    .peer = {1'000'000'000, {}},
-                    .contents = SimContents::kNone,
-                    .watcher = &links},
-                   clock);
+  SimDriver driver(
+      {.devices = 2, .memory = 64_MiB, .peer = {1'000'000'000, {}}, .contents = SimContents::kNone, .watcher = &links},
+      clock);
   const Address at = driver.reserve(4_MiB, 2_MiB).take();
   std::vector<FrameId> frames;
   for (const DeviceId device : {DeviceId(0), DeviceId(1)}) {

@@ -15,7 +15,8 @@ constexpr std::uint32_t kLayers = 12;
 
 // Layers written in forward and read in reverse order. A copy of one takes 2.7 ms over the host's link.
 std::string stack() {
-  std::string text = R"({"t":"mark","kind":"iteration","n":0})" "\n";
+  std::string text = R"({"t":"mark","kind":"iteration","n":0})"
+                     "\n";
   for (std::uint64_t i = 1; i <= kLayers; ++i) text += alloc_line(i, kLayer) + op_line(kMillisecond, "w", i);
   for (std::uint64_t i = kLayers; i > 0; --i) {
     text += op_line(kMillisecond, "r", i) + R"({"t":"free","id":)" + std::to_string(i) + "}\n";
@@ -27,14 +28,18 @@ std::string stack() {
 std::string circle() {
   constexpr std::uint64_t kOthers = 100;
   std::string text;
-  for (std::uint64_t i = kOthers; i < kOthers + kLayers; ++i) text += alloc_line(i, kLayer) + op_line(kMillisecond, "w", i);
+  for (std::uint64_t i = kOthers; i < kOthers + kLayers; ++i)
+    text += alloc_line(i, kLayer) + op_line(kMillisecond, "w", i);
   for (std::uint64_t i = 1; i <= kLayers; ++i) text += alloc_line(i, kLayer) + op_line(kMillisecond, "w", i);
   for (std::uint64_t i = kOthers; i < kOthers + kLayers; ++i) {
     text += R"({"t":"free","id":)" + std::to_string(i) + "}\n";
   }
-  text += R"({"t":"mark","kind":"iteration","n":0})" "\n";
+  text += R"({"t":"mark","kind":"iteration","n":0})"
+          "\n";
   for (std::uint64_t i = 1; i <= kLayers; ++i) text += op_line(kMillisecond, "r", i);
-  return text + alloc_line(kOthers, 2_MiB) + op_line(kMillisecond, "w", kOthers) + R"({"t":"free","id":100})" "\n";
+  return text + alloc_line(kOthers, 2_MiB) + op_line(kMillisecond, "w", kOthers) +
+         R"({"t":"free","id":100})"
+         "\n";
 }
 
 ReplayResult played(const std::string& policy, Bytes peer, const std::string& trace = stack()) {

@@ -59,7 +59,8 @@ TEST(PublishedBatches, CapuchinIsSlowerThanVdnnAtNoBatch) {
     for (std::uint64_t batch = 4; batch <= 20; ++batch) {
       const Nanoseconds capuchin = pass_of("capuchin", batch, milliseconds * kMs).time;
       for (const char* vdnn : {"vdnn-all", "vdnn-conv", "vdnn-dyn"}) {
-        EXPECT_LE(capuchin, pass_of(vdnn, batch, milliseconds * kMs).time) << vdnn << " " << batch << " " << milliseconds;
+        EXPECT_LE(capuchin, pass_of(vdnn, batch, milliseconds * kMs).time)
+            << vdnn << " " << batch << " " << milliseconds;
       }
     }
   }

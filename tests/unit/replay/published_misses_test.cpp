@@ -5,8 +5,8 @@
 #include <cmath>
 #include <random>
 
-#include "published_replay.hpp"
 #include "lab/replay/bounds.hpp"
+#include "published_replay.hpp"
 
 namespace tessera::test {
 namespace {

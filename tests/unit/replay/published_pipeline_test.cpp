@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "published_replay.hpp"
 #include "interleaved.hpp"
+#include "published_replay.hpp"
 
 namespace tessera::test {
 namespace {

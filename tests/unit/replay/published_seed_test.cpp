@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "published_replay.hpp"
 #include "lab/replay/replay_report.hpp"
+#include "published_replay.hpp"
 
 namespace tessera::test {
 namespace {

@@ -94,8 +94,8 @@ Trace saving_layers(std::uint64_t layers, std::uint64_t ops) {
 // The first n layers' activations are offloaded; the device has room only for those of the others. A copy takes `ratio`
 // layers' time.
 ReplayResult with_group(std::uint64_t layers, std::uint64_t leaving, std::uint64_t ops, double ratio) {
-  ReplayOptions options = machine_for(fmt::format("te-groups:{}", leaving), (layers - leaving) * kBlock,
-                                      ratio * double{kLayerTime});
+  ReplayOptions options =
+      machine_for(fmt::format("te-groups:{}", leaving), (layers - leaving) * kBlock, ratio * double{kLayerTime});
   options.iterations = 6;
   return played(saving_layers(layers, ops), options);
 }

@@ -17,9 +17,7 @@ std::string shape(const Trace& trace) {
       case TraceEvent::Kind::kAlloc: text += 'a' + std::to_string(trace.blocks[event.index].id); break;
       case TraceEvent::Kind::kFree: text += 'f' + std::to_string(trace.blocks[event.index].id); break;
       case TraceEvent::Kind::kMark: text += 'm'; break;
-      case TraceEvent::Kind::kRecompute:
-        text += 'r' + std::to_string(trace.recomputes[event.index].block);
-        break;
+      case TraceEvent::Kind::kRecompute: text += 'r' + std::to_string(trace.recomputes[event.index].block); break;
       case TraceEvent::Kind::kOp:
         text += 'o';
         for (const std::uint32_t block : trace.operands_of(trace.ops[event.index])) {
@@ -49,8 +47,7 @@ TEST(Repeat, OnceIsTheTraceItself) {
 TEST(Repeat, EachTimeFindsTheBlocksOfTheFirst) {
   const auto [trace, last_pass] = repeat_steps(trace_of(kTrace), 3);
   EXPECT_EQ(last_pass, 16U);
-  EXPECT_EQ(shape(trace),
-            "a1 a2 m a3 o13 f2 o31 f3 a2 m a3 o13 f2 o31 f3 a2 m a3 o13 f2 o31 f3 f1");
+  EXPECT_EQ(shape(trace), "a1 a2 m a3 o13 f2 o31 f3 a2 m a3 o13 f2 o31 f3 a2 m a3 o13 f2 o31 f3 f1");
   EXPECT_EQ(bounds_of(trace).compute, Nanoseconds(60));
   EXPECT_EQ(bounds_of(trace).liveness_peak, Bytes(12));
 }
@@ -61,7 +58,8 @@ TEST(Repeat, WhatComesBeforeTheFirstIterationIsPlayedOnce) {
 {"t":"mark","kind":"iteration","n":1}
 {"t":"op","r":[1]}
 )"),
-                                   2).trace;
+                                   2)
+                          .trace;
   EXPECT_EQ(shape(trace), "a1 o1 m o1 m o1");
 }
 
@@ -74,7 +72,8 @@ TEST(Repeat, WhatCanBeRecomputedIsTheBlockOfItsOwnTime) {
 {"t":"op","r":[1]}
 {"t":"free","id":2}
 )"),
-                                   3).trace;
+                                   3)
+                          .trace;
   EXPECT_EQ(shape(trace), "a1 m a2 o2 r1 o1 f2 m a2 o2 r2 o1 f2 m a2 o2 r3 o1 f2");
   EXPECT_EQ(bounds_of(trace).liveness_peak, Bytes(8));
 }
@@ -85,7 +84,8 @@ TEST(Repeat, WhatTheStepsLeaveIsFreedBeforeTheNext) {
 {"t":"alloc","id":2,"bytes":4}
 {"t":"op","r":[2]}
 )"),
-                                   2).trace;
+                                   2)
+                          .trace;
   EXPECT_EQ(shape(trace), "a1 o1 a2 o2 f2 o1 a2 o2");
 }
 

@@ -19,8 +19,7 @@ TEST(ReplayApi, RunsATraceFromAFileAsOftenAsAsked) {
   ASSERT_EQ(tessera_replay_create(&replay), TESSERA_OK);
   ASSERT_EQ(tessera_replay_set(replay, "iterations", "4"), TESSERA_OK);
   const char* json = nullptr;
-  ASSERT_EQ(tessera_replay_run(replay, path.c_str(), &json), TESSERA_OK)
-      << tessera_replay_last_error();
+  ASSERT_EQ(tessera_replay_run(replay, path.c_str(), &json), TESSERA_OK) << tessera_replay_last_error();
   const std::string first = json;
   EXPECT_EQ(nlohmann::json::parse(first).at("makespan_ns"), 2000);
   ASSERT_EQ(tessera_replay_run(replay, path.c_str(), &json), TESSERA_OK);

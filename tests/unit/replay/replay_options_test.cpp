@@ -7,9 +7,14 @@ namespace {
 
 TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
   ReplayOptions options;
-  for (const auto& [name, value] :
-       {std::pair{"device-memory", "4GiB"}, {"file-memory", "1TiB"}, {"h2d", "12.5e9"},
-        {"file-write", "3000000000"}, {"policy", "lru"}, {"iterations", "5"}, {"seed", "42"}, {"timeline", "t.json"}}) {
+  for (const auto& [name, value] : {std::pair{"device-memory", "4GiB"},
+                                    {"file-memory", "1TiB"},
+                                    {"h2d", "12.5e9"},
+                                    {"file-write", "3000000000"},
+                                    {"policy", "lru"},
+                                    {"iterations", "5"},
+                                    {"seed", "42"},
+                                    {"timeline", "t.json"}}) {
     EXPECT_TRUE(options.set(name, value).is_ok()) << name;
   }
   EXPECT_EQ(options.device_memory, 4_GiB);
@@ -27,8 +32,7 @@ TEST(ReplayOptions, RefuseOthersAndSayWhy) {
   EXPECT_EQ(options.set("colour", "red").code(), Code::kNotFound);
   EXPECT_EQ(options.set("policy", "wishful").code(), Code::kInvalidArgument);
   EXPECT_EQ(options.set("iterations", "0").code(), Code::kInvalidArgument);
-  EXPECT_EQ(options.set("h2d", "fast").message(),
-            "h2d: 'fast' is not a number of bytes per second; write 25e9");
+  EXPECT_EQ(options.set("h2d", "fast").message(), "h2d: 'fast' is not a number of bytes per second; write 25e9");
   EXPECT_EQ(options.set("device-memory", "much").code(), Code::kInvalidArgument);
   EXPECT_EQ(options.set("seed", "-1").code(), Code::kInvalidArgument);
 }

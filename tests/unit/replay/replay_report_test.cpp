@@ -21,10 +21,9 @@ TEST(ReplayReport, HasEveryKeyOfTheFormat) {
   Trace trace;
   trace.name = "a \xff trace";
   const auto json = nlohmann::json::parse(replay_json(trace, result));
-  for (const char* key :
-       {"policy", "compute_ns", "makespan_ns", "stall_ns", "lower_bound_ns", "peak_device_bytes",
-        "liveness_peak_bytes", "largest_step_bytes", "bytes_h2d", "bytes_d2h", "bytes_file_read",
-        "bytes_file_written", "evictions", "fetches", "late_fetches"}) {
+  for (const char* key : {"policy", "compute_ns", "makespan_ns", "stall_ns", "lower_bound_ns", "peak_device_bytes",
+                          "liveness_peak_bytes", "largest_step_bytes", "bytes_h2d", "bytes_d2h", "bytes_file_read",
+                          "bytes_file_written", "evictions", "fetches", "late_fetches"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
   EXPECT_EQ(json.at("stall_ns"), 30);

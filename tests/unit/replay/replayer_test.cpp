@@ -57,9 +57,9 @@ TEST(Replayer, ATraceThatFitsTakesItsComputeTime) {
 // copied out 1-2, after a. c runs 2-3, the second block is copied out 2-3, the first fetched 3-4, and d runs 4-5: one
 // millisecond without computation.
 TEST(Replayer, AStallIsExactlyTheTimeInWhichTheDeviceWaitsForACopy) {
-  const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
-                               op_line(kMs, "w", 2) + alloc_line(3, kBlock) +
-                               op_line(kMs, "w", 3) + op_line(kMs, "r", 1));
+  const Trace trace =
+      trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) + op_line(kMs, "w", 2) +
+               alloc_line(3, kBlock) + op_line(kMs, "w", 3) + op_line(kMs, "r", 1));
   const ReplayResult result = played(trace, two_blocks());
   EXPECT_EQ(result.bounds.compute, Nanoseconds(4 * kMs));
   EXPECT_EQ(result.makespan, Nanoseconds(5 * kMs));
@@ -74,9 +74,9 @@ TEST(Replayer, AStallIsExactlyTheTimeInWhichTheDeviceWaitsForACopy) {
 // As above, but c takes a quarter: it runs 2-2.25, and then nothing runs until the second block has been copied out at
 // 3, and the first fetched at 4. The waits for room before that are hidden by running operations.
 TEST(Replayer, AStallIsForWhatTheStreamWaitsAtEachMoment) {
-  const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
-                               op_line(kMs, "w", 2) + alloc_line(3, kBlock) +
-                               op_line(kMs / 4, "w", 3) + op_line(kMs, "r", 1));
+  const Trace trace =
+      trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) + op_line(kMs, "w", 2) +
+               alloc_line(3, kBlock) + op_line(kMs / 4, "w", 3) + op_line(kMs, "r", 1));
   const ReplayResult result = played(trace, two_blocks());
   EXPECT_EQ(result.makespan, Nanoseconds(5 * kMs));
   EXPECT_EQ(stalled(result, StallCause::kCopyOut), kMs * 3 / 4);
@@ -86,9 +86,9 @@ TEST(Replayer, AStallIsForWhatTheStreamWaitsAtEachMoment) {
 
 // The same replay as a timeline: what ran on the stream, what it waited for, and each copy.
 TEST(Replayer, ATimelineTellsWhatRanWhen) {
-  const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
-                               op_line(kMs, "w", 2) + alloc_line(3, kBlock) +
-                               op_line(kMs, "w", 3) + op_line(kMs, "r", 1));
+  const Trace trace =
+      trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) + op_line(kMs, "w", 2) +
+               alloc_line(3, kBlock) + op_line(kMs, "w", 3) + op_line(kMs, "r", 1));
   ReplayOptions options = two_blocks();
   const ReplayResult plain = played(trace, options);
   options.timeline = ::testing::TempDir() + "replayer_test.timeline.json";
@@ -205,7 +205,8 @@ TEST(Replayer, TheCausesOfStallsAreAllThatThePassTakesBeyondItsOperations) {
 TEST(Replayer, ThePassIsNotOverBeforeTheOtherStreams) {
   const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
                                op_line(kMs, "w", 2) + alloc_line(3, kBlock) +
-                               R"({"t":"op","ns":1500000,"stream":1,"w":[3]})" "\n");
+                               R"({"t":"op","ns":1500000,"stream":1,"w":[3]})"
+                               "\n");
   const ReplayResult result = played(trace, two_blocks());
   EXPECT_EQ(result.makespan, Nanoseconds(kMs * 7 / 2));
   EXPECT_EQ(stalled(result, StallCause::kWork), kMs * 3 / 2);
@@ -216,7 +217,9 @@ TEST(Replayer, ThePassIsNotOverBeforeTheOtherStreams) {
 // the other stream, is over.
 TEST(Replayer, AProgramWithAllQueuedThatItMayKeepsAStreamWaiting) {
   std::string text = alloc_line(1, kBlock) + op_line(1000, "r", 1);
-  for (int i = 0; i < 300; ++i) text += R"({"t":"op","ns":100,"stream":1,"r":[1]})" "\n";
+  for (int i = 0; i < 300; ++i)
+    text += R"({"t":"op","ns":100,"stream":1,"r":[1]})"
+            "\n";
   const ReplayResult result = played(trace_of(text + op_line(39'000, "r", 1)), two_blocks());
   EXPECT_EQ(result.makespan, Nanoseconds(4500 + 39'000));
   EXPECT_EQ(stalled(result, StallCause::kWork), 3500U);
@@ -229,7 +232,8 @@ TEST(Replayer, AutoHidesNearlyAllMovesOnceItKnowsTheIteration) {
   std::string text;
   constexpr std::uint64_t kLayers = 16;
   for (std::uint64_t i = 1; i <= kLayers; ++i) text += alloc_line(i, kBlock);
-  text += R"({"t":"mark","kind":"iteration","n":1})" "\n";
+  text += R"({"t":"mark","kind":"iteration","n":1})"
+          "\n";
   for (std::uint64_t i = 1; i <= kLayers; ++i) text += op_line(kMs, "w", i);
   for (std::uint64_t i = kLayers; i > 0; --i) text += op_line(kMs, "r", i);
   ReplayOptions options = two_blocks();
@@ -253,8 +257,7 @@ TEST(Replayer, StreamsRunBesideEachOther) {
 }
 
 TEST(Replayer, IterationsAreTimedFromMarkToMark) {
-  const Trace trace = trace_of(alloc_line(1, kBlock) +
-                               R"({"t":"mark","kind":"iteration","n":1})" + "\n" +
+  const Trace trace = trace_of(alloc_line(1, kBlock) + R"({"t":"mark","kind":"iteration","n":1})" + "\n" +
                                op_line(kMs, "w", 1) + op_line(kMs, "r", 1));
   ReplayOptions options = two_blocks();
   options.iterations = 3;
@@ -264,8 +267,8 @@ TEST(Replayer, IterationsAreTimedFromMarkToMark) {
 }
 
 TEST(Replayer, TheLastPassIsToldApart) {
-  std::string text = alloc_line(1, kBlock) + alloc_line(2, kBlock) + alloc_line(3, kBlock) +
-                     op_line(kMs, "w", 1) + "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":1}\n";
+  std::string text = alloc_line(1, kBlock) + alloc_line(2, kBlock) + alloc_line(3, kBlock) + op_line(kMs, "w", 1) +
+                     "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":1}\n";
   for (std::uint64_t i = 1; i <= 3; ++i) text += op_line(kMs, "w", i);
   ReplayOptions options = two_blocks();
   options.iterations = 5;
@@ -345,14 +348,12 @@ TEST(Replayer, NoRunIsFasterThanItsLowerBound) {
 }
 
 TEST(Replayer, WhatDoesNotFitIsAnErrorThatNamesTheEvent) {
-  const Trace large = trace_of(alloc_line(1, kBlock) + op_line(1, "w", 1) +
-                               alloc_line(2, 8 * kBlock) + op_line(1, "w", 2));
+  const Trace large =
+      trace_of(alloc_line(1, kBlock) + op_line(1, "w", 1) + alloc_line(2, 8 * kBlock) + op_line(1, "w", 2));
   const auto result = replay(large, two_blocks());
   EXPECT_EQ(result.status().code(), Code::kOutOfMemory);
-  EXPECT_EQ(result.status().message().rfind("event 3 of 4: ", 0), 0U)
-      << result.status().to_string();
-  EXPECT_EQ(replay(trace_of(alloc_line(1, kBlock)), two_blocks()).status().code(),
-            Code::kInvalidArgument);
+  EXPECT_EQ(result.status().message().rfind("event 3 of 4: ", 0), 0U) << result.status().to_string();
+  EXPECT_EQ(replay(trace_of(alloc_line(1, kBlock)), two_blocks()).status().code(), Code::kInvalidArgument);
 }
 
 class RecordedReplay : public AllocatorMachine {};

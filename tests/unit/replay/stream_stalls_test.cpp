@@ -12,10 +12,12 @@ constexpr Nanoseconds moment(std::uint64_t time) { return Nanoseconds(time); }
 StreamWork ran(std::uint64_t queued, std::uint64_t begin, std::uint64_t end, bool recomputes = false) {
   return {moment(queued), moment(begin), moment(end), recomputes};
 }
-HostWait waited(StallCause cause, std::uint64_t begin, std::uint64_t end) { return {cause, moment(begin), moment(end)}; }
+HostWait waited(StallCause cause, std::uint64_t begin, std::uint64_t end) {
+  return {cause, moment(begin), moment(end)};
+}
 
 StreamStalls stalls_of(std::uint64_t begin, std::uint64_t end, const std::vector<StreamWork>& works,
-                    const std::vector<HostWait>& waits) {
+                       const std::vector<HostWait>& waits) {
   return stalls_between(moment(begin), moment(end), works, waits);
 }
 std::uint64_t caused(const StreamStalls& stalls, StallCause cause) {
@@ -24,7 +26,7 @@ std::uint64_t caused(const StreamStalls& stalls, StallCause cause) {
 
 TEST(StreamStalls, AGapIsTheProgramsUntilItsWorkIsQueuedAndThenTheCopys) {
   const StreamStalls made = stalls_of(0, 100, {ran(0, 0, 20), ran(60, 90, 100)},
-                                   {waited(StallCause::kWork, 10, 30), waited(StallCause::kCopyOut, 30, 60)});
+                                      {waited(StallCause::kWork, 10, 30), waited(StallCause::kCopyOut, 30, 60)});
   EXPECT_EQ(caused(made, StallCause::kWork), 10U) << "from 20 on nothing runs";
   EXPECT_EQ(caused(made, StallCause::kCopyOut), 30U);
   EXPECT_EQ(caused(made, StallCause::kCopyIn), 30U);
@@ -39,7 +41,7 @@ TEST(StreamStalls, AWaitBehindRunningWorkCostsNothing) {
 
 TEST(StreamStalls, WhatNoWaitTellsIsOther) {
   const StreamStalls made = stalls_of(0, 100, {ran(40, 40, 60)},
-                                   {waited(StallCause::kFileRead, 5, 10), waited(StallCause::kFileWrite, 20, 80)});
+                                      {waited(StallCause::kFileRead, 5, 10), waited(StallCause::kFileWrite, 20, 80)});
   EXPECT_EQ(caused(made, StallCause::kFileRead), 5U);
   EXPECT_EQ(caused(made, StallCause::kFileWrite), 20U + 20U);
   EXPECT_EQ(made.other, moment(5 + 10 + 20));

@@ -20,15 +20,13 @@ ReplayOptions one_block() {
 
 // Each block is written, then each is read.
 Trace two_blocks(std::uint64_t nanoseconds) {
-  return trace_of(alloc_line(1, Bytes(10)) + alloc_line(2, Bytes(10)) +
-                  op_line(nanoseconds, "w", 1) + op_line(nanoseconds, "w", 2) +
-                  op_line(nanoseconds, "r", 1) + op_line(nanoseconds, "r", 2));
+  return trace_of(alloc_line(1, Bytes(10)) + alloc_line(2, Bytes(10)) + op_line(nanoseconds, "w", 1) +
+                  op_line(nanoseconds, "w", 2) + op_line(nanoseconds, "r", 1) + op_line(nanoseconds, "r", 2));
 }
 
 TEST(TimeBounds, TheSlowestOfTheDeviceAndItsLinksCounts) {
   EXPECT_EQ(lower_bound(two_blocks(1), one_block(), Nanoseconds(4)), Nanoseconds(2 * kSecond));
-  EXPECT_EQ(lower_bound(two_blocks(kSecond), one_block(), Nanoseconds(4 * kSecond)),
-            Nanoseconds(4 * kSecond));
+  EXPECT_EQ(lower_bound(two_blocks(kSecond), one_block(), Nanoseconds(4 * kSecond)), Nanoseconds(4 * kSecond));
 }
 
 TEST(TimeBounds, TheDiskCountsForWhatTheHostDoesNotHold) {
@@ -65,8 +63,7 @@ TEST(TimeBounds, WhatHasNoRoomAtTheTurnGoesOutBeforeAndComesInAfter) {
   EXPECT_EQ(lower_bound(there_and_back(1), one_block(), Nanoseconds(6)), Nanoseconds(4 * kSecond));
   EXPECT_EQ(pass_lower_bound(there_and_back(1), one_block(), 6, 1), Nanoseconds(4 * kSecond));
   // The copies out are hidden by three seconds of computation before the turn, the fetches by those after it.
-  EXPECT_EQ(lower_bound(there_and_back(kSecond), one_block(), Nanoseconds(6 * kSecond)),
-            Nanoseconds(6 * kSecond));
+  EXPECT_EQ(lower_bound(there_and_back(kSecond), one_block(), Nanoseconds(6 * kSecond)), Nanoseconds(6 * kSecond));
 }
 
 TEST(TimeBounds, WhatThePassFoundWrittenNeedNotGoOutInIt) {

@@ -25,8 +25,7 @@ TEST(TraceBuilder, OperandsAreReadThenUpdatedThenWrittenEachOnce) {
     ASSERT_TRUE(builder.alloc({.id = id, .bytes = 1_MiB, .tag = {}, .recompute = {}}).is_ok());
   }
   const Ids reads{12, 10, 12}, writes{11, 10};
-  ASSERT_TRUE(builder.op({.name = "op", .time = Nanoseconds(5), .reads = reads, .writes = writes})
-                  .is_ok());
+  ASSERT_TRUE(builder.op({.name = "op", .time = Nanoseconds(5), .reads = reads, .writes = writes}).is_ok());
   const Trace trace = builder.take();
   const TraceOp& op = trace.ops[0];
   EXPECT_EQ(op.reads, 1U);

@@ -39,7 +39,8 @@ TEST(TraceReader, ReadsEveryLineOfTheFormat) {
 }
 
 TEST(TraceReader, ErrorsNameTheLine) {
-  const std::string good = R"({"t":"alloc","id":1,"bytes":4})" "\n";
+  const std::string good = R"({"t":"alloc","id":1,"bytes":4})"
+                           "\n";
   EXPECT_EQ(fault(good + "{\n"), "t:2: not a JSON object");
   EXPECT_EQ(fault("hello"), "t:1: neither a trace (docs/traces.md) nor an RMM log");
   EXPECT_EQ(fault(good + R"({"t":"op","r":[2]})"), "t:2: use of block 2, which is not allocated");

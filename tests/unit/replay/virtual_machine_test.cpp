@@ -30,8 +30,7 @@ class TwoDevices : public testing::Test {
     std::vector<Address> blocks;
     for (std::size_t i = 0; i < count; ++i) {
       const auto block = allocator().allocate(device, bytes, StreamId());
-      EXPECT_EQ(block.status().to_string(), "ok")
-          << "block " << i << " of device " << device.value();
+      EXPECT_EQ(block.status().to_string(), "ok") << "block " << i << " of device " << device.value();
       if (!block.is_ok()) break;
       blocks.push_back(block.value());
       EXPECT_EQ(touch(blocks.back()).to_string(), "ok");

@@ -90,7 +90,7 @@ TEST_F(LeadTest, WhoStillArrivesWhenItsTimeToLeaveHasComeLeavesThen) {
 TEST_F(LeadTest, WhoWasToLeaveByThePlanBeforeStays) {
   activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
-  machine_.residency().advance();  // its eviction waits for its fetch
+  machine_.residency().advance();        // its eviction waits for its fetch
   EXPECT_OK(machine_.check(other_, 1));  // not read yet: the next plan is followed as soon as it is made
   ASSERT_TRUE(moved_->is_fetching());
   machine_.residency().set_policy(make_policy("lru").take());
@@ -188,8 +188,9 @@ TEST_F(LeadTest, WhoIsEvictedIsNotCalledBackByAnOrderFromBefore) {
 // Kernels of 50 ms: an eviction that waited for all queued work would take place after a second.
 class SlowLeadTest : public LeadTest {
  protected:
-  SlowLeadTest() : LeadTest({.memory = 64_MiB, .inbound = {.bytes_per_second = 400'000'000},
-                             .kernel_time = Nanoseconds(50'000'000)}) {}
+  SlowLeadTest()
+      : LeadTest(
+            {.memory = 64_MiB, .inbound = {.bytes_per_second = 400'000'000}, .kernel_time = Nanoseconds(50'000'000)}) {}
 };
 
 TEST_F(SlowLeadTest, NobodyWhoWaitsToLeaveWaitsForWhatIsQueuedBehindHim) {
@@ -233,8 +234,11 @@ TEST_F(SlowLeadTest, WhoComesTakesTheRoomOfAFreedRunWhenTheWorkOnItIsOver) {
 // queued behind.
 class SlowArrivalTest : public LeadTest {
  protected:
-  SlowArrivalTest() : LeadTest({.memory = 64_MiB, .inbound = {.bytes_per_second = 40'000'000},
-                                .outbound = {.bytes_per_second = 40'000'000}, .kernel_time = Nanoseconds(50'000'000)}) {}
+  SlowArrivalTest()
+      : LeadTest({.memory = 64_MiB,
+                  .inbound = {.bytes_per_second = 40'000'000},
+                  .outbound = {.bytes_per_second = 40'000'000},
+                  .kernel_time = Nanoseconds(50'000'000)}) {}
 };
 
 TEST_F(SlowArrivalTest, WhoseTimeHasComeLeavesBeforeWorkBehindItIsWaitedFor) {

@@ -8,8 +8,13 @@ constexpr std::uint64_t kSlow = 100'000'000;  // bytes per second: 21 ms for a p
 
 // A link beside which fingerprints are fast; in virtual time, where no other work on the machine makes them slow.
 ResidencySetup slow_link(Bytes device, Bytes host, Bytes file = {}) {
-  return {.device = device, .host = host, .file = file,
-          .sim = {.memory = 64_MiB, .inbound = {8 * kSlow, {}}, .outbound = {kSlow / 4, {}}, .fingerprints = {80 * kSlow, {}}},
+  return {.device = device,
+          .host = host,
+          .file = file,
+          .sim = {.memory = 64_MiB,
+                  .inbound = {8 * kSlow, {}},
+                  .outbound = {kSlow / 4, {}},
+                  .fingerprints = {80 * kSlow, {}}},
           .virtual_time = true};
 }
 
@@ -108,8 +113,8 @@ TEST_F(ResidencyCheckOff, NobodyIsAsked) {
   EXPECT_EQ(machine_.fault().calls(DriverCall::kFingerprint), 0U);
 }
 
-// A fingerprint takes 50 ms and is that of the bytes at its end, a kernel writes when it is over; and pages begin to leave
-// without anybody waiting.
+// A fingerprint takes 50 ms and is that of the bytes at its end, a kernel writes when it is over; and pages begin to
+// leave without anybody waiting.
 class ResidencyCheckSlow : public ResidencyCheck {
  protected:
   static ResidencySetup slow() {

@@ -10,13 +10,11 @@ namespace tessera {
 namespace {
 
 // Writes every run, so that the first ones have to be evicted.
-void write_all(ResidencyMachine& machine, const std::vector<tessera::Run*>& runs,
-               std::uint64_t generation = 0) {
+void write_all(ResidencyMachine& machine, const std::vector<tessera::Run*>& runs, std::uint64_t generation = 0) {
   for (auto* run : runs) ASSERT_OK(machine.write(run, generation));
 }
 
-void check_all(ResidencyMachine& machine, const std::vector<tessera::Run*>& runs,
-               std::uint64_t generation = 0) {
+void check_all(ResidencyMachine& machine, const std::vector<tessera::Run*>& runs, std::uint64_t generation = 0) {
   for (auto* run : runs) ASSERT_OK(machine.check(run, generation));
   ASSERT_OK(machine.settle());
   EXPECT_EQ(machine.wrong(), 0U);
@@ -45,8 +43,8 @@ TEST(ResidencyRoom, BytesSurviveTheWayToTheFileAndBack) {
 }
 
 TEST(ResidencyRoom, LargePagesSurviveToo) {
-  ResidencyMachine machine({.device = 96_MiB, .host = 32_MiB, .staging = 64_MiB, .file = 256_MiB,
-                            .sim = {.memory = 128_MiB}});
+  ResidencyMachine machine(
+      {.device = 96_MiB, .host = 32_MiB, .staging = 64_MiB, .file = 256_MiB, .sim = {.memory = 128_MiB}});
   const auto runs = machine.add_many(5, {1, 2});
   write_all(machine, runs, 1);
   check_all(machine, runs, 1);
@@ -238,8 +236,7 @@ TEST(ResidencyRoom, PagesLeaveAheadOfNeed) {
 }
 
 std::uint64_t fetches_of_a_scan(const std::string& policy) {
-  ResidencyMachine machine({.device = 20_MiB, .policy = policy,
-                            .options = {.low_percent = 0, .high_percent = 0}});
+  ResidencyMachine machine({.device = 20_MiB, .policy = policy, .options = {.low_percent = 0, .high_percent = 0}});
   const auto runs = machine.add_many(15);
   for (std::uint64_t round = 0; round < 10; ++round) {
     for (auto* run : runs) {

@@ -29,10 +29,9 @@ TEST(ResidencyLeave, ACleanRunLeavesWithoutACopyAsOftenAsItLikes) {
 }
 
 TEST(ResidencyLeave, APageUsedWhileItLeavesIsForwarded) {
-  ResidencyMachine machine({.device = 8_MiB, .options = {.low_percent = 50, .high_percent = 50},
-                            .sim = {.memory = 64_MiB,
-                                    .inbound = {50'000'000, {}},
-                                    .outbound = {50'000'000, {}}}});
+  ResidencyMachine machine({.device = 8_MiB,
+                            .options = {.low_percent = 50, .high_percent = 50},
+                            .sim = {.memory = 64_MiB, .inbound = {50'000'000, {}}, .outbound = {50'000'000, {}}}});
   const auto runs = machine.add_many(5);
   for (std::size_t i = 0; i < 4; ++i) {
     ASSERT_OK(machine.write(runs[i], 1));
@@ -87,9 +86,7 @@ TEST(ResidencyLeave, CopiesOfAllEvictedRunsAreQueuedBeforeTheFirstIsWaitedFor) {
 }
 
 TEST(ResidencyLeave, AnEvictedRunThatIsArrivingLeavesToo) {
-  ResidencyMachine machine({.sim = {.memory = 64_MiB,
-                                    .inbound = {100'000'000, {}},
-                                    .outbound = {50'000'000, {}}}});
+  ResidencyMachine machine({.sim = {.memory = 64_MiB, .inbound = {100'000'000, {}}, .outbound = {50'000'000, {}}}});
   auto* run = machine.add({0, 2});
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));

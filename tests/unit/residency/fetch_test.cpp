@@ -23,9 +23,7 @@ TEST(ResidencyFetch, AMissIsCountedAndAHitIsNot) {
 }
 
 TEST(ResidencyFetch, TheStreamWaitsForTheBytesAndTheCallerDoesNot) {
-  ResidencyMachine machine({.sim = {.memory = 64_MiB,
-                                    .inbound = {50'000'000, {}},
-                                    .outbound = {50'000'000, {}}}});
+  ResidencyMachine machine({.sim = {.memory = 64_MiB, .inbound = {50'000'000, {}}, .outbound = {50'000'000, {}}}});
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));
@@ -63,8 +61,8 @@ TEST(ResidencyFetch, AUseWaitsForABlockingUseThatIsInItsWay) {
 }
 
 // Everything at once: each thread's own runs at twice the device size, shared ones, hints.
-void live(ResidencyMachine& machine, std::vector<tessera::Run*> own, tessera::Run* shared,
-          StreamId stream, std::uint64_t thread) {
+void live(ResidencyMachine& machine, std::vector<tessera::Run*> own, tessera::Run* shared, StreamId stream,
+          std::uint64_t thread) {
   for (std::uint64_t round = 0; round < 12; ++round) {
     for (auto* run : own) EXPECT_OK(machine.write(run, round, stream));
     EXPECT_OK(machine.check(shared, 1, stream));
@@ -92,9 +90,8 @@ TEST(ResidencyFetch, ManyThreadsOnManyStreamsShareADeviceHalfAsLarge) {
   std::vector<std::thread> threads;
   for (std::uint64_t t = 0; t < 4; ++t) {
     const StreamId stream = t == 3 ? kPerThreadStream : machine.stream();
-    threads.emplace_back([&machine, own = machine.add_many(4), shared, stream, t] {
-      live(machine, own, shared, stream, t);
-    });
+    threads.emplace_back(
+        [&machine, own = machine.add_many(4), shared, stream, t] { live(machine, own, shared, stream, t); });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_OK(machine.settle());

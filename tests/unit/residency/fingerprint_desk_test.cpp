@@ -19,9 +19,7 @@ class Desk : public testing::Test {
   }
 
   DeviceRange page(std::uint32_t number) const { return {run_->page_address(number), kBasePage}; }
-  std::optional<FingerprintDesk::Place> queue(std::vector<DeviceRange> ranges) {
-    return desk_.queue(ranges, stream_);
-  }
+  std::optional<FingerprintDesk::Place> queue(std::vector<DeviceRange> ranges) { return desk_.queue(ranges, stream_); }
   Fingerprint one(std::uint32_t number) {
     const auto place = queue({page(number)});
     EXPECT_TRUE(place.has_value());

@@ -85,7 +85,8 @@ TEST_F(HostRoomTest, WhoLeavesByPlanWaitsUntilThereIsRoom) {
 
 // The large page has been there longest, but the file has no room for it.
 TEST(HostEvictor, BasePagesMakeWayWhereTheFileHasNoFrameForALargeOne) {
-  ResidencyMachine machine({.device = 64_MiB, .host = 36_MiB, .file = 16_MiB, .policy = "lru", .sim = {.memory = 96_MiB}});
+  ResidencyMachine machine(
+      {.device = 64_MiB, .host = 36_MiB, .file = 16_MiB, .policy = "lru", .sim = {.memory = 96_MiB}});
   const std::vector<HostRun*> runs = {machine.add({1, 0}), machine.add(), machine.add(), machine.add()};
   for (HostRun* run : runs) {
     ASSERT_OK(machine.write(run, 1));

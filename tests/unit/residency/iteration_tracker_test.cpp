@@ -12,9 +12,9 @@
 namespace tessera {
 namespace {
 
-using test::IterationTrackerTest;
 using test::DeviceRun;
 using test::EveryGap;
+using test::IterationTrackerTest;
 
 TEST_F(IterationTrackerTest, GivesNoOrdersBeforeTheProgramRepeats) {
   iterate();
@@ -56,9 +56,7 @@ TEST_F(IterationTrackerTest, LearnsAheadOfTheShortageAndPlansWithIt) {
 }
 
 TEST_F(IterationTrackerTest, SaysWhatTheTagsOfRunsStandFor) {
-  const auto class_of_tag = [](TagId tag) {
-    return tag == TagId(1) ? RunClass::kKvCache : RunClass::kUnknown;
-  };
+  const auto class_of_tag = [](TagId tag) { return tag == TagId(1) ? RunClass::kKvCache : RunClass::kUnknown; };
   IterationTracker tagged(sim_, DeviceId(0), policy_, planner_, runs_, class_of_tag);
   tagged.note_shortage();
   std::vector<DeviceRun*> runs;
@@ -142,8 +140,7 @@ TEST_F(IterationTrackerTest, WhomThePlanHasAwayWhenItIsFoundLeavesThen) {
     for (std::size_t step = 0; step < kLayers; ++step) launch(works_[step], make_run(), true);
     launch(works_[2 * kLayers], weight, true);
     used = epoch_;
-    for (std::size_t step = kLayers; step < 2 * kLayers; ++step)
-      launch(works_[step], make_run(), true);
+    for (std::size_t step = kLayers; step < 2 * kLayers; ++step) launch(works_[step], make_run(), true);
   }
   ASSERT_TRUE(left_.empty());
   launch(works_[0], make_run(), true);
@@ -170,8 +167,7 @@ TEST_F(IterationTrackerTest, FollowsBlocksAcrossTheBeginningOfTheLearnedIteratio
   // The learned launches begin in the middle: with reads of what was written before.
   std::vector<DeviceRun*> activations;
   for (std::size_t i = 0; i < kLayers; ++i) activations.push_back(make_run());
-  for (std::size_t i = kLayers; i-- > 0;)
-    launch(works_[2 * kLayers - 1 - i], activations[i], false);
+  for (std::size_t i = kLayers; i-- > 0;) launch(works_[2 * kLayers - 1 - i], activations[i], false);
   for (int i = 0; i < 3; ++i) iterate();
   ASSERT_EQ(policy_.seen.steps.size(), 2 * kLayers);
   for (const Gap& gap : find_gaps(policy_.seen)) EXPECT_NE(gap.after, gap.until);
@@ -201,8 +197,7 @@ TEST_F(IterationTrackerTest, TellsBlocksOfOneSizeApartByWhatTheyAreFor) {
   for (std::uint32_t step = 0; step < policy_.seen.steps.size(); ++step) {
     const auto uses = policy_.seen.uses_of(step);
     for (const RunUse& use : uses) {
-      EXPECT_EQ(policy_.seen.runs[use.run].tag,
-                uses.size() == 2 && &use == &uses[0] ? kWeight : kGradient);
+      EXPECT_EQ(policy_.seen.runs[use.run].tag, uses.size() == 2 && &use == &uses[0] ? kWeight : kGradient);
     }
   }
 }
@@ -300,8 +295,7 @@ TEST_F(IterationTrackerTest, TellsThePolicyWhatCanBeRecomputedAndTheEngineWhatSh
     }
   }
   std::size_t remakable = 0;
-  for (const IterationRun& run : policy_.seen.runs)
-    remakable += run.recompute == Nanoseconds(kCost) ? 1 : 0;
+  for (const IterationRun& run : policy_.seen.runs) remakable += run.recompute == Nanoseconds(kCost) ? 1 : 0;
   EXPECT_EQ(remakable, kLayers / 2);
   ASSERT_FALSE(left_.empty());
   for (const IterationTracker::Order& leave : left_) EXPECT_EQ(leave.to, OffloadTarget::kRecomputed);

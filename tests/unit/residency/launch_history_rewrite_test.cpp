@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/virtual_clock.hpp"
-#include "sim/sim_driver.hpp"
 #include "residency/iteration/launch_history.hpp"
+#include "sim/sim_driver.hpp"
 
 namespace tessera {
 namespace {
@@ -33,7 +33,8 @@ class LaunchHistoryRewriteTest : public ::testing::Test {
   std::vector<std::uint64_t> go_through(DeviceRun& a, DeviceRun& b, std::uint64_t freed) {
     std::vector<std::uint64_t> signatures;
     const bool is_one = &a == &b;
-    signatures.push_back(launch(works_[0], {{.run = &a, .writes = true, .fresh = true, .freed = freed}, {.run = &weight_}}));
+    signatures.push_back(
+        launch(works_[0], {{.run = &a, .writes = true, .fresh = true, .freed = freed}, {.run = &weight_}}));
     signatures.push_back(launch(works_[1], {{.run = &b, .writes = true, .fresh = !is_one}}));
     std::vector<LaunchLog::Use> both{{.run = &a, .writes = is_one}, {.run = &b, .writes = true}};
     if (is_one) both.pop_back();
@@ -43,8 +44,17 @@ class LaunchHistoryRewriteTest : public ::testing::Test {
     return signatures;
   }
   std::vector<MovedBlock> moved(std::uint64_t before) const {
-    return {{.run = a_.name, .made = before, .freed = epoch_ + 1, .to = kShared, .bytes = shared_.shape.bytes(), .freed_before = 0},
-            {.run = b_.name, .made = before + 1, .freed = b_freed_, .to = kShared, .bytes = shared_.shape.bytes(),
+    return {{.run = a_.name,
+             .made = before,
+             .freed = epoch_ + 1,
+             .to = kShared,
+             .bytes = shared_.shape.bytes(),
+             .freed_before = 0},
+            {.run = b_.name,
+             .made = before + 1,
+             .freed = b_freed_,
+             .to = kShared,
+             .bytes = shared_.shape.bytes(),
              .freed_before = std::nullopt}};
   }
 
@@ -90,8 +100,12 @@ TEST_F(LaunchHistoryRewriteTest, TheRunThatComesKnowsWhenItsBlocksWereFreed) {
   go_through(a_, b_, 0);
   const std::vector<MovedBlock> blocks = moved(before);
   launch(works_[3], {});
-  history_.rewrite(std::vector<MovedBlock>{{.run = blocks[0].run, .made = blocks[0].made, .freed = epoch_ + 1, .to = kShared,
-                                            .bytes = blocks[0].bytes, .freed_before = 0},
+  history_.rewrite(std::vector<MovedBlock>{{.run = blocks[0].run,
+                                            .made = blocks[0].made,
+                                            .freed = epoch_ + 1,
+                                            .to = kShared,
+                                            .bytes = blocks[0].bytes,
+                                            .freed_before = 0},
                                            blocks[1]});
   go_through(shared_, shared_, 0);
   launch(works_[3], {});
@@ -117,8 +131,12 @@ TEST_F(LaunchHistoryRewriteTest, ASmallRunThatMovesPlaysAPart) {
   const std::uint64_t before = epoch_;
   history_.remember({.work = &works_[0], .epoch = ++epoch_}, 0, {&use, 1}, 0, Nanoseconds());
   EXPECT_TRUE(history_.iteration(1, kAll).uses.empty());
-  history_.rewrite(std::vector<MovedBlock>{
-      {.run = small.name, .made = before, .freed = 0, .to = kShared, .bytes = shared_.shape.bytes(), .freed_before = 0}});
+  history_.rewrite(std::vector<MovedBlock>{{.run = small.name,
+                                            .made = before,
+                                            .freed = 0,
+                                            .to = kShared,
+                                            .bytes = shared_.shape.bytes(),
+                                            .freed_before = 0}});
   const Iteration iteration = history_.iteration(1, kAll);
   ASSERT_EQ(iteration.uses.size(), 1u);
   EXPECT_TRUE(iteration.small.runs.empty());

@@ -23,8 +23,7 @@ class LaunchHistoryTest : public ::testing::Test {
   void launch(DeviceRun& run, bool fresh = false, std::uint64_t freed = 0) {
     const LaunchLog::Use use{.run = &run, .writes = fresh, .fresh = fresh, .freed = freed};
     epoch_ += 2;
-    history_.remember({.epoch = epoch_, .uses = 1, .watch = std::nullopt}, 0, {&use, 1}, 1,
-                      Nanoseconds(1000 * epoch_));
+    history_.remember({.epoch = epoch_, .uses = 1, .watch = std::nullopt}, 0, {&use, 1}, 1, Nanoseconds(1000 * epoch_));
   }
   // A launch with this signature, without runs, that takes `time`; untimed if `time` is 0.
   void launch_of(std::uint64_t signature, Nanoseconds time) {
@@ -68,7 +67,8 @@ TEST_F(LaunchHistoryTest, TakesStreamsForOneWhereThereAreTooMany) {
   for (std::uint64_t i = 0; i < 2 * kMostStreams; ++i) {
     history_.remember({.epoch = ++epoch_, .stream = StreamId(100 + i)}, i, {}, 0, Nanoseconds());
   }
-  for (const IterationStep& step : history_.iteration(2 * kMostStreams, kAll).steps) EXPECT_LT(step.stream, kMostStreams);
+  for (const IterationStep& step : history_.iteration(2 * kMostStreams, kAll).steps)
+    EXPECT_LT(step.stream, kMostStreams);
 }
 
 // Rounds of two identical launches, each of which uses the blocks at these places.

@@ -13,9 +13,9 @@
 namespace tessera {
 namespace {
 
-using test::IterationTrackerTest;
 using test::DeviceRun;
 using test::EveryGap;
+using test::IterationTrackerTest;
 
 TEST_F(IterationTrackerTest, CeasesAtOnceWhenTheProgramDoesSomethingElse) {
   for (int i = 0; i < 3; ++i) iterate();
@@ -137,8 +137,7 @@ TEST_F(RegularBreakTest, LaunchesInABreakAreTimed) {
 TEST_F(RegularBreakTest, WhatIsFollowedIsFollowedOnWhileALongerPeriodIsPlanned) {
   oracle_.ready = false;
   learn_the_longer();
-  EXPECT_EQ(led(), 3 * kShort - (kContext - 1))
-      << "until the break, and from a context behind it on";
+  EXPECT_EQ(led(), 3 * kShort - (kContext - 1)) << "until the break, and from a context behind it on";
 }
 
 TEST_F(RegularBreakTest, ALongerPeriodGoesFirstIfItIsToldToBeFasterThanTheProgramWas) {
@@ -251,8 +250,7 @@ TEST_F(LoopsTest, APlanIsFollowedAgainAsSoonAsTheProgramIsBackAtItsLoop) {
 
 TEST_F(LoopsTest, TheLastFewAreKept) {
   for (std::size_t i = 0; i <= IterationTracker::kMostIterations; ++i) play(loop(i));
-  for (std::size_t i = IterationTracker::kMostIterations; i > 0; --i)
-    EXPECT_LE(launches_until_led(loop(i)), kContext);
+  for (std::size_t i = IterationTracker::kMostIterations; i > 0; --i) EXPECT_LE(launches_until_led(loop(i)), kContext);
   EXPECT_EQ(launches_until_led(loop(0)), kShort);
 }
 

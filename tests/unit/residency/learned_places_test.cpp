@@ -9,8 +9,8 @@
 namespace tessera {
 namespace {
 
-using test::IterationTrackerTest;
 using test::DeviceRun;
+using test::IterationTrackerTest;
 
 // Like a pipeline stage: a few forward rounds, many alternating ones, and a final round.
 TEST_F(IterationTrackerTest, WhatIsAroundAllLoopsIsLearnedWhileOneOfThemIsFollowed) {
@@ -35,8 +35,7 @@ TEST_F(IterationTrackerTest, WhatIsAroundAllLoopsIsLearnedWhileOneOfThemIsFollow
 
 TEST_F(IterationTrackerTest, AProgramThatHasNoLongerOneIsPlannedByAnIterationOfAFewLaunches) {
   for (const std::size_t steps : {1u, 3u}) {
-    for (std::size_t i = 0; i < 20 * steps; ++i)
-      launch(works_[steps + i % steps], make_run(), true);
+    for (std::size_t i = 0; i < 20 * steps; ++i) launch(works_[steps + i % steps], make_run(), true);
     EXPECT_EQ(policy_.seen.steps.size(), steps);
     EXPECT_TRUE(tracker_.has_active_plan());
   }
@@ -52,7 +51,8 @@ TEST_F(IterationTrackerTest, TheLayersOfAModelAreOneIteration) {
   for (int iteration = 0; iteration < 4; ++iteration) {
     for (std::size_t i = 0; i < weights.size(); ++i) {
       launch(works_[i % 3], weights[i], false);
-      ASSERT_TRUE(policy_.seen.steps.empty() || policy_.seen.steps.size() == weights.size()) << policy_.seen.steps.size();
+      ASSERT_TRUE(policy_.seen.steps.empty() || policy_.seen.steps.size() == weights.size())
+          << policy_.seen.steps.size();
     }
   }
   EXPECT_EQ(policy_.seen.steps.size(), weights.size());

@@ -56,8 +56,7 @@ TEST_F(LinkMeterTest, RestsBehindASeriesHoweverOftenItIsAsked) {
 }
 
 TEST_F(LinkMeterTest, ACopyWhoseEndIsNotTimedTakesNoWatchAway) {
-  fault_.fail(
-      {.call = DriverCall::kRecordEvent, .nth = 2, .status = Status(Code::kDriver, "told to")});
+  fault_.fail({.call = DriverCall::kRecordEvent, .nth = 2, .status = Status(Code::kDriver, "told to")});
   copy(100);
   ASSERT_EQ(fault_.failed(), 1u);
   fault_.clear();

@@ -9,9 +9,9 @@
 namespace tessera {
 namespace {
 
-using test::IterationTrackerTest;
 using test::DeviceRun;
 using test::EveryGap;
+using test::IterationTrackerTest;
 
 class NextPolicyTest : public IterationTrackerTest {
  protected:
@@ -47,9 +47,7 @@ TEST_F(NextPolicyTest, PlansAtOnceWhatWasLearnedUnderTheOneBefore) {
 TEST_F(NextPolicyTest, IsAskedInsteadOfTheOneThatHasNotAnsweredYet) {
   class Pondering final : public Planner {
    public:
-    void ask(const Iteration& iteration, const Machine&) override {
-      steps = iteration.steps.size();
-    }
+    void ask(const Iteration& iteration, const Machine&) override { steps = iteration.steps.size(); }
     std::vector<Candidate> answer() override { return {}; }
     std::size_t steps = 0;
   } pondering;
@@ -72,8 +70,7 @@ TEST_F(NextPolicyTest, WaitsForTheDurationsThatTheOneBeforeWaitedFor) {
     ASSERT_LT(++launched, 10 * kLayers);
   }
   std::size_t exact = 0;
-  for (const IterationStep& step : policy_.seen.steps)
-    exact += step.duration >= Nanoseconds(100) ? 1 : 0;
+  for (const IterationStep& step : policy_.seen.steps) exact += step.duration >= Nanoseconds(100) ? 1 : 0;
   EXPECT_EQ(exact, policy_.seen.steps.size());
 }
 

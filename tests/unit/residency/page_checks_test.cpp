@@ -11,8 +11,12 @@ namespace {
 class PageChecks : public Mover {
  protected:
   // A link that is slow compared with any machine's host memory: 21 ms for a page.
-  PageChecks() : Mover({.device = 8_MiB, .host = 8_MiB, .staging = 4_MiB, .file = 8_MiB,
-                        .sim = {.memory = 64_MiB, .outbound = {100'000'000, {}}}}) {}
+  PageChecks()
+      : Mover({.device = 8_MiB,
+               .host = 8_MiB,
+               .staging = 4_MiB,
+               .file = 8_MiB,
+               .sim = {.memory = 64_MiB, .outbound = {100'000'000, {}}}}) {}
 
   void end(tessera::Run& run) {
     run.quiet = run.used.load();

@@ -18,7 +18,9 @@ class PagePartings : public Mover {
     for (const PageRef& page : pages(*run)) page->copied = 1;
     return run;
   }
-  void part_all(tessera::Run& run) { EXPECT_EQ(mover().part(pages(run), CopyLocation::kHost).take(), run.shape.pages()); }
+  void part_all(tessera::Run& run) {
+    EXPECT_EQ(mover().part(pages(run), CopyLocation::kHost).take(), run.shape.pages());
+  }
   void take_all_apart(tessera::Run& run) {
     part_all(run);
     ASSERT_OK(mover().take_apart(pages(run)));

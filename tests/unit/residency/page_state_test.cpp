@@ -57,8 +57,8 @@ TEST(PageState, PresentPagesAreMappedAndArrivingOnesAreMappedOnly) {
   for (PageState state : {PageState::kFetching, PageState::kBlank, PageState::kRecomputing}) {
     EXPECT_TRUE(!is_present(state) && is_mapped(state)) << name_of(state);
   }
-  for (PageState state : {PageState::kEmpty, PageState::kCold, PageState::kSpilling,
-                          PageState::kLoading, PageState::kGone, PageState::kLost}) {
+  for (PageState state : {PageState::kEmpty, PageState::kCold, PageState::kSpilling, PageState::kLoading,
+                          PageState::kGone, PageState::kLost}) {
     EXPECT_FALSE(is_present(state) || is_mapped(state)) << name_of(state);
   }
 }

@@ -12,8 +12,7 @@ class PageSwaps : public testing::Test {
   Residency& residency() { return machine_.residency(); }
   FaultDriver& fault() { return machine_.fault(); }
   // An unannounced kernel: it enters the gate, and names no block.
-  Status unannounced(tessera::Run* run, std::uint64_t generation, Access access,
-                     StreamId stream = StreamId(0)) {
+  Status unannounced(tessera::Run* run, std::uint64_t generation, Access access, StreamId stream = StreamId(0)) {
     const std::uint32_t slot = residency().begin_unnamed(stream);
     const Status launched = machine_.launch(run, generation, stream, access);
     residency().end_unnamed(stream, slot);
@@ -130,13 +129,11 @@ TEST_F(PageSwaps, ThreadsMayWorkUnannouncedWhilePagesChangePlaces) {
 }
 
 TEST_F(PageSwaps, AFullHeapChangesPlacesPageByPage) {
-  const auto runs =
-      machine_.add_many(8, {0, 1});  // what the device holds, and half of what is below
+  const auto runs = machine_.add_many(8, {0, 1});  // what the device holds, and half of what is below
   for (auto* run : runs) ASSERT_OK(machine_.write(run, 1));
   const auto wide = machine_.add({0, 2});
   ASSERT_OK(machine_.write(wide, 1));
-  EXPECT_EQ(residency().add(machine_.reserve({0, 1}), {0, 1}, TagId()).status().code(),
-            Code::kOutOfMemory);
+  EXPECT_EQ(residency().add(machine_.reserve({0, 1}), {0, 1}, TagId()).status().code(), Code::kOutOfMemory);
   for (auto* run : runs) ASSERT_OK(machine_.check(run, 1));
   ASSERT_OK(machine_.check(wide, 1));
   expect_right();
@@ -146,8 +143,7 @@ TEST_F(PageSwaps, AHeldRunStays) {
   const auto runs = machine_.add_many(2);
   for (auto* run : runs) ASSERT_OK(machine_.write(run, 1));
   Use use;
-  ASSERT_OK(
-      residency().begin_use({&runs[0], 1}, StreamId(0), Access::kRead, Use::Kind::kHold, use));
+  ASSERT_OK(residency().begin_use({&runs[0], 1}, StreamId(0), Access::kRead, Use::Kind::kHold, use));
   EXPECT_EQ(machine_.evict(runs[0]).code(), Code::kBusy);
   residency().end_use({&runs[0], 1}, StreamId(0), use);
   EXPECT_OK(machine_.evict(runs[0]));
@@ -171,8 +167,8 @@ TEST_F(PageSwaps, ADeadRunLeavesNothingBehind) {
 TEST_F(PageSwaps, EachCallThatFailsLeavesAValidCopyWhereItWas) {
   const auto runs = machine_.add_many(8);
   for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine_.write(runs[i], 1));
-  for (DriverCall call : {DriverCall::kUnmap, DriverCall::kMap, DriverCall::kSetAccess,
-                          DriverCall::kCopy, DriverCall::kSynchronizeStream}) {
+  for (DriverCall call : {DriverCall::kUnmap, DriverCall::kMap, DriverCall::kSetAccess, DriverCall::kCopy,
+                          DriverCall::kSynchronizeStream}) {
     for (std::uint64_t nth = 1; nth <= 4; ++nth) {
       SCOPED_TRACE(testing::Message() << name_of(call) << " " << nth);
       fault().fail({call, nth, Status(Code::kDriver, "injected", 999)});

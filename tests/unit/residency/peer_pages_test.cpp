@@ -10,7 +10,11 @@ namespace {
 class PeerPages : public Mover {
  protected:
   PeerPages()
-      : Mover({.device = 16_MiB, .host = 8_MiB, .staging = 4_MiB, .file = 8_MiB, .peer = 4_MiB,
+      : Mover({.device = 16_MiB,
+               .host = 8_MiB,
+               .staging = 4_MiB,
+               .file = 8_MiB,
+               .peer = 4_MiB,
                .sim = {.devices = 2, .memory = 16_MiB}}) {}
 
   std::unique_ptr<tessera::Run> filled(std::uint8_t value, std::uint32_t count = 1) {

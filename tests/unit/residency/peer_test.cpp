@@ -204,10 +204,10 @@ TEST_F(FarApartTest, WhatAPeerTakesIsNotRecomputedForWhatTheHostsLinkWouldTake) 
   EXPECT_OK(machine_.settle());
   bool called = false;
   EXPECT_OK(machine_.residency().set_recompute(runs[0], {[&](StreamId) {
-                                                        called = true;
-                                                        return Status();
-                                                      },
-                                                      Nanoseconds(100'000'000)}));
+                                                           called = true;
+                                                           return Status();
+                                                         },
+                                                         Nanoseconds(100'000'000)}));
   EXPECT_OK(machine_.evict(runs[0]));
   EXPECT_EQ(with_peer(runs[0]), 2_MiB);
   EXPECT_OK(machine_.check(runs[0], 5));

@@ -23,8 +23,13 @@ class PlaceTest : public ::testing::Test {
 };
 
 TEST_F(PlaceTest, EachPageHasTheCopiesThatItShallHave) {
-  const std::vector<Places> places = {kAtDevice,           kAtHost,           kAtFile, kAtDevice | kAtHost,
-                                      kAtDevice | kAtFile, kAtHost | kAtFile, kAtDevice | kAtHost | kAtFile};
+  const std::vector<Places> places = {kAtDevice,
+                                      kAtHost,
+                                      kAtFile,
+                                      kAtDevice | kAtHost,
+                                      kAtDevice | kAtFile,
+                                      kAtHost | kAtFile,
+                                      kAtDevice | kAtHost | kAtFile};
   PlacedRun* const run = written({0, static_cast<std::uint32_t>(places.size())});
   EXPECT_OK(machine_.residency().place(run, places));
   for (std::size_t i = 0; i < places.size(); ++i) EXPECT_TRUE(has(run->pages[i], places[i])) << "page " << i;

@@ -25,8 +25,7 @@ class FollowerTest : public ::testing::Test {
     for (std::size_t i = kLayers; i-- > 0;) step(layers_[i], generation, Access::kRead);
   }
   void step(DeviceRun* layer, std::uint64_t generation, Access access) {
-    EXPECT_OK(access == Access::kWrite ? machine_.write(layer, generation)
-                                       : machine_.check(layer, generation));
+    EXPECT_OK(access == Access::kWrite ? machine_.write(layer, generation) : machine_.check(layer, generation));
     EXPECT_OK(machine_.sim().synchronize(DeviceId(0)));
     machine_.residency().advance();
     ASSERT_EQ(machine_.valid(), "ok");
@@ -159,9 +158,10 @@ class SweepTest : public ::testing::TestWithParam<bool> {
   }
 
   std::unique_ptr<Policy> policy_ = make_policy("lru").take();
-  ResidencyMachine machine_{{.device = 20_MiB,
-                             .sim = {.memory = 64_MiB, .inbound = {.bytes_per_second = 2'000'000'000},
-                                     .kernel_time = Nanoseconds(1'000'000)}}};
+  ResidencyMachine machine_{
+      {.device = 20_MiB,
+       .sim = {
+           .memory = 64_MiB, .inbound = {.bytes_per_second = 2'000'000'000}, .kernel_time = Nanoseconds(1'000'000)}}};
   std::vector<DeviceRun*> weights_;
 };
 

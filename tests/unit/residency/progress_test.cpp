@@ -125,8 +125,7 @@ TEST(ResidencyProgress, MovesAreInTheEventLog) {
     EXPECT_LE(event.begin, event.end);
     EXPECT_EQ(event.address, run->address);
   }
-  for (EventKind kind : {EventKind::kEvict, EventKind::kFileWrite, EventKind::kFileRead,
-                         EventKind::kFetch}) {
+  for (EventKind kind : {EventKind::kEvict, EventKind::kFileWrite, EventKind::kFileRead, EventKind::kFetch}) {
     EXPECT_EQ(seen[kind], 1) << name_of(kind);
   }
 }
@@ -183,8 +182,7 @@ TEST(ResidencyProgress, CleanPagesLeaveInOneCall) {
 
 TEST(ResidencyProgress, APageInAStagingFrameDoesNotWaitForOthers) {
   // A copy takes 40 ms: while the first page is on its way to the file, the others are still being copied out.
-  ResidencyMachine machine({.host = 0_B, .file = 32_MiB,
-                            .sim = {.memory = 64_MiB, .outbound = {50'000'000, {}}}});
+  ResidencyMachine machine({.host = 0_B, .file = 32_MiB, .sim = {.memory = 64_MiB, .outbound = {50'000'000, {}}}});
   auto* run = machine.add({0, 4});
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));
@@ -196,7 +194,9 @@ TEST(ResidencyProgress, APageInAStagingFrameDoesNotWaitForOthers) {
 
 TEST(ResidencyProgress, AReadGetsAStagingFrameWhileWritesHoldThemAllAndNoWriteOvertakesIt) {
   // A copy out takes 40 ms, so runs evicted ahead of need hold the whole reserve when the read begins.
-  ResidencyMachine machine({.host = 0_B, .staging = 8_MiB, .file = 64_MiB,
+  ResidencyMachine machine({.host = 0_B,
+                            .staging = 8_MiB,
+                            .file = 64_MiB,
                             .options = {.low_percent = 40, .high_percent = 50},
                             .sim = {.memory = 64_MiB, .outbound = {50'000'000, {}}}});
   auto* wanted = machine.add();

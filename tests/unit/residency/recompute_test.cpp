@@ -58,9 +58,7 @@ TEST(InsideCallback, IsOfItsThreadAndNests) {
   EXPECT_FALSE(is_inside_callback());
   {
     const InsideCallback outer;
-    {
-      const InsideCallback inner;
-    }
+    { const InsideCallback inner; }
     EXPECT_TRUE(is_inside_callback());
     in_another_thread([] { EXPECT_FALSE(is_inside_callback()); });
   }

@@ -31,16 +31,15 @@ class ResidencyRecomputeTest : public ::testing::Test {
     return run;
   }
   void recompute_by(DeviceRun* run, std::uint64_t generation, Nanoseconds cost = kCheap) {
-    set(run, cost, [this, run, generation](StreamId on) {
-      return machine_.launch(run, generation, on, Access::kWrite);
-    });
+    set(run, cost,
+        [this, run, generation](StreamId on) { return machine_.launch(run, generation, on, Access::kWrite); });
   }
   void set(DeviceRun* run, Nanoseconds cost, std::function<Status(StreamId)> work) {
     EXPECT_OK(residency().set_recompute(run, {[this, work = std::move(work)](StreamId on) {
-                                             ++called_;
-                                             return work(on);
-                                           },
-                                           cost}));
+                                                ++called_;
+                                                return work(on);
+                                              },
+                                              cost}));
   }
   // From now on the link rates are known.
   void measure_links() {
@@ -185,9 +184,8 @@ TEST_F(ResidencyRecomputeTest, WhatItQueuedBeforeItFailedIsOverBeforeItsFramesGo
 }
 
 TEST_F(ResidencyRecomputeTest, EveryDriverCallOfItMayFailOnceAndNothingIsLost) {
-  constexpr DriverCall kCalls[] = {DriverCall::kUnmap,       DriverCall::kMap,
-                                   DriverCall::kSetAccess,   DriverCall::kCreateEvent,
-                                   DriverCall::kRecordEvent, DriverCall::kQueryEvent};
+  constexpr DriverCall kCalls[] = {DriverCall::kUnmap,       DriverCall::kMap,         DriverCall::kSetAccess,
+                                   DriverCall::kCreateEvent, DriverCall::kRecordEvent, DriverCall::kQueryEvent};
   for (const DriverCall call : kCalls) {
     for (std::uint64_t nth = 1; nth <= 4; ++nth) {
       ResidencyMachine machine(kNothingBelow);

@@ -167,8 +167,7 @@ TEST(ResidencyFailures, AnEngineThatCannotBeMadeLeavesNothing) {
   FileTier file(nullptr, Bytes());
   for (std::uint64_t nth = 1; nth <= 2; ++nth) {
     driver.fail({std::nullopt, nth, Status(Code::kDriver, "injected", 999)});
-    const auto made = Residency::create(driver, DeviceId(0), {device, host, file},
-                                        make_policy("lru").take(), log, {});
+    const auto made = Residency::create(driver, DeviceId(0), {device, host, file}, make_policy("lru").take(), log, {});
     EXPECT_EQ(made.status().code(), Code::kDriver);
     driver.clear();
     EXPECT_TRUE(sim.leaks().empty());

@@ -11,8 +11,7 @@ const TagId kWeights(1);
 const TagId kCache(2);
 
 // Live runs of a tag, each written once.
-std::vector<Run*> written(ResidencyMachine& machine, TagId tag, std::size_t count,
-                          std::uint64_t generation = 1) {
+std::vector<Run*> written(ResidencyMachine& machine, TagId tag, std::size_t count, std::uint64_t generation = 1) {
   std::vector<Run*> runs;
   const RunShape shape{0, 1};
   for (std::size_t i = 0; i < count; ++i) {
@@ -24,8 +23,7 @@ std::vector<Run*> written(ResidencyMachine& machine, TagId tag, std::size_t coun
   return runs;
 }
 
-void check_each(ResidencyMachine& machine, const std::vector<Run*>& runs,
-                std::uint64_t generation = 1) {
+void check_each(ResidencyMachine& machine, const std::vector<Run*>& runs, std::uint64_t generation = 1) {
   for (Run* run : runs) EXPECT_OK(machine.check(run, generation));
 }
 

@@ -11,9 +11,7 @@
 namespace tessera {
 namespace {
 
-StallPart part(const StallParts& parts, StallCause cause) {
-  return parts[static_cast<std::size_t>(cause)];
-}
+StallPart part(const StallParts& parts, StallCause cause) { return parts[static_cast<std::size_t>(cause)]; }
 
 TEST(Stall, EachWaitGoesToItsCauseAndTheRestToMapping) {
   HandClock clock(100);

@@ -14,9 +14,7 @@ class StopwatchesTest : public ::testing::Test {
  protected:
   ~StopwatchesTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
 
-  void work(std::uint64_t nanoseconds) {
-    EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(nanoseconds), {}).is_ok());
-  }
+  void work(std::uint64_t nanoseconds) { EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(nanoseconds), {}).is_ok()); }
 
   VirtualClock clock_;
   SimDriver sim_{{.memory = 64_MiB, .contents = SimContents::kNone}, clock_};

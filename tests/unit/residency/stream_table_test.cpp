@@ -126,10 +126,13 @@ TEST_F(Streams, WorkOnAnUnknownStreamIsWaitedForWithTheDevice) {
   const StreamId unknown = stream();
   std::atomic<bool> ran{false};
   table_->note_use(table_->slot_of(kNoStream), table_->tick());
-  ASSERT_TRUE(driver().host_function(unknown, [&] {
-    std::this_thread::yield();
-    ran.store(true);
-  }).is_ok());
+  ASSERT_TRUE(driver()
+                  .host_function(unknown,
+                                 [&] {
+                                   std::this_thread::yield();
+                                   ran.store(true);
+                                 })
+                  .is_ok());
   EXPECT_TRUE(table_->wait_for_all(1).is_ok());
   EXPECT_TRUE(ran.load());
 }

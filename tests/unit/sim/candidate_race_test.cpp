@@ -33,8 +33,7 @@ class ContestTest : public ::testing::Test {
     for (std::uint32_t i = 0; i < 14; ++i) {
       iteration_.uses.push_back({.run = i});
       iteration_.runs.push_back({.bytes = 64_MiB});
-      iteration_.steps.push_back(
-          {.duration = Nanoseconds(1'000'000), .first_use = i, .end_use = i + 1});
+      iteration_.steps.push_back({.duration = Nanoseconds(1'000'000), .first_use = i, .end_use = i + 1});
     }
   }
   std::vector<std::string_view> names() {
@@ -49,7 +48,7 @@ class ContestTest : public ::testing::Test {
   std::atomic<bool> stop_{false};
   std::vector<std::string_view> reported_;
   CandidateRace contest_{iteration_, kShort, lru_, stop_,
-                   [this](const Candidate& best) { reported_.push_back(best.strategy.name); }};
+                         [this](const Candidate& best) { reported_.push_back(best.strategy.name); }};
   const Strategy slow_{"slow", {}, &lru_}, fast_{"fast", {}, &latest_};
 };
 
@@ -73,8 +72,7 @@ TEST_F(ContestTest, ButWhoIsFasterThanThePolicyWithoutAnyIsToldAtOnce) {
   iteration_.steps.clear();
   iteration_.uses.clear();
   for (std::uint32_t round = 0; round < 6; ++round) {
-    iteration_.runs.push_back(
-        {.bytes = 4_MiB + round * kBasePage});  // distinguishes the rounds
+    iteration_.runs.push_back({.bytes = 4_MiB + round * kBasePage});  // distinguishes the rounds
     for (std::uint32_t i = 0; i < 14; ++i) {
       const auto first = static_cast<std::uint32_t>(iteration_.uses.size());
       iteration_.uses.push_back({.run = i});

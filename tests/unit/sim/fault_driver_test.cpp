@@ -40,8 +40,7 @@ TEST_F(FaultDriverTest, TheCallerGetsTheVeryStatus) {
 }
 
 TEST_F(FaultDriverTest, FromThenOnMeansAllLaterCalls) {
-  fault_.fail(
-      {.call = DriverCall::kCreateEvent, .nth = 2, .status = refused(), .from_then_on = true});
+  fault_.fail({.call = DriverCall::kCreateEvent, .nth = 2, .status = refused(), .from_then_on = true});
   EXPECT_TRUE(event_works());
   EXPECT_FALSE(event_works());
   EXPECT_FALSE(event_works());

@@ -28,9 +28,9 @@ class SearchTest : public ::testing::Test {
     return {std::move(strategy), time.value()};
   }
   std::unique_ptr<PlanSearch> search(const Machine& machine, std::vector<Candidate> from) {
-    return std::make_unique<PlanSearch>(iteration_, machine, lru_, stop_,
-                                    [this](std::vector<Candidate> best) { reported_.push_back(std::move(best)); },
-                                    std::move(from));
+    return std::make_unique<PlanSearch>(
+        iteration_, machine, lru_, stop_, [this](std::vector<Candidate> best) { reported_.push_back(std::move(best)); },
+        std::move(from));
   }
 
   const Iteration iteration_ = test::training({.layers = 4});

@@ -66,7 +66,8 @@ class Counting final : public Policy {
   void strategies(const Iteration&, const Machine&, const EmitCandidate& race) const override {
     const OffloadPlan nothing{{.gap = {.run = 1, .after = 1, .until = 1, .wraps = true, .dead = true}}};
     bool more = race({"bare", {}, this}) && race({"another", {}, &lru_});
-    for (std::size_t candidates = 2; more && candidates < strategies_; ++candidates) more = race({"other", nothing, this});
+    for (std::size_t candidates = 2; more && candidates < strategies_; ++candidates)
+      more = race({"other", nothing, this});
   }
   mutable std::size_t asked = 0;
 
@@ -86,7 +87,8 @@ std::size_t asked_for(std::size_t strategies, Strategy& answer) {
 // Asks repeatedly until there is an answer.
 Strategy await_answer(PlanSimulator& simulation) {
   for (;;) {
-    if (std::vector<Candidate> candidates = simulation.answer(); !candidates.empty()) return std::move(candidates.front().strategy);
+    if (std::vector<Candidate> candidates = simulation.answer(); !candidates.empty())
+      return std::move(candidates.front().strategy);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

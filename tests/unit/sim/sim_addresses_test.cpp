@@ -24,8 +24,7 @@ TEST_P(SimAddressesTest, RangesAreAlignedAndDisjoint) {
   EXPECT_TRUE(addresses_->release(second));
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, SimAddressesTest,
-                         ::testing::Values(SimContents::kReal, SimContents::kNone));
+INSTANTIATE_TEST_SUITE_P(Both, SimAddressesTest, ::testing::Values(SimContents::kReal, SimContents::kNone));
 
 TEST(SimAddresses, WithoutContentsThereIsRoomForAnythingAndNothingToTouch) {
   const auto addresses = make_addresses({.contents = SimContents::kNone});
@@ -42,7 +41,8 @@ constexpr std::uint64_t kPageBytes = (2_MiB).value();
 
 TEST(SimAddresses, WithoutAHintTheyBeginWhereRealDriversDoAndGrow) {
   const auto addresses = make_addresses({});
-  const auto first = addresses->reserve(kRangeBytes, kPageBytes, 0), second = addresses->reserve(kRangeBytes, kPageBytes, 0);
+  const auto first = addresses->reserve(kRangeBytes, kPageBytes, 0),
+             second = addresses->reserve(kRangeBytes, kPageBytes, 0);
   ASSERT_TRUE(first && second);
   EXPECT_GE(*first, 0x3'0200'0000U);
   EXPECT_GE(*second, *first + kRangeBytes);

@@ -35,9 +35,7 @@ class SimCopies : public testing::Test {
   HostCopy copy(Bytes device, Bytes host, Bytes bytes = 1_MiB) {
     return {at_ + device, host_.data() + host.value(), bytes};
   }
-  Status out(std::vector<HostCopy> copies) {
-    return driver_.copy_all(CopyWay::kOut, copies, stream_);
-  }
+  Status out(std::vector<HostCopy> copies) { return driver_.copy_all(CopyWay::kOut, copies, stream_); }
   static void expect_refused(const Status& status, const char* word) {
     EXPECT_EQ(status.native_code(), native::kInvalidValue);
     EXPECT_NE(status.message().find(word), std::string_view::npos) << status.to_string();
@@ -83,9 +81,7 @@ class SimOneByOne : public SimCopies {
   SimOneByOne() : SimCopies({.memory = 8_MiB, .copies_at_once = false}) {}
 };
 
-TEST_F(SimOneByOne, SaysThatItCannot) {
-  EXPECT_EQ(out({copy(Bytes(), Bytes())}).code(), Code::kNotSupported);
-}
+TEST_F(SimOneByOne, SaysThatItCannot) { EXPECT_EQ(out({copy(Bytes(), Bytes())}).code(), Code::kNotSupported); }
 
 }  // namespace
 }  // namespace tessera

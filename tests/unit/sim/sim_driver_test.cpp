@@ -31,9 +31,7 @@ class SimDriverTest : public ::testing::Test {
   }
   // All work queued on the stream from now on waits for release().
   void hold(StreamId stream) {
-    ASSERT_TRUE(driver()
-                    .host_function(stream, [gate = gate_.get_future().share()] { gate.wait(); })
-                    .is_ok());
+    ASSERT_TRUE(driver().host_function(stream, [gate = gate_.get_future().share()] { gate.wait(); }).is_ok());
   }
   void release() { gate_.set_value(); }
   Status churn(Address data, StreamId stream, std::uint32_t count = 1) {
@@ -43,15 +41,11 @@ class SimDriverTest : public ::testing::Test {
     std::memcpy(block, &address, 8);
     std::memcpy(block + 8, &count, 4);
     std::memcpy(block + 12, &rounds, 4);
-    return driver().launch({.kernel = churn_kernel(),
-                            .grid = {1, 1, 1},
-                            .block = {1, 1, 1},
-                            .shared_bytes = 0,
-                            .parameters = block},
-                           stream);
+    return driver().launch(
+        {.kernel = churn_kernel(), .grid = {1, 1, 1}, .block = {1, 1, 1}, .shared_bytes = 0, .parameters = block},
+        stream);
   }
-  static void expect_words(const Status& status, int native,
-                           std::initializer_list<const char*> words) {
+  static void expect_words(const Status& status, int native, std::initializer_list<const char*> words) {
     EXPECT_EQ(status.native_code(), native) << status.to_string();
     for (const char* word : words) {
       EXPECT_NE(status.message().find(word), std::string_view::npos) << status.message();
@@ -87,8 +81,7 @@ TEST_F(SimDriverTest, UnmappingWhatAQueuedKernelPointsIntoNamesTheKernel) {
 TEST_F(SimDriverTest, CopiesOutsideOfMappingsAreRefused) {
   std::vector<std::byte> host(4 << 20);
   const Bytes more = 2_MiB + Bytes(1);
-  expect_words(driver().copy_in(at_, host.data(), more, stream_), native::kInvalidValue,
-               {"is not mapped at"});
+  expect_words(driver().copy_in(at_, host.data(), more, stream_), native::kInvalidValue, {"is not mapped at"});
   expect_words(driver().copy_out(host.data(), Address(0x1000), 8_B, stream_), native::kInvalidValue,
                {"is not mapped at 0x1000"});
   expect_words(driver().fill(at_, 0, more, stream_), native::kInvalidValue, {"is not mapped at"});
@@ -97,10 +90,8 @@ TEST_F(SimDriverTest, CopiesOutsideOfMappingsAreRefused) {
 
 TEST_F(SimDriverTest, HostPointersThatAreNoneAreRefused) {
   const void* const device = reinterpret_cast<const void*>(at_.value());
-  expect_words(driver().copy_in(at_, nullptr, 8_B, stream_), native::kInvalidValue,
-               {"not host memory"});
-  expect_words(driver().copy_in(at_, device, 8_B, stream_), native::kInvalidValue,
-               {"reserved range of the device"});
+  expect_words(driver().copy_in(at_, nullptr, 8_B, stream_), native::kInvalidValue, {"not host memory"});
+  expect_words(driver().copy_in(at_, device, 8_B, stream_), native::kInvalidValue, {"reserved range of the device"});
 }
 
 TEST_F(SimDriverTest, PinnedMemoryInUseCannotBeUnpinned) {
@@ -110,8 +101,7 @@ TEST_F(SimDriverTest, PinnedMemoryInUseCannotBeUnpinned) {
   EXPECT_FALSE(driver().is_registered(host.data() + 100, 1_MiB));
   hold(stream_);
   ASSERT_TRUE(driver().copy_in(at_, host.data(), 1_MiB, stream_).is_ok()) << "does not wait";
-  expect_words(driver().unregister_host(host.data()), native::kInvalidValue,
-               {"unregister_host of [", "copy_in of ["});
+  expect_words(driver().unregister_host(host.data()), native::kInvalidValue, {"unregister_host of [", "copy_in of ["});
   release();
   ASSERT_TRUE(driver().synchronize(stream_).is_ok());
   EXPECT_TRUE(driver().unregister_host(host.data()).is_ok());
@@ -159,9 +149,8 @@ TEST_F(SimDriverTest, DefaultStreamsAreThoseOfTheThreadsCurrentDevice) {
   ASSERT_TRUE(driver().set_current_device(DeviceId(1)).is_ok());
   EXPECT_EQ(driver().device_of(StreamId(0)).value(), DeviceId(1));
   EXPECT_EQ(driver().device_of(StreamId(2)).value(), DeviceId(1));
-  const DeviceId elsewhere = std::async(std::launch::async, [this] {
-                               return driver().device_of(StreamId(2)).take();
-                             }).get();
+  const DeviceId elsewhere =
+      std::async(std::launch::async, [this] { return driver().device_of(StreamId(2)).take(); }).get();
   EXPECT_EQ(elsewhere, kDevice);
   EXPECT_EQ(driver().set_current_device(DeviceId(2)).code(), Code::kInvalidArgument);
   SimMachine other;
@@ -204,8 +193,7 @@ TEST_F(SimDriverTest, AMachineWithoutVirtualMemorySaysSo) {
   SimMachine plain({.memory = 64_MiB, .virtual_memory = false});
   EXPECT_FALSE(plain.driver().properties(kDevice).value().virtual_memory);
   EXPECT_EQ(plain.driver().reserve(2_MiB, 2_MiB).status().code(), Code::kNotSupported);
-  EXPECT_EQ(plain.driver().create_frame(kDevice, FrameLocation::kDevice, 2_MiB).status().code(),
-            Code::kNotSupported);
+  EXPECT_EQ(plain.driver().create_frame(kDevice, FrameLocation::kDevice, 2_MiB).status().code(), Code::kNotSupported);
 }
 
 TEST_F(SimDriverTest, WhatIsLeftIsListedAndWhatIsGivenBackIsNot) {

@@ -20,8 +20,7 @@ class SimEnginesTest : public ::testing::Test {
     made.run = [run = std::move(run)](const SimWork&) { return run(); };
     return made;
   }
-  Status submit(StreamId stream, std::function<Status()> run,
-                SimEngine engine = SimEngine::kCompute) {
+  Status submit(StreamId stream, std::function<Status()> run, SimEngine engine = SimEngine::kCompute) {
     return engines_.submit(stream, engine, work(std::move(run))).status();
   }
   // Work that runs until release() is called.
@@ -116,9 +115,7 @@ TEST_F(SimEnginesTest, WorkThatMayTouchARangeIsFoundQueuedAndRunning) {
   copy.ranges = {{0x1000, 0x1000}};
   ASSERT_TRUE(engines_.submit(stream, SimEngine::kInbound, std::move(copy)).is_ok());
   const Status status = engines_.check_untouched({0x1800, 0x10}, "unmap");
-  EXPECT_EQ(
-      status.message(),
-      "unmap of [0x1800, 0x1810) while queued work may touch it: copy_in of [0x1000, 0x2000)");
+  EXPECT_EQ(status.message(), "unmap of [0x1800, 0x1810) while queued work may touch it: copy_in of [0x1000, 0x2000)");
   EXPECT_TRUE(engines_.check_untouched({0x2000, 0x10}, "unmap").is_ok());
   release();
   EXPECT_TRUE(engines_.synchronize(stream).is_ok());
@@ -142,8 +139,7 @@ TEST_F(SimEnginesTest, EachThreadHasADefaultStreamOfItsOwn) {
   const StreamId here = engines_.thread_stream(kDevice);
   EXPECT_EQ(engines_.thread_stream(kDevice), here);
   EXPECT_NE(engines_.thread_stream(DeviceId(1)), here);
-  const StreamId there =
-      std::async(std::launch::async, [this] { return engines_.thread_stream(kDevice); }).get();
+  const StreamId there = std::async(std::launch::async, [this] { return engines_.thread_stream(kDevice); }).get();
   EXPECT_NE(there, here);
   EXPECT_TRUE(engines_.leaks().empty()) << "nobody has to destroy them";
 }

@@ -28,8 +28,7 @@ TEST_F(SimFramesTest, DeviceAndHostFramesHaveTheirOwnCapacity) {
   create(8_MiB);
   EXPECT_EQ(free(), 0_B);
   create(4_MiB, FrameLocation::kHost);
-  EXPECT_EQ(frames_.create(kDevice, FrameLocation::kHost, 2_MiB).status().code(),
-            Code::kOutOfMemory);
+  EXPECT_EQ(frames_.create(kDevice, FrameLocation::kHost, 2_MiB).status().code(), Code::kOutOfMemory);
 }
 
 TEST_F(SimFramesTest, TheLastOwnerGivesTheMemoryBack) {

@@ -28,19 +28,14 @@ int run_two_blocks(const sim_block* block, const void* parameters) {
 }
 
 constexpr sim_parameter kOnePointer[] = {{0, 8}};
-constexpr sim_kernel kNoteBlock = {
-    SIM_KERNEL_ABI_VERSION, "note_block", note_block, 1, kOnePointer, 8};
+constexpr sim_kernel kNoteBlock = {SIM_KERNEL_ABI_VERSION, "note_block", note_block, 1, kOnePointer, 8};
 
 class SimLaunchTest : public ::testing::Test {
  protected:
   Launch launch(const void* kernel, Dim3 grid) {
     std::set<Index>* const blocks = &blocks_;
     std::memcpy(block_, &blocks, sizeof(blocks));
-    return {.kernel = kernel,
-            .grid = grid,
-            .block = {32, 1, 1},
-            .shared_bytes = 0,
-            .parameters = block_};
+    return {.kernel = kernel, .grid = grid, .block = {32, 1, 1}, .shared_bytes = 0, .parameters = block_};
   }
   static int native(const Launch& launch) { return make_launch(launch).status().native_code(); }
 
@@ -111,8 +106,7 @@ TEST_F(SimLaunchTest, AFaultNamesTheKernelTheAddressAndTheBlock) {
   ASSERT_TRUE(work.is_ok());
   const Status status = work.value().run(work.value());
   EXPECT_EQ(status.native_code(), native::kIllegalAddress);
-  EXPECT_EQ(status.message(),
-            "kernel churn touched 0x1000, where nothing is mapped, in block (0, 0, 0)");
+  EXPECT_EQ(status.message(), "kernel churn touched 0x1000, where nothing is mapped, in block (0, 0, 0)");
 }
 
 }  // namespace

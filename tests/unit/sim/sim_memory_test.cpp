@@ -18,9 +18,7 @@ class SimMemoryTest : public ::testing::Test {
     EXPECT_TRUE(status.is_ok()) << status.message();
   }
 
-  FrameId frame(Bytes bytes = 2_MiB) {
-    return memory_.create_frame(kDevice, FrameLocation::kDevice, bytes).take();
-  }
+  FrameId frame(Bytes bytes = 2_MiB) { return memory_.create_frame(kDevice, FrameLocation::kDevice, bytes).take(); }
   FrameId map(Bytes offset, Bytes bytes = 2_MiB) {
     const FrameId made = frame(bytes);
     EXPECT_TRUE(memory_.map(at_ + offset, bytes, made).is_ok());

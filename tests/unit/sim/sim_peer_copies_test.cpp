@@ -60,9 +60,7 @@ class SimPeerCopies : public testing::Test, public SimWatcher {
     EXPECT_EQ(device, kOwn) << "another device's engine";
     ran_.push_back(engine);
   }
-  static unsigned char byte_at(Address address) {
-    return *reinterpret_cast<const unsigned char*>(address.value());
-  }
+  static unsigned char byte_at(Address address) { return *reinterpret_cast<const unsigned char*>(address.value()); }
 
   VirtualClock clock_;
   std::vector<SimEngine> ran_;

@@ -36,8 +36,7 @@ TEST(SimPins, AnOverlapNamesBothRanges) {
 TEST(SimPins, OnlyTheStartNamesARange) {
   SimPins pins;
   ASSERT_TRUE(pins.add({0x1000, 0x1000}).is_ok());
-  EXPECT_EQ(pins.starting_at(reinterpret_cast<void*>(0x1001)).status().native_code(),
-            native::kHostMemoryNotRegistered);
+  EXPECT_EQ(pins.starting_at(reinterpret_cast<void*>(0x1001)).status().native_code(), native::kHostMemoryNotRegistered);
   const auto range = pins.starting_at(reinterpret_cast<void*>(0x1000));
   ASSERT_TRUE(range.is_ok());
   EXPECT_EQ(pins.leaks().size(), 1U);

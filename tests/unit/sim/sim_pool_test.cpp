@@ -10,8 +10,7 @@ TEST(SimPool, TheCapacityIsTheLimitAndTheMessageAddsUp) {
   ASSERT_TRUE(pool.take(4_MiB).is_ok());
   const auto more = pool.take(4_MiB);
   EXPECT_EQ(more.status().code(), Code::kOutOfMemory);
-  EXPECT_EQ(more.status().message(),
-            "a frame of 4194304 bytes on the test: 2097152 of 6291456 bytes are free");
+  EXPECT_EQ(more.status().message(), "a frame of 4194304 bytes on the test: 2097152 of 6291456 bytes are free");
 }
 
 TEST(SimPool, WhatIsGivenCanBeTakenAgainWithoutAnyBytesBehindIt) {

@@ -14,9 +14,7 @@ class SimScheduleTest : public ::testing::Test {
   void TearDown() override { check(); }
 
   void check() { EXPECT_TRUE(schedule_.validate().is_ok()) << schedule_.validate().message(); }
-  StreamId stream(SimStreamKind kind = SimStreamKind::kNonBlocking) {
-    return schedule_.add_stream(kDevice, kind);
-  }
+  StreamId stream(SimStreamKind kind = SimStreamKind::kNonBlocking) { return schedule_.add_stream(kDevice, kind); }
   SimOp compute(StreamId stream) { return schedule_.submit(stream, SimEngine::kCompute, kNow); }
   SimOp inbound(StreamId stream) { return schedule_.submit(stream, SimEngine::kInbound, kNow); }
   SimOp start(SimEngine engine) {

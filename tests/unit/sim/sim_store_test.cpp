@@ -37,8 +37,7 @@ TEST(SimStore, TheCapacityIsTheLimitAndTheMessageAddsUp) {
   ASSERT_TRUE(store.take(4_MiB).is_ok());
   const auto more = store.take(4_MiB);
   EXPECT_EQ(more.status().code(), Code::kOutOfMemory);
-  EXPECT_EQ(more.status().message(),
-            "a frame of 4194304 bytes on the test: 2097152 of 6291456 bytes are free");
+  EXPECT_EQ(more.status().message(), "a frame of 4194304 bytes on the test: 2097152 of 6291456 bytes are free");
 }
 
 TEST(SimStore, APieceIsShownElsewhereAndComesHomeWithItsBytes) {
@@ -54,8 +53,7 @@ TEST(SimStore, APieceIsShownElsewhereAndComesHomeWithItsBytes) {
     shown[bytes - 1] = static_cast<std::byte>(round);
     EXPECT_EQ(store.at(piece.value())[bytes - 1], shown[bytes - 1]) << "home sees it meanwhile";
     ASSERT_TRUE(store.hide(piece.value(), 2_MiB, window));
-    ASSERT_EQ(::mmap(window, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
-              window);
+    ASSERT_EQ(::mmap(window, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), window);
     EXPECT_EQ(store.at(piece.value())[bytes - 1], static_cast<std::byte>(round));
   }
   ::munmap(window, bytes);

@@ -10,8 +10,7 @@ namespace {
 
 class SimTransferTest : public ::testing::Test {
  protected:
-  static std::span<std::byte> bytes_of(std::vector<unsigned char>& values, std::size_t from,
-                                       std::size_t count) {
+  static std::span<std::byte> bytes_of(std::vector<unsigned char>& values, std::size_t from, std::size_t count) {
     return std::as_writable_bytes(std::span(values)).subspan(from, count);
   }
 };

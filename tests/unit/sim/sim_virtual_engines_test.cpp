@@ -91,9 +91,7 @@ TEST_F(VirtualEnginesTest, AFailureComesWhenItsWorkEndsAndPoisonsTheDevice) {
   const StreamId a = stream();
   SimWork work;
   work.time = Nanoseconds(5);
-  work.run = [](const SimWork&) {
-    return Status(Code::kDriver, "a fault", native::kIllegalAddress);
-  };
+  work.run = [](const SimWork&) { return Status(Code::kDriver, "a fault", native::kIllegalAddress); };
   ASSERT_TRUE(engines_.submit(a, SimEngine::kCompute, std::move(work)).is_ok());
   EXPECT_EQ(engines_.query(a).code(), Code::kNotReady);
   EXPECT_EQ(engines_.synchronize(a).native_code(), native::kIllegalAddress);

@@ -20,9 +20,7 @@ class SimWithoutContentsTest : public ::testing::Test {
   void allow() { ASSERT_TRUE(driver_.set_access(at_, 32_GiB, kDevice).is_ok()); }
 
   VirtualClock clock_;
-  SimDriver driver_{{.memory = 80_GiB,
-                     .inbound = {32'000'000'000, Nanoseconds()},
-                     .contents = SimContents::kNone},
+  SimDriver driver_{{.memory = 80_GiB, .inbound = {32'000'000'000, Nanoseconds()}, .contents = SimContents::kNone},
                     clock_};
   Address at_;
   FrameId frame_;
@@ -44,11 +42,9 @@ TEST_F(SimWithoutContentsTest, CopiesTakeTheTimeOfTheirLinkAndTouchNothing) {
 
 TEST_F(SimWithoutContentsTest, ItIsAsStrictAsWithBytes) {
   EXPECT_EQ(driver_.map(at_, 32_GiB, frame_).native_code(), native::kInvalidValue) << "twice";
-  EXPECT_EQ(driver_.copy_in(at_, host_, 2_MiB, stream_).native_code(), native::kInvalidValue)
-      << "without access";
+  EXPECT_EQ(driver_.copy_in(at_, host_, 2_MiB, stream_).native_code(), native::kInvalidValue) << "without access";
   EXPECT_EQ(driver_.unmap(at_, 2_MiB).native_code(), native::kInvalidValue) << "a part";
-  EXPECT_EQ(driver_.create_frame(kDevice, FrameLocation::kDevice, 64_GiB).status().code(),
-            Code::kOutOfMemory);
+  EXPECT_EQ(driver_.create_frame(kDevice, FrameLocation::kDevice, 64_GiB).status().code(), Code::kOutOfMemory);
   EXPECT_EQ(driver_.release(at_, 64_GiB).native_code(), native::kInvalidValue) << "mapped";
 }
 
@@ -88,8 +84,7 @@ TEST_F(SimWithoutContentsTest, AKernelOfNoCodeTakesItsTimeAndGuardsItsRanges) {
   ASSERT_TRUE(driver_.synchronize(stream_).is_ok());
   EXPECT_EQ(clock_.now(), Nanoseconds(777));
   EXPECT_TRUE(driver_.unmap(at_, 32_GiB).is_ok());
-  EXPECT_EQ(driver_.occupy(stream_, Nanoseconds(1), {&range, 1}).native_code(),
-            native::kInvalidValue)
+  EXPECT_EQ(driver_.occupy(stream_, Nanoseconds(1), {&range, 1}).native_code(), native::kInvalidValue)
       << "not mapped any more";
 }
 

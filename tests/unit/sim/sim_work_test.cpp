@@ -30,8 +30,7 @@ TEST(SimWork, AKernelTouchesWhatAnyAlignedWordOfItsParametersPointsInto) {
   work.parameters.resize(20);
   const std::uint64_t address = 0x6e5500001000;
   std::memcpy(work.parameters.data() + 8, &address, 8);
-  EXPECT_EQ(touch_of(work, {0x6e5500000000, 0x2000}),
-            "kernel scale with 0x6e5500001000 at parameter offset 8");
+  EXPECT_EQ(touch_of(work, {0x6e5500000000, 0x2000}), "kernel scale with 0x6e5500001000 at parameter offset 8");
   EXPECT_EQ(touch_of(work, {0x6e5500000000, 0x1000}), std::nullopt);
 }
 

@@ -58,9 +58,7 @@ class StageTest : public ::testing::Test {
   std::atomic<bool> stop_{false};
 };
 
-TEST_F(StageTest, WhatFitsTakesAsLongAsItsSteps) {
-  EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers));
-}
+TEST_F(StageTest, WhatFitsTakesAsLongAsItsSteps) { EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers)); }
 
 // Eight steps on two streams alternately; `use` returns what each uses.
 Iteration on_two_streams(const std::function<RunUse(std::uint32_t step)>& use) {

@@ -39,11 +39,8 @@ TEST_F(TraceDriverTest, AFailureIsRecordedWithItsCode) {
 
 TEST_F(TraceDriverTest, ALaunchIsRecordedByItsShape) {
   const std::byte parameters[16] = {};
-  const Launch launch{.kernel = churn_kernel(),
-                      .grid = {2, 3, 1},
-                      .block = {32, 1, 1},
-                      .shared_bytes = 0,
-                      .parameters = parameters};
+  const Launch launch{
+      .kernel = churn_kernel(), .grid = {2, 3, 1}, .block = {32, 1, 1}, .shared_bytes = 0, .parameters = parameters};
   ASSERT_TRUE(trace_.launch(launch, StreamId(0)).is_ok());
   ASSERT_TRUE(trace_.synchronize(DeviceId(0)).is_ok());
   EXPECT_EQ(trace_.records()[0].operands[2], 6U);

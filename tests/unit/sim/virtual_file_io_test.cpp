@@ -63,8 +63,8 @@ TEST_F(VirtualFileIoTest, TooManyTransfersAreRefused) {
 }
 
 TEST_F(VirtualFileIoTest, TheFileTierRunsOnItWithoutAnyBytes) {
-  FileTier tier(std::make_unique<VirtualFileIo>(clock_, LinkSpeed{}, LinkSpeed{1'000'000'000, {}}),
-                1_TiB, checksum_of_nothing);
+  FileTier tier(std::make_unique<VirtualFileIo>(clock_, LinkSpeed{}, LinkSpeed{1'000'000'000, {}}), 1_TiB,
+                checksum_of_nothing);
   const Frame frame = tier.take(PageClass::kLarge).take();
   ASSERT_TRUE(tier.wait(tier.write(frame, nullptr).take()).is_ok());
   EXPECT_EQ(clock_.now(), Nanoseconds((32_MiB).value()));

@@ -77,8 +77,7 @@ TEST_F(AliasTierTest, ADeviceThatIsAdmittedReachesOldAndNewFrames) {
 TEST_F(AliasTierTest, EachCallThatMakesAFrameFailsWithNothingLeftBehind) {
   FaultDriver driver(sim());
   BackingTier tier(driver, DeviceId(0), 8_MiB);
-  for (DriverCall call : {DriverCall::kCreateFrame, DriverCall::kReserve, DriverCall::kMap,
-                          DriverCall::kSetAccess}) {
+  for (DriverCall call : {DriverCall::kCreateFrame, DriverCall::kReserve, DriverCall::kMap, DriverCall::kSetAccess}) {
     driver.fail({call, 1, Status(Code::kDriver, "injected", 999)});
     EXPECT_EQ(tier.take(PageClass::kBase).status().native_code(), 999) << name_of(call);
     EXPECT_EQ(tier.usage().used, Bytes());

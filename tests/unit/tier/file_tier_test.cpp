@@ -111,8 +111,7 @@ TEST_F(FileTierTest, ABitThatFlippedOnTheDiskIsDataLossAndNotData) {
   BlockBuffer in(kBasePage);
   const Status status = read(frame, in);
   EXPECT_EQ(status.code(), Code::kDataLoss);
-  EXPECT_NE(status.message().find("2097152 bytes at 2097152"), std::string::npos)
-      << status.message();
+  EXPECT_NE(status.message().find("2097152 bytes at 2097152"), std::string::npos) << status.message();
   expect_ok(read(other, in));
   tier_->give_back(frame);
   tier_->give_back(other);
@@ -241,8 +240,7 @@ class FileTierOfTwo : public testing::Test {
       io = owned.get();
       spaces.push_back({"/somewhere", 8_MiB, std::move(owned)});
     }
-    tier_ = std::make_unique<FileTier>(std::move(spaces), budget,
-                                       [](const void*, Bytes) { return std::uint64_t{0}; });
+    tier_ = std::make_unique<FileTier>(std::move(spaces), budget, [](const void*, Bytes) { return std::uint64_t{0}; });
   }
   Frame take() { return tier_->take(PageClass::kBase).value(); }
   std::size_t disk_of(const Frame& frame) const { return frame.value / (8_MiB).value(); }
@@ -278,8 +276,7 @@ TEST_F(FileTierOfTwo, ADiskThatFailsToWriteGetsNoMoreAndTheOtherGoesOn) {
   EXPECT_TRUE(tier_->takes_writes());
   EXPECT_EQ(tier_->reach(), 8_MiB + kBasePage);
   std::vector<Frame> rest;
-  for (auto frame = tier_->take(PageClass::kBase); frame.is_ok();
-       frame = tier_->take(PageClass::kBase)) {
+  for (auto frame = tier_->take(PageClass::kBase); frame.is_ok(); frame = tier_->take(PageClass::kBase)) {
     rest.push_back(frame.value());
     EXPECT_NE(disk_of(rest.back()), disk_of(a));
   }

@@ -18,8 +18,8 @@ class FreshMemory {
  public:
   explicit FreshMemory(Bytes bytes)
       : bytes_(bytes),
-        start_(::mmap(nullptr, bytes.value(), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+        start_(::mmap(nullptr, bytes.value(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                      0)) {
     // Small pages are counted; a huge one could extend beyond the touched range.
     [[maybe_unused]] const int wished = ::madvise(start_, bytes.value(), MADV_NOHUGEPAGE);
   }

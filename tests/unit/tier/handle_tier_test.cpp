@@ -137,8 +137,7 @@ TEST_F(HandleTierTest, OutOfMemoryNamesTheBytes) {
   const Frame frame = tier.take(PageClass::kBase).value();
   const Status status = tier.take(PageClass::kBase).status();
   EXPECT_EQ(status.code(), Code::kOutOfMemory);
-  EXPECT_EQ(status.message(),
-            "device tier: 2097152 bytes requested, 2097152 of 2097152 are in use");
+  EXPECT_EQ(status.message(), "device tier: 2097152 bytes requested, 2097152 of 2097152 are in use");
   tier.give_back(frame);
 }
 

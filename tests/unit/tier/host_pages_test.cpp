@@ -80,8 +80,7 @@ TEST(HostPages, MoreThanTheMachineHasLeftIsRefusedAndNotTried) {
   const Bytes too_much = available_memory();
   ASSERT_GT(too_much, Bytes());
   const std::size_t size = too_much.value() / 4096 * 4096;
-  void* const start =
-      ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const start = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(start, MAP_FAILED);
   errno = 0;
   EXPECT_FALSE(system_host_pages().open(start, Bytes(size)));

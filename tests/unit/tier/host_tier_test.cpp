@@ -175,8 +175,7 @@ TEST_F(HostTierTest, EachDeviceHasAReserveOfItsOwn) {
   const auto use_all = [&tier] {
     std::vector<Frame> staging;
     for (const DeviceId device : {kDevice, kOther}) {
-      for (int i = 0; i < 2; ++i)
-        staging.push_back(tier.take_staging(PageClass::kLarge, device).value());
+      for (int i = 0; i < 2; ++i) staging.push_back(tier.take_staging(PageClass::kLarge, device).value());
       EXPECT_EQ(tier.take_staging(PageClass::kBase, device).status().code(), Code::kBusy);
     }
     expect_sound(tier);

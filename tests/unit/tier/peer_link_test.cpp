@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/virtual_clock.hpp"
-#include "sim/fault_driver.hpp"
 #include "driver/native_codes.hpp"
+#include "sim/fault_driver.hpp"
 #include "sim_machine.hpp"
 
 namespace tessera {

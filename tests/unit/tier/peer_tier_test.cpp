@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/fault_driver.hpp"
 #include "driver/native_codes.hpp"
+#include "sim/fault_driver.hpp"
 #include "sim_machine.hpp"
 
 namespace tessera {

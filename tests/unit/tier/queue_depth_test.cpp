@@ -39,7 +39,8 @@ class DiskInBursts {
       // The queue is refilled after each completion, so it is full at every end.
       const unsigned burst = depth.depth();
       const Nanoseconds took((1_MiB).value() * 1'000'000'000 / speed_ * burst);
-      for (unsigned i = 0; i < burst && bytes && depth.depth() == burst; ++i, bytes -= 1_MiB) depth.ended(1_MiB, took, true);
+      for (unsigned i = 0; i < burst && bytes && depth.depth() == burst; ++i, bytes -= 1_MiB)
+        depth.ended(1_MiB, took, true);
     }
   }
 

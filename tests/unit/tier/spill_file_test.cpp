@@ -84,7 +84,7 @@ TEST_F(SpillFileTest, AFileThatMayNotBeDirectIsSaidOnce) {
 // The signal would end the program.
 TEST_F(SpillFileTest, BeyondTheLimitOnFileSizeItIsAnErrorAndNoSignal) {
   EXPECT_TRUE(in_child([&] {
-    const struct rlimit limit {1 << 20, 1 << 20};
+    const struct rlimit limit { 1 << 20, 1 << 20 };
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0 || file_size_limit() != 1_MiB) return false;
     const Status status = make_spill_file(directory_, 2_MiB).status();
     return status.code() == Code::kIo && status.message().find("ulimit -f") != std::string::npos &&
