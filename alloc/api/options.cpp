@@ -70,11 +70,11 @@ constexpr OptionEntry kTable[] = {
      "For finding out whether Tessera is the cause of something."},
     {"policy", kPerformance, &Options::policy, "auto", "",
      "Which blocks are evicted from device memory, and when. auto learns what a program repeats, simulates it under "
-     "some thirty strategies in virtual time, on a thread beside the program (seconds of one processor for a thousand "
+     "some twenty strategies in virtual time, on a thread beside the program (seconds of one processor for a thousand "
      "launches), and follows the fastest.",
      "Until then, and where nothing repeats, it decides as recency does, which weighs cost and guards against "
-     "thrashing; use recency on a machine without a processor to spare. The others of `tessera replay "
-     "--list-policies` are for comparison."},
+     "thrashing; use recency on a machine without a processor to spare. lru, belady, capuchin and delta are for "
+     "comparison; `tessera replay` has more."},
     {"fingerprints", kPerformance, &Options::fingerprints, "on", "on|off",
      "Whether the device checks if pages have changed since their last copy, so that unchanged pages are evicted "
      "without a copy.",

@@ -7,7 +7,11 @@
 #include "planning/excess_cover.hpp"
 #include "planning/farthest_intervals.hpp"
 #include "planning/nearest_places.hpp"
+#include "policy/belady_policy.hpp"
+#include "policy/capuchin_policy.hpp"
+#include "policy/delta_policy.hpp"
 #include "policy/planned_policy.hpp"
+#include "policy/recency_policy.hpp"
 
 namespace tessera {
 namespace {
@@ -17,13 +21,6 @@ constexpr std::size_t kMostWork = std::size_t{1} << 24;
 
 // Published choices of gaps that are as good as ours when their moves are timed aggressively.
 constexpr std::string_view kWellChosen[] = {"capuchin", "delta"};
-
-// In a very long iteration not all candidates are simulated: those that were the best most often come first.
-constexpr std::string_view kHeardFirst[] = {"recency", "belady", "capuchin", "delta", "tba"};
-
-// The first ones search for a long time themselves. The last one equals belady if every next use is known, as
-// in simulation, and otherwise evicts the runs with unknown next uses in list order.
-constexpr std::string_view kUnheard[] = {"auto", "swapadvisor", "str", "patrickstar"};
 
 // Strategies designed for a disk use the host instead if that suffices: it is never slower and does not wear
 // out.
@@ -35,13 +32,13 @@ Machine without_file(Machine machine) {
 
 }  // namespace
 
+// A very long iteration is not simulated with all candidates: those that were the best most often come first. The other
+// published policies gain nothing beside these and the search (docs/policies.md).
 AutoPolicy::AutoPolicy() {
-  for (const PolicyEntry& entry : policies()) {
-    if (std::ranges::count(kUnheard, entry.name) == 0) rivals_.push_back(entry.make());
-  }
-  std::ranges::stable_sort(rivals_, {}, [](const auto& rival) {
-    return std::ranges::find(kHeardFirst, rival->name()) - std::begin(kHeardFirst);
-  });
+  rivals_.push_back(std::make_unique<RecencyPolicy>());
+  rivals_.push_back(std::make_unique<BeladyPolicy>());
+  rivals_.push_back(std::make_unique<CapuchinPolicy>());
+  rivals_.push_back(std::make_unique<DeltaPolicy>());
 }
 
 // One object for all policies that decide alike, so that a simulation can detect equal candidates.

@@ -2,10 +2,10 @@
 //
 // Plans differ in which gaps they take first and how early they fetch; policies differ in what they evict when
 // no plan applies. Which combination suits a program depends on where its memory peaks and how fast the links
-// are, so all are offered as candidates: our own plans, and those published ones that are quick to plan.
+// are, so several are offered as candidates: our own plans, and those of the three published policies that gain something
+// beside ours and the search.
 //
-// Sources: the published policies (policy.hpp) for the rivals; aggressive_plan.hpp and excess_cover.hpp for our
-// own.
+// Sources: Belady, Capuchin and DELTA (shipped_policies.cpp); aggressive_plan.hpp and excess_cover.hpp for our own.
 //
 // Thread safety: stateless.
 #pragma once

@@ -65,6 +65,7 @@ struct PolicyEntry {
   bool draws = false;                                      // random; the number is the seed
 };
 
+// All policies that this library has, `auto` first.
 const std::vector<PolicyEntry>& policies();
 // The same policy with this seed, if it is random and its name does not contain a seed.
 std::string with_seed(std::string_view name, std::uint64_t seed);

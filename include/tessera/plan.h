@@ -1,7 +1,7 @@
 /* Offline plans: memory plans for blocks with known lifetimes, and splits of a graph over devices.
  *
  * In libtessera_lab. Needs no device and no allocator: records in, figures and offsets out. The conventions of
- * tessera.h hold.
+ * tessera.h hold; tessera_plan_last_error() describes failures.
  * `tessera plan` is the reference user.
  *
  * Thread safety: all functions may be called from any thread; none retains its arguments. */
@@ -49,6 +49,9 @@ TESSERA_API tessera_result tessera_plan_arena(const tessera_plan_record* records
  * `count` entries, `total` receives the size of the arena. Errors: as tessera_plan_arena. */
 TESSERA_API tessera_result tessera_plan_offsets(const tessera_plan_record* records, size_t count, uint64_t* offsets,
                                                 uint64_t* total);
+
+/* The calling thread's last error of this header's functions, "" if none; valid until its next call. */
+TESSERA_API const char* tessera_plan_last_error(void);
 
 /* ---- splits ---------------------------------------------------------------------------------- */
 

@@ -124,7 +124,7 @@ int plan_arena_command(const PlanArenaOptions& options) {
   tessera_arena_figures figures{};
   figures.size = sizeof(figures);
   if (tessera_plan_arena(records.data(), records.size(), &figures) != TESSERA_OK) {
-    return refuse(tessera_last_error());
+    return refuse(tessera_plan_last_error());
   }
   fmt::print("{}", options.json ? arena_json(figures) : arena_table(figures));
   return 0;

@@ -93,7 +93,7 @@ int plan_split_command(const PlanSplitOptions& options) {
   const std::string complaint = apply(options, input);
   if (!complaint.empty()) return refuse(complaint, 2);
   FoundSplit found;
-  if (find_split(options, input, found) != TESSERA_OK) return refuse(tessera_last_error(), 1);
+  if (find_split(options, input, found) != TESSERA_OK) return refuse(tessera_plan_last_error(), 1);
   fmt::print("{}", options.json ? split_json(input, found) : split_table(input, found));
   return 0;
 }

@@ -22,7 +22,7 @@ BLOCK_PLANS = {f"planning/{name}.hpp" for name in ("allocation_row", "moved_bloc
 # These put a machine together: they see all headers of the layers below.
 ASSEMBLERS = {"lab": 0, "api": 1, "sim": 2}
 # The rooms of the laboratory, and those of each that another may include: fuzz includes no replay.
-LAB_ROOMS = {"arena", "fuzz", "replay"}
+LAB_ROOMS = {"arena", "fuzz", "published", "replay"}
 # Inside residency/, top to bottom; the files of the folder itself are the front and share one rank.
 RESIDENCY_ROOMS = ["", "iteration", "eviction", "pages", "streams"]
 # Headers of the front that are values, which the rooms below include too.

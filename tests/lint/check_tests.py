@@ -10,6 +10,7 @@ EXCEPTIONS = {
     "alloc/driver/cuda_driver.cpp": "held by tests/contract, over softcuda or a GPU",
     "alloc/driver/cuda_memory.cpp": "held by tests/contract, over softcuda or a GPU",
     "alloc/api/c_api.cpp": "held by tests/c_api, in plain C",
+    "alloc/policy/policies.cpp": "held by tests/c_api: unit tests have the table of the laboratory",
 }
 # Every other place in which the build looks for tests; a test file elsewhere would never run.
 TEST_FOLDERS = ("unit", "contract", "fault", "integration", "fuzz", "regress")

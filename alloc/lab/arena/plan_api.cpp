@@ -108,6 +108,8 @@ tessera_result tessera_plan_offsets(const tessera_plan_record* records, size_t c
   return tessera::api_call([&] { return tessera::place(records, count, offsets, total); });
 }
 
+const char* tessera_plan_last_error(void) { return tessera::last_error_text(); }
+
 tessera_result tessera_plan_split(const tessera_split_problem* problem, uint32_t* part_of, tessera_split_part* parts,
                                   double* load) {
   return tessera::api_call([&] { return tessera::split(problem, part_of, parts, load); });

@@ -2,29 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 namespace tessera {
 namespace {
 
-TEST(PolicyGallery, EveryEntryMakesThePolicyOfItsName) {
-  std::set<std::string_view> names;
-  for (const PolicyEntry& entry : policies()) {
-    EXPECT_TRUE(names.insert(entry.name).second) << entry.name << " twice";
-    EXPECT_EQ(entry.make()->name(), entry.name);
-    EXPECT_FALSE(entry.source.empty());
-    EXPECT_FALSE(entry.summary.empty());
-    EXPECT_TRUE(make_policy(entry.name).is_ok());
-  }
-}
-
-TEST(PolicyGallery, AnUnknownNameIsAnErrorThatListsTheKnown) {
+TEST(MakePolicy, RefusesAnUnknownNameAndListsTheKnown) {
   const auto made = make_policy("wishful");
   EXPECT_EQ(made.status().code(), Code::kInvalidArgument);
   EXPECT_NE(made.status().message().find("recency"), std::string_view::npos);
 }
 
-TEST(PolicyGallery, ASeedReachesThoseThatDrawLotsAndHaveNone) {
+TEST(WithSeed, SeedsRandomPoliciesThatHaveNoSeed) {
   EXPECT_EQ(with_seed("swapadvisor", 7), "swapadvisor:7");
   EXPECT_EQ(with_seed("swapadvisor:3", 7), "swapadvisor:3");
   EXPECT_EQ(with_seed("lru", 7), "lru");

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "iterations.hpp"
-#include "policy/object_walk.hpp"
-#include "policy/swapadvisor_policy.hpp"
+#include "lab/published/object_walk.hpp"
+#include "lab/published/swapadvisor_policy.hpp"
 #include "sim/plan_simulator.hpp"
 #include "sim/simulated_engine.hpp"
 
