@@ -4,7 +4,6 @@
 // At half of the live peak, 25 GB/s each direction. Until there is a plan the engine uses recency. Measured are the
 // time until the first better candidate is reported, and the time until all candidates are simulated and the search
 // near the best has ended. The goal is a better candidate within a second for 10^5 events.
-// has ended. The goal is a better one within a second for 10^5 events.
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -62,11 +61,11 @@ Row measure(std::string program, const Iteration& iteration, std::size_t workers
 }
 
 std::optional<Results> run(bool smoke) {
-  const std::pair<std::string, Iteration> programs[] = {
-      {"training", training_iteration(smoke ? 1 : 24)},
-      {"decoder", decoder_iteration(smoke ? 1 : 512)},
-      {"long decoder", decoder_iteration(smoke ? 2 : 1850)},
-  };
+  // The search near the best of a training iteration takes many seconds even for one layer.
+  std::vector<std::pair<std::string, Iteration>> programs;
+  if (!smoke) programs.emplace_back("training", training_iteration(24));
+  programs.emplace_back("decoder", decoder_iteration(smoke ? 1 : 512));
+  if (!smoke) programs.emplace_back("long decoder", decoder_iteration(1850));
   std::vector<Row> rows;
   for (const auto& [program, iteration] : programs) {
     for (std::size_t workers = 1; workers <= std::min<std::size_t>(kMostWorkers, std::thread::hardware_concurrency());
