@@ -47,7 +47,7 @@ class Policy {
   virtual OffloadPlan plan(const Iteration& iteration, const Machine& machine) const;
   // Returns false when no further candidates are wanted.
   using EmitCandidate = std::function<bool(Strategy strategy)>;
-  // Calls `hear` with each candidate, at least one, the most likely best first. Each is generated just before
+  // Calls `emit` with each candidate, at least one, the most likely best first. Each is generated just before
   // its call, because planning a long iteration may take seconds. The policy must outlive the candidates.
   virtual void strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const;
   // Whether, given several candidates, plans near the best one may be tried as well. Not for a published rule:

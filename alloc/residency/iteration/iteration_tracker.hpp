@@ -3,9 +3,10 @@
 // Where a plan has several candidate strategies, they are measured in the program until the fastest is known
 // (planning/plan_bandit.hpp).
 //
-// Sits between the pure learner (learn/) and the engine that moves pages: it knows runs and epochs but moves nothing. A
-// strategy is followed as long as the launches keep to the iteration (learned_iteration.hpp). At the first launch that
-// does not, orders and predictions end, and the policy's decide() alone chooses until the iteration is found again.
+// Sits between the pure functions of planning/ and the engine that moves pages: it knows runs and epochs but moves
+// nothing. A strategy is followed as long as the launches keep to the iteration (learned_iteration.hpp). At the first
+// launch that does not, orders and predictions end, and the policy's decide() alone chooses until the iteration is
+// found again.
 //
 // A launch is identified by its work and the sizes of its runs, in order, not by their addresses: an activation may
 // have another address in every iteration. Runs of one base page, which small blocks share, are not matched: they are
