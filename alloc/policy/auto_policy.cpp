@@ -33,7 +33,7 @@ Machine without_file(Machine machine) {
 }  // namespace
 
 // A very long iteration is not simulated with all candidates: those that were the best most often come first. The other
-// published policies gain nothing beside these and the search (docs/policies.md).
+// published policies gain nothing beside these and the search (docs/experiments/simulation.md).
 AutoPolicy::AutoPolicy() {
   rivals_.push_back(std::make_unique<RecencyPolicy>());
   rivals_.push_back(std::make_unique<BeladyPolicy>());

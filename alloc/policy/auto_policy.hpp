@@ -2,8 +2,8 @@
 //
 // Plans differ in which gaps they take first and how early they fetch; policies differ in what they evict when
 // no plan applies. Which combination suits a program depends on where its memory peaks and how fast the links
-// are, so several are offered as candidates: our own plans, and those of the three published policies that gain something
-// beside ours and the search.
+// are, so several are offered as candidates: our own plans, and those of three published policies. The others gained
+// nothing beside these and the search (docs/experiments/simulation.md).
 //
 // Sources: Belady, Capuchin and DELTA (shipped_policies.cpp); aggressive_plan.hpp and excess_cover.hpp for our own.
 //
