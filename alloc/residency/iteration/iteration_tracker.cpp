@@ -137,10 +137,22 @@ void IterationTracker::note_extent(std::span<const LaunchLog::Use> uses) {
 
 // True if the active learned iteration changed.
 bool IterationTracker::choose_active() {
-  LearnedIteration* const last = std::exchange(active_, first_in_sync(true));
-  if (last == active_) return false;
+  LearnedIteration* const first = first_in_sync(true);
+  if (first == active_ || stays_active(first)) return false;
+  LearnedIteration* const last = std::exchange(active_, first);
   if (last != nullptr) last->deactivate();
+  by_rank_ = false;
   return true;
+}
+
+// Iterations of about as many launches may have a part in common, as those of several sentence lengths have the
+// optimizer's launches. There a higher one is in sync as well, but the program is in the one that it has followed for
+// longer. One that is half as long or less may be a loop inside the other: then the rank decides.
+bool IterationTracker::stays_active(const LearnedIteration* first) const {
+  if (active_ == nullptr || first == nullptr || by_rank_) return false;
+  const auto [least, most] = std::minmax({active_->iteration().steps.size(), first->iteration().steps.size()});
+  if (least <= most / 2) return false;
+  return active_->in_sync() && active_->has_plan() && !active_->gives_way() && active_->kept() > first->kept();
 }
 
 LearnedIteration* IterationTracker::first_in_sync(bool with_plan) const {
@@ -281,6 +293,8 @@ bool IterationTracker::is_as_fast() const {
 // `took`: measured time of an iteration with the learned iterations that it replaces; 0 = there are none.
 void IterationTracker::prefer_newest(Nanoseconds took) {
   challenger_time_ = {};
+  by_rank_ = true;
+  newest_->set_gives_way(false);
   newest_->set_baseline(took);
   const auto place = std::ranges::find(learned_, newest_, &std::unique_ptr<LearnedIteration>::get);
   std::rotate(learned_.begin(), place, place + 1);
@@ -293,6 +307,7 @@ void IterationTracker::demote(LearnedIteration& learned) {
     challenger_time_ = learned.measured_if_worse() + learned.measured_if_worse() / kTie;
     challenger_from_ = read_ + kSettled * learned.iteration().steps.size();
   }
+  learned.set_gives_way(true);
   learned.set_baseline({});
   const auto place = std::ranges::find(learned_, &learned, &std::unique_ptr<LearnedIteration>::get);
   std::rotate(place, place + 1, learned_.end());

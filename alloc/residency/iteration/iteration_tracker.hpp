@@ -138,6 +138,7 @@ class IterationTracker {
   void take_answer(Orders& orders);
   LearnedIteration* first_in_sync(bool with_plan) const;
   bool choose_active();
+  bool stays_active(const LearnedIteration* first) const;
   bool is_as_fast() const;
   void prefer_newest(Nanoseconds took);
   void demote(LearnedIteration& learned);
@@ -158,7 +159,8 @@ class IterationTracker {
   LaunchLog::Batch batch_;
 
   std::vector<std::unique_ptr<LearnedIteration>> learned_;  // best first
-  LearnedIteration* active_ = nullptr;                      // the first that is in sync and has a plan
+  LearnedIteration* active_ = nullptr;                      // is in sync and has a plan (choose_active())
+  bool by_rank_ = false;                                    // the active one is chosen next by rank alone
   LearnedIteration* newest_ = nullptr;                      // the one learned last
   Nanoseconds took_{};                                      // measured time of its iteration when it was learned
   std::uint64_t began_ = 0;                                 // its first launch then, as numbered by the history

@@ -64,6 +64,8 @@ class LearnedIteration {
   std::uint64_t last_known() const { return last_known_; }
   // Has matched for so long without a break that it is not a coincidence.
   bool is_regular() const { return kept_ >= kRegular * iteration_.steps.size(); }
+  // Launches that have matched in a row.
+  std::size_t kept() const { return kept_; }
   void lose_sync();
   // Sets the predicted next use of each run of the last launch. `launches`: the number of that launch.
   void predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches) const;
@@ -91,6 +93,9 @@ class LearnedIteration {
   void catch_up(Orders& orders) const;
   // The plan is no longer active.
   void deactivate();
+  // Whether any other that is in sync becomes active instead: its plan was measured to be slower.
+  bool gives_way() const { return gives_way_; }
+  void set_gives_way(bool gives_way) { gives_way_ = gives_way; }
   // Launches from here until something is due; 0 = never. REQUIRES: a plan and a position.
   std::uint32_t until_due() const { return until_due_[*place()]; }
   // The strategy's fallback policy, and whether the runs that its plan evicts go before all others.
@@ -120,6 +125,7 @@ class LearnedIteration {
   PeriodPlace place_;
   std::uint64_t last_known_ = 0;
   std::size_t kept_ = 0;                   // launches without a mismatch
+  bool gives_way_ = false;
   std::vector<Order> runs_;                // as last seen; null when gone
   std::vector<std::uint32_t> distances_;   // by use of the iteration: steps until the next use
   std::vector<Candidate> candidates_;      // the planner's answer

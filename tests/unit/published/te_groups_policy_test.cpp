@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kStep = 1'000'000;
 
 // A link on which copying a layer takes `copy` of its steps.
-Machine machine_with(Bytes device, double copy) {
+Machine machine_of_copies(Bytes device, double copy) {
   return test::machine_of(device, static_cast<double>((8_MiB).value()) * 1e9 / (copy * double{kStep}));
 }
 
@@ -21,7 +21,7 @@ TEST(TeGroupsPolicy, ThePeakOfUniformLayersIsThoseThatStay) {
     const Iteration iteration = test::stack(layers, 8_MiB, kStep);
     for (std::uint32_t leaving = 0; leaving + 2 <= layers; ++leaving) {
       const Bytes expected = 8_MiB * (layers - leaving);
-      const Machine machine = machine_with(expected, 0.99);
+      const Machine machine = machine_of_copies(expected, 0.99);
       const OffloadPlan plan = TeGroupsPolicy(leaving).plan(iteration, machine);
       EXPECT_EQ(planned_peak(iteration, machine, plan), expected) << layers << " " << leaving;
       EXPECT_EQ(forecast(iteration, machine, plan).stall, Nanoseconds()) << layers << " " << leaving;
@@ -34,7 +34,7 @@ TEST(TeGroupsPolicy, ThePeakOfUniformLayersIsThoseThatStay) {
 TEST(TeGroupsPolicy, OfFiveLayersTwoLeaveWithoutAStallAndThreeDoNot) {
   const Iteration iteration = test::stack(5, 8_MiB, kStep);
   const auto stall = [&](std::uint32_t leaving) {
-    const Machine machine = machine_with(8_MiB * (5 - leaving), 1.05);
+    const Machine machine = machine_of_copies(8_MiB * (5 - leaving), 1.05);
     return forecast(iteration, machine, TeGroupsPolicy(leaving).plan(iteration, machine)).stall;
   };
   EXPECT_EQ(stall(1), Nanoseconds());
@@ -46,7 +46,7 @@ TEST(TeGroupsPolicy, OfFiveLayersTwoLeaveWithoutAStallAndThreeDoNot) {
 TEST(TeGroupsPolicy, TakesTheFewestLayersThatFitWhenNotTold) {
   const Iteration iteration = test::stack(8, 8_MiB, kStep);
   const auto moves = [&](Bytes device) {
-    return test::moves_of(TeGroupsPolicy().plan(iteration, machine_with(device, 0.9))).size();
+    return test::moves_of(TeGroupsPolicy().plan(iteration, machine_of_copies(device, 0.9))).size();
   };
   EXPECT_EQ(moves(64_MiB), 0u);
   EXPECT_EQ(moves(48_MiB), 2u);
@@ -54,7 +54,7 @@ TEST(TeGroupsPolicy, TakesTheFewestLayersThatFitWhenNotTold) {
 
 TEST(TeGroupsPolicy, SmallRunsStay) {
   const Iteration iteration = test::stack(8, 256_KiB, kStep);
-  EXPECT_TRUE(test::moves_of(TeGroupsPolicy(4).plan(iteration, machine_with(64_MiB, 0.9))).empty());
+  EXPECT_TRUE(test::moves_of(TeGroupsPolicy(4).plan(iteration, machine_of_copies(64_MiB, 0.9))).empty());
 }
 
 }  // namespace

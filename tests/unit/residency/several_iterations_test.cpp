@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <utility>
+#include <vector>
 
 #include "iteration_tracker_fixture.hpp"
 
@@ -69,6 +70,50 @@ TEST_F(SeveralIterationsTest, ALongerOneGoesFirstOnceTheLoopsInItTakeLongerThanI
   round_in(Nanoseconds(200));
   EXPECT_EQ(round_in(Nanoseconds(200)), &of_round_);
   EXPECT_EQ(round_in(Nanoseconds(100)), &of_round_) << "and stays";
+}
+
+// Two iterations whose last launches are the same, as the optimizer's are for all sentence lengths.
+class SharedTailTest : public IterationTrackerTest {
+ protected:
+  static constexpr std::size_t kShort = 20, kLong = 24, kTail = 20;
+
+  SharedTailTest() {
+    for (std::size_t i = 0; i < kShort + kLong + kTail; ++i) weights_.push_back(make_run());
+    tracker_.note_shortage();
+  }
+  void launch(std::size_t work) {
+    tracker_.log().note(&works_of_both_[work], {&weights_[work], 1}, ++epoch_, true, std::nullopt, StreamId());
+    clock_.run_until(clock_.now() + Nanoseconds(100));
+    IterationTracker::Orders orders;
+    if (tracker_.wants_plan()) tracker_.ask_for_plan({.device = 64_MiB});
+    tracker_.read(orders, clock_.now());
+  }
+  // The plans followed at the end of the iteration's own part, and of the part that both have.
+  std::pair<const Policy*, const Policy*> iterate(bool is_long) {
+    const std::size_t first = is_long ? kShort : 0, count = is_long ? kLong : kShort;
+    for (std::size_t i = 0; i < count; ++i) launch(first + i);
+    const Policy* const own = &tracker_.decider();
+    for (std::size_t i = 0; i < kTail; ++i) launch(kShort + kLong + i);
+    return {own, &tracker_.decider()};
+  }
+
+  char works_of_both_[kShort + kLong + kTail] = {};
+  EveryGap of_short_, of_long_;
+  ByLength by_length_{kShort + kTail, of_short_, of_long_, Nanoseconds(1)};
+  IterationTracker tracker_{sim_, DeviceId(0), policy_, by_length_, runs_};
+  std::vector<DeviceRun*> weights_;
+};
+
+TEST_F(SharedTailTest, AnIterationThatKeepsItsPlaceStaysActiveInAPartThatAnotherSharesWithIt) {
+  using Followed = std::pair<const Policy*, const Policy*>;
+  for (int i = 0; i < 5; ++i) iterate(false);
+  EXPECT_EQ(iterate(false), Followed(&of_short_, &of_short_));
+  for (int i = 0; i < 4; ++i) iterate(true);
+  EXPECT_EQ(iterate(true), Followed(&of_long_, &of_long_)) << "the newest has the highest rank";
+  iterate(false);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(iterate(false), Followed(&of_short_, &of_short_)) << i;
+  iterate(true);
+  EXPECT_EQ(iterate(true), Followed(&of_long_, &of_long_));
 }
 
 }  // namespace
