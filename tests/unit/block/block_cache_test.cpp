@@ -52,7 +52,7 @@ TEST_F(BlockCacheTest, AFreedBlockIsReusedOnItsStreamWithoutALockOrADriverCall) 
   }
 }
 
-TEST_F(BlockCacheTest, TellsAboutABlockByAnyOfItsBytes) {
+TEST_F(BlockCacheTest, FindsABlockByAnyOfItsBytes) {
   for (const Bytes bytes : {700_B, 3_MiB}) {
     const Address address = allocate(bytes);
     const BlockInfo info = take(blocks().find(address + (bytes - 1_B)));
@@ -158,7 +158,7 @@ TEST_F(BlockCacheTest, ABlockMayBeFreedByAnyThread) {
   std::thread([&] { why_not_free(address); }).join();
 }
 
-TEST_F(BlockCacheTest, ItMayEndWithLiveBlocksAndBeforeItsThreads) {
+TEST_F(BlockCacheTest, MayBeDestroyedWithLiveBlocksAndBeforeItsThreads) {
   std::thread user([&] { free(allocate(2_MiB)); });
   user.join();
   allocate(2_MiB);

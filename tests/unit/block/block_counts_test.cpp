@@ -45,7 +45,7 @@ TEST_F(BlockCountsTest, ThePeakStaysAndIsExactWithinAGrain) {
   EXPECT_GE(peak + Bytes(static_cast<std::uint64_t>(LiveMeter::kGrain)), 5_MiB + 1000_KiB);
 }
 
-TEST_F(BlockCountsTest, WhatAThreadFreedLastIsInNoPeak) {
+TEST_F(BlockCountsTest, ABlockFreedByAnEndedThreadIsNotInThePeak) {
   std::thread([&] { free(allocate(6_MiB)); }).join();
   EXPECT_EQ(blocks().stats().peak_live_bytes, 6_MiB);
   const Address block = allocate(5_MiB);

@@ -58,7 +58,7 @@ TEST_F(BlockStepsTest, ThreadsThatAllocateWhatTheyFreeWriteToNoLineTogether) {
   }
 }
 
-TEST_F(BlockStepsTest, Step2TakesWhatWasFreedOnTheSameStreamWhileItsWorkStillRuns) {
+TEST_F(BlockStepsTest, Step2ReusesABlockFreedOnTheSameStreamWhileItsWorkRuns) {
   for (const Bytes bytes : {512_KiB, 2_MiB}) {
     const Address block = allocate(bytes, a_);
     const auto held = hold(a_);
@@ -68,13 +68,13 @@ TEST_F(BlockStepsTest, Step2TakesWhatWasFreedOnTheSameStreamWhileItsWorkStillRun
   EXPECT_EQ(hits(), 0u);
 }
 
-TEST_F(BlockStepsTest, Step2TakesWhatWasFreedOnNoStreamForAnyStream) {
+TEST_F(BlockStepsTest, Step2ReusesABlockFreedOnNoStreamForAnyStream) {
   const Address block = allocate(2_MiB, a_);
   free_elsewhere(block, kNoStream);
   EXPECT_EQ(allocate(2_MiB, b_), block);
 }
 
-TEST_F(BlockStepsTest, Step3TakesWhatAnotherStreamHasPassedAndNotBefore) {
+TEST_F(BlockStepsTest, Step3ReusesABlockOnceAnotherStreamHasPassed) {
   const Address block = allocate(2_MiB, a_);
   auto held = hold(a_);
   free_elsewhere(block, a_);
@@ -84,7 +84,7 @@ TEST_F(BlockStepsTest, Step3TakesWhatAnotherStreamHasPassedAndNotBefore) {
   EXPECT_EQ(allocate(2_MiB, b_), block);
 }
 
-TEST_F(BlockStepsTest, Step3TakesASlotThatAnotherStreamHasPassedAndNotBefore) {
+TEST_F(BlockStepsTest, Step3ReusesASlotOnceAnotherStreamHasPassed) {
   Address slots[4];
   for (Address& slot : slots) slot = allocate(512_KiB, a_);  // one whole slab
   auto held = hold(b_);
@@ -106,7 +106,7 @@ TEST_F(BlockStepsTest, Step4MakesANewRunWithRecycledFrames) {
   EXPECT_EQ(driver().calls(DriverCall::kCreateFrame), created);
 }
 
-TEST_F(BlockStepsTest, Step5MovesColdBlocksOutAndLosesNoByte) {
+TEST_F(BlockStepsTest, Step5EvictsColdBlocksAndLosesNoByte) {
   const Address old = allocate(64_MiB, a_);
   expect_ok(fill(old, 77, 64_MiB, a_));
   const Address fresh = allocate(96_MiB, a_);
@@ -115,7 +115,7 @@ TEST_F(BlockStepsTest, Step5MovesColdBlocksOutAndLosesNoByte) {
   EXPECT_TRUE(holds(old, 77, 64_MiB, a_));
 }
 
-TEST_F(BlockStepsTest, Step6GivesCachedBlocksBackAndTriesAgain) {
+TEST_F(BlockStepsTest, Step6ReleasesCachedBlocksAndRetries) {
   // 160 of 192 MiB are cached: in this thread's cache, in the shared one, and as a free slab.
   const Address one = allocate(100_MiB, a_);
   const Address two = allocate(58_MiB, a_);
@@ -152,7 +152,7 @@ TEST_F(BlockStepsTest, Step7WaitsForTheWorkOnCachedBlocks) {
 }
 
 // A block that one thread gives back is briefly neither cached nor free; that must not cause a failure.
-TEST_F(BlockStepsTest, ThreadsThatRunOutTogetherDoNotFailForWhatIsOnItsWayBack) {
+TEST_F(BlockStepsTest, ThreadsShortOfMemoryWaitForBlocksBeingReleased) {
   for (int round = 0; round < 20; ++round) {
     // Each needs the other's tag's cached blocks to be given back, and both fit together.
     free(allocate(90_MiB, a_, TagId(5)), kNoStream);
@@ -163,7 +163,7 @@ TEST_F(BlockStepsTest, ThreadsThatRunOutTogetherDoNotFailForWhatIsOnItsWayBack) 
   }
 }
 
-TEST_F(BlockStepsTest, Step8SaysHowMuchIsLive) {
+TEST_F(BlockStepsTest, Step8ReportsLiveBytes) {
   allocate(128_MiB, a_);
   const auto refused = blocks().allocate(100_MiB, a_, kTag);
   EXPECT_EQ(refused.status().code(), Code::kOutOfMemory);

@@ -35,7 +35,7 @@ TEST(BlockWord, KeepsTheLargestSlackApartFromTheGeneration) {
   EXPECT_EQ(word.read().generation, 1u);
 }
 
-TEST(BlockWord, OfManyThreadsThatEndItExactlyOneDoes) {
+TEST(BlockWord, ExactlyOneOfManyThreadsEndsIt) {
   constexpr int kRounds = 500;
   BlockWord word;
   std::atomic<int> round{0};

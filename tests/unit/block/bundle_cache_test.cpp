@@ -57,7 +57,7 @@ class BundleCacheTest : public LayerTest {
   BundleCache cache_{residency().streams(), Bundle::kMostBurstBytes};
 };
 
-TEST_F(BundleCacheTest, ABlockGoesBehindTheOneBefore) {
+TEST_F(BundleCacheTest, ABlockIsPlacedAfterThePreviousOne) {
   EXPECT_FALSE(take(2_MiB));
   const Address first = add(10_MiB, 3_MiB - 1_B);
   EXPECT_EQ(take(5_MiB), first + 3_MiB);
@@ -67,7 +67,7 @@ TEST_F(BundleCacheTest, ABlockGoesBehindTheOneBefore) {
   expect_sound();
 }
 
-TEST_F(BundleCacheTest, ItGoesWhereItLeavesLeast) {
+TEST_F(BundleCacheTest, PlacesABlockWhereItLeavesTheLeast) {
   add(18_MiB, 4_MiB);
   const Address tail = add(6_MiB, 3_MiB);
   EXPECT_EQ(take(3_MiB), tail + 3_MiB);
@@ -91,7 +91,7 @@ TEST_F(BundleCacheTest, AnotherDomainHasOtherBundles) {
   EXPECT_FALSE(take(2_MiB, TagId(9)));
 }
 
-TEST_F(BundleCacheTest, CountsWhatIsOutAsLive) {
+TEST_F(BundleCacheTest, CountsBlocksInUseAsLive) {
   const Address first = add(18_MiB, 4_MiB);
   Run& run = *bundle_of(first).run;
   run.fresh.store(false);
@@ -106,7 +106,7 @@ TEST_F(BundleCacheTest, CountsWhatIsOutAsLive) {
   EXPECT_TRUE(run.fresh.load());
 }
 
-TEST_F(BundleCacheTest, APlaceFreedOnAnotherStreamWaitsInLine) {
+TEST_F(BundleCacheTest, APlaceFreedOnAnotherStreamIsQueued) {
   const Address first = add(4_MiB, 3_MiB);
   auto held = hold(b_);
   give_late(first);
@@ -122,7 +122,7 @@ TEST_F(BundleCacheTest, APlaceFreedOnAnotherStreamWaitsInLine) {
   EXPECT_EQ(take(3_MiB), first);
 }
 
-TEST_F(BundleCacheTest, ThePlacesOfAStreamThatIsGoneStandInLine) {
+TEST_F(BundleCacheTest, PlacesOfADestroyedStreamAreQueued) {
   const Address first = add(4_MiB, 3_MiB);
   give(first);
   EXPECT_EQ(cache_.empty_bytes(), 4_MiB);
@@ -138,7 +138,7 @@ TEST_F(BundleCacheTest, ThePlacesOfAStreamThatIsGoneStandInLine) {
   EXPECT_EQ(take(3_MiB), first);
 }
 
-TEST_F(BundleCacheTest, OnlyBundlesWithoutALiveBlockLeaveAndComeBackAsTheyWere) {
+TEST_F(BundleCacheTest, OnlyEmptyBundlesAreRemovedAndMayBePutBack) {
   const Address first = add(4_MiB, 3_MiB), other = add(8_MiB, 5_MiB);
   give(other);
   auto gone = cache_.remove_empty(kEverything, true);
@@ -154,7 +154,7 @@ TEST_F(BundleCacheTest, OnlyBundlesWithoutALiveBlockLeaveAndComeBackAsTheyWere) 
   EXPECT_NE(bundle_of(first).run, nullptr);
 }
 
-TEST_F(BundleCacheTest, AFreeBundleInUseByAStreamLeavesOnlyWhenToldToWait) {
+TEST_F(BundleCacheTest, AnEmptyBundleInUseByAStreamIsRemovedOnlyWithWaiting) {
   const Address first = add(4_MiB, 3_MiB);
   give(first);
   auto held = hold(b_);
@@ -167,7 +167,7 @@ TEST_F(BundleCacheTest, AFreeBundleInUseByAStreamLeavesOnlyWhenToldToWait) {
   give_back(std::move(gone));
 }
 
-TEST_F(BundleCacheTest, BundlesGrowWithWhatTheDomainHas) {
+TEST_F(BundleCacheTest, BundlesGrowWithTheirDomain) {
   EXPECT_EQ(cache_.bytes_for(key(), 2304_KiB), 4_MiB);
   add(4_MiB, 2304_KiB);
   EXPECT_EQ(cache_.bytes_for(key(), 2304_KiB), 8_MiB);
@@ -186,7 +186,7 @@ TEST_F(BundleCacheTest, NoBundleForSeveralIsLargerThanTheLimit) {
   give_back(small.remove_all());
 }
 
-TEST_F(BundleCacheTest, APlaceThatIsNowhereIsInvalid) {
+TEST_F(BundleCacheTest, ALostPlaceIsInvalid) {
   const Address first = add(4_MiB, 3_MiB);
   expect_sound();
   word_of(first).end();

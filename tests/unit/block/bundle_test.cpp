@@ -11,14 +11,14 @@ constexpr Bytes kBertWeight = 2304_KiB;
 
 Bundle bundle_of(Bytes bytes) { return Bundle(bytes, StreamId(1), TagId(2)); }
 
-TEST(BundleBytes, ArePagesThatAWholeNumberOfBlocksFillsBest) {
+TEST(BundleBytes, FillWholePagesBest) {
   EXPECT_EQ(Bundle::bytes_for(kBertWeight, 18_MiB), 18_MiB);  // eight, to the last byte
   EXPECT_EQ(Bundle::bytes_for(kBertWeight, 16_MiB), 16_MiB);  // seven
   EXPECT_EQ(Bundle::bytes_for(3_MiB, 18_MiB), 6_MiB);         // a larger bundle would waste as much
   EXPECT_EQ(Bundle::bytes_for(9_MiB, 18_MiB), 18_MiB);
 }
 
-TEST(BundleBytes, AreThoseOfTheBlockWhereMoreIsTooMuch) {
+TEST(BundleBytes, AreThoseOfOneBlockWhenMoreIsNotAllowed) {
   EXPECT_EQ(Bundle::bytes_for(kBertWeight, Bytes()), 4_MiB);
   EXPECT_EQ(Bundle::bytes_for(kBertWeight, 4_MiB), 4_MiB);
   EXPECT_EQ(Bundle::bytes_for(10_MiB + 1_B, 18_MiB), 12_MiB);
@@ -72,7 +72,7 @@ TEST(Bundle, HasAWordForEachPlaceThereCanBe) {
   EXPECT_TRUE(bundle.validate().is_ok());
 }
 
-TEST(Bundle, OneThatIsPlannedHasItsPlacesFromTheStart) {
+TEST(Bundle, APlannedBundleHasAllItsPlaces) {
   Bundle bundle(7, std::vector{3_MiB, 5_MiB + 512_B, 2_MiB}, StreamId(1), TagId(2));
   EXPECT_EQ(bundle.planned, 7u);
   EXPECT_EQ(bundle.bytes(), 12_MiB);
@@ -84,7 +84,7 @@ TEST(Bundle, OneThatIsPlannedHasItsPlacesFromTheStart) {
   EXPECT_TRUE(bundle.validate().is_ok());
 }
 
-TEST(Bundle, IsEmptyWhenAllPlacesCameBack) {
+TEST(Bundle, IsEmptyWhenAllPlacesAreFree) {
   Bundle bundle = bundle_of(18_MiB);
   EXPECT_TRUE(bundle.is_empty());
   bundle.append(3_MiB);

@@ -31,7 +31,7 @@ class BundledBlocksTest : public LayerTest {
   const StreamId a_, b_;
 };
 
-TEST_F(BundledBlocksTest, BlocksThatAreMadeInABurstSharePagesAndNoByte) {
+TEST_F(BundledBlocksTest, BlocksOfABurstSharePagesAndNoByte) {
   allocate(kOther);
   const auto made = weights(41);
   EXPECT_LE(pages().stats().in_runs - kOther, kWeight * 41 + 24_MiB);
@@ -59,7 +59,7 @@ TEST_F(BundledBlocksTest, BlocksOfSeveralSizesFillOneRunAfterAnother) {
   }
 }
 
-TEST_F(BundledBlocksTest, TheBlocksOfABundleAreTheirTagsAndAreFreedOnce) {
+TEST_F(BundledBlocksTest, BlocksOfABundleKeepTheirTagAndAreFreedOnce) {
   allocate(kOther);
   const auto made = weights(20);
   ASSERT_TRUE(shares(made[19]));
@@ -72,7 +72,7 @@ TEST_F(BundledBlocksTest, TheBlocksOfABundleAreTheirTagsAndAreFreedOnce) {
   EXPECT_EQ(blocks().free(made[18] + 1_B, a_).code(), Code::kNotFound);
 }
 
-TEST_F(BundledBlocksTest, AFreeBundleGoesBackToThePages) {
+TEST_F(BundledBlocksTest, AnEmptyBundleIsReturnedToThePages) {
   const auto made = weights(20);
   for (const Address block : made) free(block);
   EXPECT_GT(blocks().stats().bundles, 0u);
@@ -82,7 +82,7 @@ TEST_F(BundledBlocksTest, AFreeBundleGoesBackToThePages) {
   EXPECT_EQ(pages().stats().runs, 0u);
 }
 
-TEST_F(BundledBlocksTest, PlacesOfAStreamThatGoesWaitForItsWork) {
+TEST_F(BundledBlocksTest, PlacesOfADestroyedStreamWaitForItsWork) {
   const auto made = weights(20);
   for (const Address block : made) free(block);
   auto held = hold(a_);
@@ -94,7 +94,7 @@ TEST_F(BundledBlocksTest, PlacesOfAStreamThatGoesWaitForItsWork) {
   EXPECT_EQ(pages().stats().runs, 0u);
 }
 
-TEST_F(BundledBlocksTest, WhatComesWhileOthersGoKeepsRunsOfItsOwn) {
+TEST_F(BundledBlocksTest, AllocationsBetweenFreesAreNotBundled) {
   allocate(kOther);
   weights(41);
   const Bytes in_runs = pages().stats().in_runs;
@@ -115,7 +115,7 @@ TEST_F(BundledBlocksTest, PlacesServeTheNextBurst) {
   EXPECT_LE(pages().stats().in_runs, in_runs + 3 * 4_MiB) << "no more than it takes to see that it is one";
 }
 
-TEST_F(BundledBlocksTest, APlaceThatIsFreedOnAnotherStreamServesWhenThatHasPassed) {
+TEST_F(BundledBlocksTest, APlaceFreedOnAnotherStreamIsReusedOnceThatHasPassed) {
   allocate(kOther);
   const auto made = weights(41);
   ASSERT_TRUE(shares(made[40]));
@@ -134,7 +134,7 @@ class NearlyFullTest : public BundledBlocksTest {
   NearlyFullTest() : BundledBlocksTest({.device = 128_MiB, .host = 64_MiB, .staging = {}}) {}
 };
 
-TEST_F(NearlyFullTest, NoBlockFailsForWantOfRoomForOthers) {
+TEST_F(NearlyFullTest, NoBlockFailsForLackOfRoomForABundle) {
   for (int i = 0; i < 6; ++i) allocate(30_MiB);
   weights(1);
   allocate(4_MiB);  // 188 of 192 MiB: another block fits, but not a bundle for two

@@ -34,27 +34,27 @@ class BurstTest : public LayerTest {
   std::vector<Run*> runs_;
 };
 
-TEST_F(BurstTest, BlocksThatAreMadeOneAfterAnotherBelongToOneFromTheFourthOn) {
+TEST_F(BurstTest, ConsecutiveAllocationsAreABurstFromTheFourth) {
   EXPECT_FALSE(next());
   EXPECT_FALSE(next());
   EXPECT_FALSE(next());
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(next());
 }
 
-TEST_F(BurstTest, AFreeEndsIt) {
+TEST_F(BurstTest, AFreeEndsABurst) {
   for (int i = 0; i < 5; ++i) next();
   ++frees_;
   EXPECT_FALSE(next());
 }
 
-TEST_F(BurstTest, ActivationsMadeEachFromTheOneBeforeAreNone) {
+TEST_F(BurstTest, ChainedActivationsAreNoBurst) {
   for (int i = 0; i < 10; ++i) {
     EXPECT_FALSE(next());
     if (i > 0) use(runs_.size() - 2);  // the input of the work that filled it
   }
 }
 
-TEST_F(BurstTest, InputsOfAnActivationTwoBeforeEndItAsWell) {
+TEST_F(BurstTest, AnInputFromTwoAllocationsBeforeEndsABurst) {
   for (int i = 0; i < 5; ++i) next();
   use(runs_.size() - 3);
   EXPECT_FALSE(next());

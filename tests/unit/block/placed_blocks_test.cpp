@@ -68,7 +68,7 @@ class PlacedBlocksTest : public LayerTest {
   Bytes held_;
 };
 
-TEST_F(PlacedBlocksTest, ARepeatedIterationSharesRunsFromItsSecondTimeOn) {
+TEST_F(PlacedBlocksTest, ARepeatedIterationSharesRunsFromItsSecondPass) {
   fall_short();
   EXPECT_EQ(sharing(iterate()), 0);
   const Bytes alone = std::exchange(held_, Bytes());
@@ -79,7 +79,7 @@ TEST_F(PlacedBlocksTest, ARepeatedIterationSharesRunsFromItsSecondTimeOn) {
 }
 
 // It is the same iteration, although its blocks had their own runs in the first one.
-TEST_F(PlacedBlocksTest, AnIterationIsLearnedInTheMiddleOfItsSecondTimeAllTheSame) {
+TEST_F(PlacedBlocksTest, AnIterationIsLearnedHalfwayThroughItsSecondPass) {
   model_ = allocate(24_MiB);
   const int works[128] = {};
   const auto launch = [this](const int& work, std::vector<Run*> runs) {
@@ -109,13 +109,13 @@ TEST_F(PlacedBlocksTest, AnIterationIsLearnedInTheMiddleOfItsSecondTimeAllTheSam
   EXPECT_EQ(foreseen_of_the_way_back(), 64);
 }
 
-TEST_F(PlacedBlocksTest, NothingIsPlacedWhereAllFits) {
+TEST_F(PlacedBlocksTest, PlacesNothingWhileAllFits) {
   const auto small = [this] { return iterate(16); };
   EXPECT_EQ(sharing(small()), 0);
   for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(sharing(small()), 0);
 }
 
-TEST_F(PlacedBlocksTest, AnotherIterationIsNotPlacedAndTheNextOneIsAgain) {
+TEST_F(PlacedBlocksTest, ADifferentIterationIsNotPlacedAndTheNextIs) {
   fall_short();
   iterate();
   const std::vector<int> placed = iterate();
@@ -128,7 +128,7 @@ TEST_F(PlacedBlocksTest, AnotherIterationIsNotPlacedAndTheNextOneIsAgain) {
   EXPECT_GT(sharing(iterate()), 0);
 }
 
-TEST_F(PlacedBlocksTest, APlaceThatIsNotFreeYetIsNotWaitedFor) {
+TEST_F(PlacedBlocksTest, DoesNotWaitForABusyPlace) {
   fall_short();
   iterate();
   iterate();
@@ -142,7 +142,7 @@ TEST_F(PlacedBlocksTest, APlaceThatIsNotFreeYetIsNotWaitedFor) {
   expect_ok(blocks().trim());
 }
 
-TEST_F(PlacedBlocksTest, EmptyRunsGoBackToThePagesAndAreMadeAnew) {
+TEST_F(PlacedBlocksTest, EmptyRunsAreReturnedAndRecreated) {
   fall_short();
   iterate();
   const std::vector<int> placed = iterate();
@@ -152,7 +152,7 @@ TEST_F(PlacedBlocksTest, EmptyRunsGoBackToThePagesAndAreMadeAnew) {
   EXPECT_EQ(iterate(), placed);
 }
 
-TEST_F(PlacedBlocksTest, WhatIsPinnedKeepsARunOfItsOwn) {
+TEST_F(PlacedBlocksTest, APinnedBlockIsNotShared) {
   fall_short();
   const auto with_pin = [this] {
     std::vector<Address> made;
@@ -201,7 +201,7 @@ TEST_F(PlacedBlocksTest, ALaunchOfManyBlocksFitsAsItDidBefore) {
   for (int pass = 0; pass < 3; ++pass) EXPECT_LE(with_sum(), (128_MiB - 8 * 4_MiB) / 8);
 }
 
-TEST_F(PlacedBlocksTest, ADestroyedStreamTakesItsPlacesAlong) {
+TEST_F(PlacedBlocksTest, ADestroyedStreamDropsItsPlaces) {
   fall_short();
   iterate();
   ASSERT_GT(sharing(iterate()), 0);

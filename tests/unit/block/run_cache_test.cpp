@@ -55,7 +55,7 @@ TEST_F(RunCacheTest, ServesTheStreamItWasFreedOnNewestFirst) {
   put(second, a_);
 }
 
-TEST_F(RunCacheTest, ServesEveryStreamWhatWasFreedOnNone) {
+TEST_F(RunCacheTest, ServesBlocksFreedOnNoStreamToEveryStream) {
   SingleBlock& block = add(2_MiB);
   put(block, kNoStream);
   EXPECT_EQ(cache_.take(key(2_MiB, b_)), &block);
@@ -85,7 +85,7 @@ TEST_F(RunCacheTest, ServesAnotherStreamOnceTheWorkIsOver) {
   put(block, a_);
 }
 
-TEST_F(RunCacheTest, AStreamThatIsGoneServesNobodyAtOnce) {
+TEST_F(RunCacheTest, BlocksOfARetiredStreamAreReusedOnlyAfterItsWork) {
   SingleBlock& block = add(2_MiB);
   put(block, a_);
   cache_.retire(a_);
@@ -97,7 +97,7 @@ TEST_F(RunCacheTest, AStreamThatIsGoneServesNobodyAtOnce) {
   put(block, a_);
 }
 
-TEST_F(RunCacheTest, GivesUpTheOldestFirstAndNoMoreThanAsked) {
+TEST_F(RunCacheTest, ReleasesTheOldestFirstAndNoMoreThanAsked) {
   SingleBlock& first = add(2_MiB);
   SingleBlock& second = add(4_MiB);
   SingleBlock& third = add(2_MiB);
@@ -111,7 +111,7 @@ TEST_F(RunCacheTest, GivesUpTheOldestFirstAndNoMoreThanAsked) {
   give_back(std::move(gone));
 }
 
-TEST_F(RunCacheTest, KeepsWhatIsStillInUseUnlessToldToWait) {
+TEST_F(RunCacheTest, KeepsBlocksInUseUnlessWaiting) {
   SingleBlock& block = add(2_MiB);
   auto held = hold(a_);
   put(block, a_);

@@ -25,7 +25,7 @@ class SharedPagesTest : public testing::Test {
   std::vector<std::unique_ptr<Slab>> slabs_;
 };
 
-TEST_F(SharedPagesTest, CutsWhatThereIsRoomForAndNoMore) {
+TEST_F(SharedPagesTest, CutsNoMoreThanThePageHolds) {
   EXPECT_EQ(cut(512_B, 64_KiB), nullptr);
   SharedPage& page = add();
   EXPECT_EQ(cut(512_KiB, 1536_KiB)->page(), &page);
@@ -48,7 +48,7 @@ TEST_F(SharedPagesTest, AnotherTagHasOtherPages) {
   EXPECT_EQ(cut(512_B, 64_KiB, TagId(3)), nullptr);
 }
 
-TEST_F(SharedPagesTest, WhatIsRemovedIsCutNoMore) {
+TEST_F(SharedPagesTest, DoesNotCutARemovedPage) {
   SharedPage& kept = add();
   add();
   const auto removed = pages_.remove_if([&](const SharedPage& page) { return &page != &kept; });

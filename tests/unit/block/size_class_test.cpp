@@ -35,7 +35,7 @@ TEST(SizeClass, AboveOneMebibyteItIsTheNumberOfBasePages) {
   EXPECT_EQ(size_class_for(1_TiB)->bytes(), 1_TiB);
 }
 
-TEST(SizeClass, NothingAndMoreThanCanBeMeantHaveNone) {
+TEST(SizeClass, ZeroAndTooManyBytesHaveNoClass) {
   EXPECT_FALSE(size_class_for(Bytes()));
   EXPECT_TRUE(size_class_for(kLargestBlock));
   EXPECT_FALSE(size_class_for(kLargestBlock + 1_B));

@@ -54,7 +54,7 @@ TEST(Slab, GivesTheLowestFreeSlotAndEachOnce) {
   for (const std::uint32_t slot : {5u, 70u, 71u, 300u}) EXPECT_EQ(take_one(slab), slot);
 }
 
-TEST(Slab, GivesWhatIsFreeInOneLine) {
+TEST(Slab, GivesFreeSlotsOfOneLine) {
   Slab slab = slab_of(5_KiB);
   EXPECT_EQ(take_line(slab), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
   slab.give(6);
@@ -85,7 +85,7 @@ TEST(Slab, TheWordsOfALineShareNoCacheLineWithOthers) {
   }
 }
 
-TEST(Slab, IsEmptyWhenAllSlotsCameBack) {
+TEST(Slab, IsEmptyWhenAllSlotsAreFree) {
   Slab slab = slab_of(1000_KiB);
   EXPECT_TRUE(slab.is_empty());
   const auto a = take_one(slab);

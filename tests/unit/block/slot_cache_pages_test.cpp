@@ -9,7 +9,7 @@ namespace {
 
 using SlotCachePagesTest = SlotCacheTest;
 
-TEST_F(SlotCachePagesTest, OnlySlabsWithoutASlotInUseLeave) {
+TEST_F(SlotCachePagesTest, OnlyEmptySlabsAreRemoved) {
   add();
   add();
   const auto slots = take(1);
@@ -22,7 +22,7 @@ TEST_F(SlotCachePagesTest, OnlySlabsWithoutASlotInUseLeave) {
   give_back(gone);
 }
 
-TEST_F(SlotCachePagesTest, AnEmptySlabInUseByAStreamLeavesOnlyWhenToldToWait) {
+TEST_F(SlotCachePagesTest, AnEmptySlabInUseByAStreamIsRemovedOnlyWithWaiting) {
   Slab& slab = add();
   auto held = hold(b_);
   residency().note_free(slab.run, b_);
@@ -49,7 +49,7 @@ TEST_F(SlotCachePagesTest, ClassesShareAPageUntilTheyFillPagesOfTheirOwn) {
   EXPECT_EQ(sizes, (std::vector<Bytes>{512_KiB, 512_KiB, 1_MiB, 2_MiB}));
 }
 
-TEST_F(SlotCachePagesTest, ASharedPageLeavesWhenNoSlotOfItIsInUse) {
+TEST_F(SlotCachePagesTest, ASharedPageIsRemovedWhenNoSlotIsInUse) {
   const Address one = allocate(4_KiB), two = allocate(512_KiB);
   cache_.give(slab_at(one), one);
   EXPECT_EQ(cache_.empty_bytes(), Bytes());
@@ -80,7 +80,7 @@ TEST_F(SlotCachePagesTest, ASharedPageThatIsPutBackServesAsBefore) {
 }
 
 // The slab of a part that was split off, and is not in the cache yet, keeps its page.
-TEST_F(SlotCachePagesTest, ThreadsThatCutAndRemoveDoNotMeet) {
+TEST_F(SlotCachePagesTest, ThreadsMayCutAndRemoveConcurrently) {
   std::atomic<bool> done{false};
   std::thread remover([&] {
     while (!done) give_back(cache_.remove_empty(kEverything, false));

@@ -3,7 +3,7 @@
 namespace tessera {
 namespace {
 
-TEST_F(SlotCacheTest, TakesWhatIsThereAndNoMore) {
+TEST_F(SlotCacheTest, TakesAvailableSlotsAndNoMore) {
   EXPECT_TRUE(take(1).empty());
   add();
   EXPECT_EQ(take(3).size(), 3u);
@@ -12,7 +12,7 @@ TEST_F(SlotCacheTest, TakesWhatIsThereAndNoMore) {
   expect_sound(4);
 }
 
-TEST_F(SlotCacheTest, CountsWhatIsOutAsLive) {
+TEST_F(SlotCacheTest, CountsSlotsInUseAsLive) {
   Slab& slab = add();
   EXPECT_TRUE(slab.run->is_dead());
   slab.run->fresh.store(false);
@@ -39,7 +39,7 @@ TEST_F(SlotCacheTest, AnotherTagHasOtherSlabs) {
   EXPECT_TRUE(take(1, TagId(2)).empty());
 }
 
-TEST_F(SlotCacheTest, ASlotFreedOnAnotherStreamWaitsInLine) {
+TEST_F(SlotCacheTest, ASlotFreedOnAnotherStreamIsQueued) {
   Slab& slab = add();
   const auto slots = take(4);
   auto held = hold(b_);
@@ -57,7 +57,7 @@ TEST_F(SlotCacheTest, ASlotFreedOnAnotherStreamWaitsInLine) {
   EXPECT_FALSE(cache_.has_late(key()));
 }
 
-TEST_F(SlotCacheTest, WhatStandsInLineCanBeWaitedFor) {
+TEST_F(SlotCacheTest, QueuedSlotsCanBeWaitedFor) {
   Slab& slab = add();
   const auto slots = take(4);
   for (const Address slot : slots) give_late(slab, slot);
@@ -70,7 +70,7 @@ TEST_F(SlotCacheTest, WhatStandsInLineCanBeWaitedFor) {
   expect_sound(0);
 }
 
-TEST_F(SlotCacheTest, TheSlotsOfAStreamThatIsGoneStandInLine) {
+TEST_F(SlotCacheTest, SlotsOfADestroyedStreamAreQueued) {
   Slab& slab = add();
   const auto slots = take(1);
   auto held = hold(b_);
@@ -87,7 +87,7 @@ TEST_F(SlotCacheTest, TheSlotsOfAStreamThatIsGoneStandInLine) {
   EXPECT_EQ(take(4).size(), 3u);
 }
 
-TEST_F(SlotCacheTest, ASlotThatIsNowhereIsInvalid) {
+TEST_F(SlotCacheTest, ALostSlotIsInvalid) {
   add();
   take(1);
   EXPECT_EQ(cache_.validate([](const Slab&) { return 0u; }).code(), Code::kInternal);

@@ -23,7 +23,7 @@ void put(ThreadCache& cache, const CacheKey& key, Address address, std::vector<A
   ASSERT_TRUE(cache.push(key, address));
 }
 
-TEST(ThreadCache, GivesBackTheNewestBlockOfTheKey) {
+TEST(ThreadCache, ReturnsTheNewestBlockOfTheKey) {
   ThreadCache cache;
   std::vector<Address> out;
   put(cache, key_of(512_B), Address(1), out);
@@ -83,7 +83,7 @@ TEST(ThreadCache, AfterAStealItIsEmptyAndUsable) {
 }
 
 // Each block counts its owners: there are never two.
-TEST(ThreadCache, AThiefAndTheOwnerNeverGetTheSameBlock) {
+TEST(ThreadCache, AStealAndATakeNeverGetTheSameBlock) {
   constexpr std::size_t kBlocks = 8;
   auto cache = std::make_unique<ThreadCache>();
   std::array<std::atomic<int>, kBlocks + 1> holders{};
@@ -97,8 +97,8 @@ TEST(ThreadCache, AThiefAndTheOwnerNeverGetTheSameBlock) {
 
   std::atomic<bool> stop{false};
   std::mutex mutex;
-  std::vector<Address> returned;  // from the thief to the owner
-  std::thread thief([&] {
+  std::vector<Address> returned;  // from the stealer to the owner
+  std::thread stealer([&] {
     while (!stop.load()) {
       cache->steal([&](Address block) {
         hold(block);
@@ -126,7 +126,7 @@ TEST(ThreadCache, AThiefAndTheOwnerNeverGetTheSameBlock) {
     }
   }
   stop.store(true);
-  thief.join();
+  stealer.join();
   std::size_t left = returned.size();
   cache->steal([&](Address) { ++left; });
   EXPECT_EQ(left, kBlocks);

@@ -38,7 +38,7 @@ TEST_F(ThreadCachesTest, EachThreadHasOneAndKeepsIt) {
   EXPECT_NE(other, mine);
 }
 
-TEST_F(ThreadCachesTest, AThreadThatEndsGivesItsBlocksBackAndItsCacheOn) {
+TEST_F(ThreadCachesTest, AnEndedThreadReturnsItsBlocksAndItsCache) {
   ThreadCaches caches(empty_);
   ThreadCache* first = nullptr;
   std::thread([&] {
@@ -52,7 +52,7 @@ TEST_F(ThreadCachesTest, AThreadThatEndsGivesItsBlocksBackAndItsCacheOn) {
 }
 
 // Another thread of the parent may have held any lock, and does not exist in the child to release it.
-TEST_F(ThreadCachesTest, AChildOfForkEndsWithoutGivingBack) {
+TEST_F(ThreadCachesTest, AForkedChildReturnsNoBlocks) {
   const pid_t parent = ::getpid();
   ThreadCaches caches([parent](ThreadCache&) {
     if (::getpid() != parent) ::_exit(7);
@@ -81,7 +81,7 @@ TEST_F(ThreadCachesTest, AnAllocatorMayEndBeforeTheThreadsThatUsedIt) {
   EXPECT_TRUE(returned_.empty());
 }
 
-TEST_F(ThreadCachesTest, ANewAllocatorIsNotTakenForADeadOne) {
+TEST_F(ThreadCachesTest, ANewAllocatorIsNotConfusedWithADestroyedOne) {
   for (int i = 0; i < 20; ++i) {
     ThreadCaches caches(empty_);
     EXPECT_FALSE(caches.mine()->pop(kKey));
@@ -101,7 +101,7 @@ TEST_F(ThreadCachesTest, MoreAllocatorsThanAThreadRemembersLoseNoBlock) {
   EXPECT_EQ(found, 20u);
 }
 
-TEST_F(ThreadCachesTest, OneThreadMayTakeTheBlocksOfAll) {
+TEST_F(ThreadCachesTest, OneThreadMayStealFromAllCaches) {
   ThreadCaches caches(empty_);
   put(caches, Address(1));
   std::atomic<int> step{0};
