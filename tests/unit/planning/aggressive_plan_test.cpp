@@ -11,13 +11,13 @@ namespace {
 
 using test::kRate;
 
-TEST(AggressivePlan, MovesNobodyWithoutAbsences) {
+TEST(AggressivePlan, IsEmptyWithoutIntervalsWhereAllFits) {
   const Iteration iteration = test::stack(8, Bytes(100), 100);
   EXPECT_TRUE(aggressive_plan(iteration, test::machine_of(Bytes(800), kRate), {}).empty());
 }
 
 // A cycle: Belady's rule keeps as many as fit, different ones each time, and leaves no room to rotate.
-TEST(AggressivePlan, AddsAbsencesWhereThoseItWasGivenLeaveNoRoom) {
+TEST(AggressivePlan, AddsIntervalsWhenTheGivenOnesLeaveNoRoom) {
   test::IterationBuilder build;
   for (std::uint32_t i = 0; i < 8; ++i) build.run(Bytes(100));
   for (std::uint32_t i = 0; i < 8; ++i) build.step(100, {test::reads(i)});
@@ -91,7 +91,7 @@ TEST(AggressivePlan, MovesAPartFasterThanTheWhole) {
   EXPECT_EQ(aggressive_plan(iteration, machine, chosen)[0].part, 64_MiB);
 }
 
-TEST(AggressivePlan, GivesTheRoomOfABlockWhenItIsFreed) {
+TEST(AggressivePlan, ReleasesRoomAtTheFreeOfABlock) {
   test::IterationBuilder build;
   for (int i = 0; i < 4; ++i) build.run(Bytes(100));
   for (std::uint32_t i = 0; i < 4; ++i) build.step(100, {test::makes(i)});

@@ -40,12 +40,12 @@ class AllocationLogTest : public testing::Test {
   std::uint64_t next_ = 0, epoch_ = 0;
 };
 
-TEST_F(AllocationLogTest, LayersAlikeAreNoRow) {
+TEST_F(AllocationLogTest, EqualAllocationsAreNoRow) {
   for (int layer = 0; layer < 200; ++layer) make(3_MiB);
   EXPECT_FALSE(row_);
 }
 
-TEST_F(AllocationLogTest, ARowIsKnownSoonAfterItBeginsAgain) {
+TEST_F(AllocationLogTest, RecognisesARowSoonAfterItRepeats) {
   make(64_MiB);
   go_through();
   EXPECT_FALSE(row_);
@@ -71,13 +71,13 @@ TEST_F(AllocationLogTest, StepsCountFromTheRowsFirstAllocation) {
   for (const auto& block : blocks) EXPECT_EQ(block.kind, kKind);
 }
 
-TEST_F(AllocationLogTest, ItIsToldOnceWhereItBeginsAndOnceWhereItHasBeenGoneThroughTwice) {
+TEST_F(AllocationLogTest, ReportsARowAtItsRepetitionAndAfterItsSecondPass) {
   make(64_MiB);
   for (int pass = 0; pass < 6; ++pass) go_through();
   EXPECT_EQ(times_, 2);
 }
 
-TEST_F(AllocationLogTest, WhatLivesLongerThanTheRowHasNoEnd) {
+TEST_F(AllocationLogTest, ABlockOutlivingTheRowHasNoEnd) {
   make(64_MiB);
   Address stays;
   for (int pass = 0; pass < 3 && !row_; ++pass) {
@@ -91,7 +91,7 @@ TEST_F(AllocationLogTest, WhatLivesLongerThanTheRowHasNoEnd) {
   for (const auto& block : row_->blocks) EXPECT_EQ(block.end == 0, block.bytes == 7_MiB);
 }
 
-TEST_F(AllocationLogTest, WhoHeldMoreAtTheBeginningIsNotTheSame) {
+TEST_F(AllocationLogTest, ADifferentLiveSizeAtTheStartIsAnotherRow) {
   make(64_MiB);
   go_through();
   make(1_GiB);  // stays allocated
@@ -102,7 +102,7 @@ TEST_F(AllocationLogTest, WhoHeldMoreAtTheBeginningIsNotTheSame) {
   EXPECT_TRUE(row_);
 }
 
-TEST_F(AllocationLogTest, AfterAGapNothingIsKnown) {
+TEST_F(AllocationLogTest, AnInterruptionForgetsAllRows) {
   make(64_MiB);
   go_through();
   log_.interrupt();
@@ -112,7 +112,7 @@ TEST_F(AllocationLogTest, AfterAGapNothingIsKnown) {
   EXPECT_TRUE(row_);
 }
 
-TEST_F(AllocationLogTest, ItTellsHowManyKeptToARowAndWhereTheyStayed) {
+TEST_F(AllocationLogTest, ReportsMatchedAllocationsAndTheirAddresses) {
   make(64_MiB);
   go_through();
   for (std::size_t made = 0; made < kContext; ++made) make(3_MiB);
@@ -128,7 +128,7 @@ TEST_F(AllocationLogTest, ItTellsHowManyKeptToARowAndWhereTheyStayed) {
   EXPECT_EQ(ended.stay.freed, ended.stay.made + 2) << "the layer was freed before it";
 }
 
-TEST_F(AllocationLogTest, ItForgetsTheOldest) {
+TEST_F(AllocationLogTest, DropsTheOldest) {
   const Address first = make(64_MiB);
   for (std::size_t i = 0; i < AllocationLog::kMost + 10; ++i) free(make(Bytes((2 << 20) + 512 * i)));
   free(first);

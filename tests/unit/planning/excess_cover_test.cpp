@@ -12,7 +12,7 @@ using test::kRate;
 
 class ExcessCover : public ::testing::TestWithParam<GapOrder> {};
 
-TEST_P(ExcessCover, SendsNobodyAwayWhereAllFits) {
+TEST_P(ExcessCover, IsEmptyWhereAllFits) {
   const Iteration iteration = test::stack(8, Bytes(100), 100);
   EXPECT_TRUE(test::moves_of(cover_excess(iteration, test::machine_of(Bytes(800), kRate), GetParam())).empty());
 }
@@ -25,7 +25,7 @@ TEST_P(ExcessCover, HidesAllAtHalfTheMemoryWhereTheLinksAreFastEnough) {
   EXPECT_EQ(result.stall, Nanoseconds());
 }
 
-TEST_P(ExcessCover, LeavesPinnedRunsWhereTheyAre) {
+TEST_P(ExcessCover, MovesNoPinnedRuns) {
   Iteration iteration = test::stack(8, Bytes(100), 100);
   for (IterationRun& run : iteration.runs) run.pinned = true;
   EXPECT_TRUE(test::moves_of(cover_excess(iteration, test::machine_of(Bytes(400), kRate), GetParam())).empty());

@@ -25,13 +25,13 @@ TEST(FarthestIntervals, AreNoneWhereAStepAloneDoesNotFit) {
 }
 
 // In a stack, written in forward and read in reverse order, the bottom is needed last.
-TEST(FarthestIntervals, AreThoseOfWhoIsNeededLast) {
+TEST(FarthestIntervals, EvictRunsNeededLatest) {
   const OffloadPlan plan = farthest_intervals(test::stack(8, Bytes(100), 100), Bytes(500));
   EXPECT_EQ(runs_of(plan), (std::set<std::uint32_t>{0, 1, 2}));
 }
 
 // In whole pages: five runs of 8 MiB and room for four and a half.
-TEST(FarthestIntervals, AreOfNoMoreThanIsWanted) {
+TEST(FarthestIntervals, EvictNoMoreThanNeeded) {
   const OffloadPlan plan = farthest_intervals(test::stack(5, 8_MiB, 100), 36_MiB);
   ASSERT_EQ(plan.size(), 1u);
   EXPECT_EQ(plan[0].gap.run, 0u);
@@ -40,7 +40,7 @@ TEST(FarthestIntervals, AreOfNoMoreThanIsWanted) {
 
 // The first two are made in one step and read in the last; one of them is evicted twice, and is changed in between in
 // one case.
-TEST(FarthestIntervals, AreOfWhomThereIsACopy) {
+TEST(FarthestIntervals, PreferRunsWithAValidCopy) {
   for (const bool changes : {false, true}) {
     test::IterationBuilder build;
     for (int i = 0; i < 4; ++i) build.run(8_MiB);
@@ -70,7 +70,7 @@ TEST(FarthestIntervals, CountBlocksUntilTheyAreFreed) {
   EXPECT_EQ(farthest_intervals(iteration, Bytes(200)).size(), 1u);
 }
 
-TEST(FarthestIntervals, AreOfTheIterationEachOnceAndNoneOfPinnedRuns) {
+TEST(FarthestIntervals, AreDistinctGapsOfUnpinnedRuns) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Iteration iteration = test::random_iteration(seed);
     const OffloadPlan plan = farthest_intervals(iteration, test::all_bytes(iteration) * (40 + seed % 60) / 100);

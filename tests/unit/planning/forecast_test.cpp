@@ -19,7 +19,7 @@ TEST(Forecast, TakesTheTimeOfTheStepsWhereAllFits) {
   EXPECT_EQ(result.out + result.in, Bytes());
 }
 
-TEST(Forecast, SaysWhenAStepAloneDoesNotFit) {
+TEST(Forecast, IsImpossibleWhenAStepDoesNotFit) {
   const Iteration iteration = test::stack(4, Bytes(100), 100);
   EXPECT_FALSE(forecast(iteration, test::machine_of(Bytes(99), kRate), {}).possible);
 }
@@ -32,7 +32,7 @@ TEST(Forecast, StallsForWhatIsFetchedOnDemand) {
   EXPECT_LE(result.peak, Bytes(200));
 }
 
-TEST(Forecast, HidesAnAbsenceWhoseGapIsLongEnough) {
+TEST(Forecast, HidesAnIntervalInALongEnoughGap) {
   const Iteration iteration = test::stack(4, Bytes(100), 100);
   OffloadPlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
@@ -60,7 +60,7 @@ TEST(Forecast, CountsTheWaitForATriggerThatIsTooLate) {
   EXPECT_EQ(result.late, 1u);
 }
 
-TEST(Forecast, ARunThatIsOnlyReadLeavesWithoutACopyAndComesBackByOne) {
+TEST(Forecast, AReadOnlyRunIsEvictedWithoutACopyAndFetchedByOne) {
   Iteration iteration;  // a weight, used at both ends of an iteration
   iteration.runs = {{.bytes = Bytes(100)}};
   iteration.uses = {{.run = 0}};
@@ -72,7 +72,7 @@ TEST(Forecast, ARunThatIsOnlyReadLeavesWithoutACopyAndComesBackByOne) {
   EXPECT_EQ(result.in, Bytes(100));
 }
 
-TEST(Forecast, CopiesNothingOutThatIsAllocatedAnewBeforeItIsRead) {
+TEST(Forecast, CopiesOutNoRunReallocatedBeforeItsNextRead) {
   test::IterationBuilder build;  // each step has its own buffer, and two of them fit
   for (std::uint32_t i = 0; i < 6; ++i) {
     build.run(Bytes(100));
@@ -97,7 +97,7 @@ TEST(Forecast, RecomputesWhatIsRecomputedWithoutTheLinks) {
   EXPECT_EQ(result.stall, Nanoseconds(30));
 }
 
-TEST(Forecast, WhatHasLeftIsNotInThePeakEvenWhereThereIsRoom) {
+TEST(Forecast, EvictedRunsAreNotInThePeak) {
   const Iteration iteration = test::stack(4, Bytes(100), 100);
   OffloadPlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
@@ -106,7 +106,7 @@ TEST(Forecast, WhatHasLeftIsNotInThePeakEvenWhereThereIsRoom) {
   EXPECT_EQ(forecast(iteration, test::machine_of(Bytes(4000), kRate), plan).peak, Bytes(300));
 }
 
-TEST(Forecast, OfARunThatIsAwayInPartTheRestStays) {
+TEST(Forecast, KeepsTheRestOfAPartlyEvictedRun) {
   const Iteration iteration = test::stack(4, Bytes(100), 100);
   OffloadPlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
@@ -122,7 +122,7 @@ TEST(Forecast, OfARunThatIsAwayInPartTheRestStays) {
 }
 
 // Taken from the run that is partly offloaded already, as it is needed last.
-TEST(Forecast, TheRestLeavesOnDemandAndOnlyThatIsCopied) {
+TEST(Forecast, EvictsTheRestOnDemandAndCopiesOnlyThat) {
   const Iteration iteration = test::stack(4, Bytes(100), 100);
   OffloadPlan plan;
   for (const Gap& gap : find_gaps(iteration)) {

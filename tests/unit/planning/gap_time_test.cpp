@@ -56,7 +56,7 @@ TEST(GapTime, CopiesTakeAsLongAsTheirSlowestLink) {
   EXPECT_EQ(time.free_time(kInner), 250);
 }
 
-TEST(GapTime, TheWayBackBeginsAsLateAsItsLeadAllows) {
+TEST(GapTime, TheFetchStartsAsLateAsItsLeadAllows) {
   const Iteration iteration = ten_steps();
   const GapTime time(iteration, kMachine);
   EXPECT_EQ(time.back_by(kInner, 0), 6u);

@@ -44,7 +44,7 @@ TEST(Iteration, HasAGapBetweenEachTwoUsesOfARun) {
   EXPECT_FALSE(gaps[1].dead);
 }
 
-TEST(Iteration, KeepsNothingInAGapBeforeANewAllocation) {
+TEST(Iteration, AGapBeforeAReallocationIsDead) {
   const std::vector<Gap> gaps = find_gaps(make_iteration());
   EXPECT_FALSE(gaps[2].dead);  // run 1, step 0 to 2
   EXPECT_TRUE(gaps[3].dead);   // run 1, step 2 to the next iteration
@@ -58,15 +58,15 @@ TEST(Iteration, TakesARunThatIsUsedOnceAroundToItself) {
   EXPECT_TRUE(gaps[4].wraps);
 }
 
-TEST(Iteration, TellsForEachUseHowFarTheNextOneIs) {
+TEST(Iteration, ReportsNextUseDistances) {
   EXPECT_EQ(next_use_distances(make_iteration()), (std::vector<std::uint32_t>{2, 2, 3, 1, 1}));
 }
 
-TEST(Iteration, TellsAfterWhichUsesNothingIsKept) {
+TEST(Iteration, ReportsLastUsesBeforeReallocation) {
   EXPECT_EQ(last_uses_before_fresh(make_iteration()), (std::vector<bool>{false, false, false, true, false}));
 }
 
-TEST(Iteration, IsTheSameBegunAtAnotherStep) {
+TEST(Iteration, IsEqualWhenRotated) {
   Iteration iteration = make_iteration();
   for (std::uint32_t step = 0; step < 3; ++step) iteration.steps[step].duration = Nanoseconds(step + 1);
   iteration.small.runs.resize(2);
@@ -109,13 +109,13 @@ TEST(Iteration, HasSmallRunsBehindTheOthersWhereTheyCount) {
   }
 }
 
-TEST(Iteration, LeavesOutARunThatNobodyUses) {
+TEST(Iteration, OmitsAnUnusedRun) {
   Iteration iteration = make_iteration();
   iteration.runs.resize(4);
   EXPECT_EQ(find_gaps(iteration).size(), 5u);
 }
 
-TEST(Iteration, FreesComeBehindTheLastUseOrLater) {
+TEST(Iteration, FreesFollowTheLastUse) {
   test::IterationBuilder build;
   for (int i = 0; i < 3; ++i) build.run(Bytes(100));
   build.step(100, {test::makes(0), test::reads(2)});
@@ -129,7 +129,7 @@ TEST(Iteration, FreesComeBehindTheLastUseOrLater) {
   EXPECT_EQ(frees_by_step(iteration), (Frees{{1}, {}, {0}}));
 }
 
-TEST(Iteration, KnowsWhoLivesBehindAStep) {
+TEST(Iteration, ReportsRunsLiveAfterAStep) {
   Iteration iteration = make_iteration();
   using Live = std::vector<bool>;
   const auto behind = [&](std::uint32_t step) { return live_behind(iteration, frees_by_step(iteration), step); };

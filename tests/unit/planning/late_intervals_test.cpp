@@ -9,11 +9,11 @@ namespace {
 
 // Twenty steps of 100 ns. Run i is written in step i, is off the device until step 10 + i, and is requested a step
 // earlier. Copying a run takes 250 ns.
-class LateAbsencesTest : public ::testing::Test {
+class LateIntervalsTest : public ::testing::Test {
  protected:
   static constexpr std::uint32_t kRuns = 4;
 
-  LateAbsencesTest() {
+  LateIntervalsTest() {
     test::IterationBuilder build;
     for (std::uint32_t i = 0; i < kRuns; ++i) build.run(Bytes(250));
     for (std::uint32_t step = 0; step < 20; ++step) {
@@ -42,7 +42,7 @@ class LateAbsencesTest : public ::testing::Test {
 
 using Runs = std::vector<std::uint32_t>;
 
-TEST_F(LateAbsencesTest, ThoseUnderWayBeginInTheOrderOfTheirLastUses) {
+TEST_F(LateIntervalsTest, StartsOpenIntervalsInOrderOfTheirLastUses) {
   machine_.out_rate = 100e9;
   EXPECT_EQ(late(3), (Runs{0, 1, 2, 3}));
   EXPECT_EQ(late(1), (Runs{0, 1})) << "the others are still to be used";
@@ -50,7 +50,7 @@ TEST_F(LateAbsencesTest, ThoseUnderWayBeginInTheOrderOfTheirLastUses) {
   EXPECT_EQ(late(15), Runs());
 }
 
-TEST_F(LateAbsencesTest, NobodyLeavesWhoseCopyOutIsNotDoneBeforeHeIsCalledBack) {
+TEST_F(LateIntervalsTest, SkipsARunWhoseCopyOutEndsAfterItsFetch) {
   // From step 4 on: run 0 is requested after 500 ns, run 1 after 600; their copies end after 250 and 500. Run 2 would
   // be done after 750 but is requested after 700; without it, run 3 with 800 is done after 750.
   EXPECT_EQ(late(3), (Runs{0, 1, 3}));
@@ -58,13 +58,13 @@ TEST_F(LateAbsencesTest, NobodyLeavesWhoseCopyOutIsNotDoneBeforeHeIsCalledBack) 
   EXPECT_EQ(late(9), Runs());
 }
 
-TEST_F(LateAbsencesTest, WhatIsDeadNeedsNoWay) {
+TEST_F(LateIntervalsTest, DeadRunsNeedNoCopy) {
   plan_.front().gap.dead = true;
   machine_.out_rate = 100e9;
   EXPECT_EQ(late(3), (Runs{0, 1, 2}));
 }
 
-TEST_F(LateAbsencesTest, AnAbsenceMayGoAroundTheEndOfTheIteration) {
+TEST_F(LateIntervalsTest, AnIntervalMayWrapAroundTheIteration) {
   plan_ = {{.gap = {.run = 0, .after = 10, .until = 0, .wraps = true}, .back_at = 19}};
   EXPECT_EQ(late(12), Runs{0});
   EXPECT_EQ(late(17), Runs());

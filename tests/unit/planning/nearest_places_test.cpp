@@ -43,13 +43,13 @@ std::vector<std::uint32_t> runs_at(const OffloadPlan& plan, OffloadTarget to) {
 }
 std::vector<std::uint32_t> with_peer(const OffloadPlan& plan) { return runs_at(plan, OffloadTarget::kPeer); }
 
-TEST(NearestPlaces, WhoIsBackSoonestIsWithThePeer) {
+TEST(NearestPlaces, RunsNeededSoonestGoToThePeer) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
   const OffloadPlan plan = spend_with_peer(iteration, lent(Bytes(200), Bytes(250)), all_away(iteration));
   EXPECT_EQ(with_peer(plan), (std::vector<std::uint32_t>{4, 5}));
 }
 
-TEST(NearestPlaces, WhatOneGivesBackServesTheNext) {
+TEST(NearestPlaces, ReusesReleasedPeerMemory) {
   test::IterationBuilder build;
   for (std::uint32_t i = 0; i < 3; ++i) build.run(Bytes(100));
   for (std::uint32_t i = 0; i < 3; ++i) {
@@ -61,7 +61,7 @@ TEST(NearestPlaces, WhatOneGivesBackServesTheNext) {
   EXPECT_EQ(with_peer(spend_with_peer(iteration, lent(Bytes(100), Bytes(100)), all_away(iteration))).size(), 3U);
 }
 
-TEST(NearestPlaces, TheSumOfThoseThatAreAwayAtOnceIsNeverMoreThanIsLent) {
+TEST(NearestPlaces, NeverExceedsThePeerMemory) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const Iteration iteration = test::random_iteration(seed);
     const Machine machine = lent(64_MiB, 40_MiB);
@@ -79,7 +79,7 @@ TEST(NearestPlaces, TheSumOfThoseThatAreAwayAtOnceIsNeverMoreThanIsLent) {
   }
 }
 
-TEST(NearestPlaces, NothingChangesWhereNobodyLendsOrBytesAreRecomputed) {
+TEST(NearestPlaces, UsesNoPeerWithoutOneOrForRecomputedRuns) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
   EXPECT_TRUE(
       with_peer(spend_with_peer(iteration, test::machine_of(Bytes(200), test::kRate), all_away(iteration))).empty());
@@ -88,14 +88,14 @@ TEST(NearestPlaces, NothingChangesWhereNobodyLendsOrBytesAreRecomputed) {
   EXPECT_TRUE(with_peer(spend_with_peer(iteration, lent(Bytes(200), Bytes(600)), recomputed)).empty());
 }
 
-TEST(NearestPlaces, WhoIsBackLastIsInTheFile) {
+TEST(NearestPlaces, RunsNeededLatestGoToTheFile) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
   const OffloadPlan plan = spend_in_file(iteration, short_of(Bytes(250)), all_away(iteration));
   EXPECT_EQ(runs_at(plan, OffloadTarget::kHost), (std::vector<std::uint32_t>{4, 5}));
   EXPECT_EQ(runs_at(plan, OffloadTarget::kFile), (std::vector<std::uint32_t>{0, 1, 2, 3}));
 }
 
-TEST(NearestPlaces, TheFileIsNeededWhereDeviceAndHostHaveNoRoomForAll) {
+TEST(NearestPlaces, NeedsTheFileWhenDeviceAndHostAreTooSmall) {
   Iteration iteration = test::stack(6, Bytes(100), 100);
   EXPECT_TRUE(needs_file(iteration, short_of(Bytes(399))));
   EXPECT_FALSE(needs_file(iteration, short_of(Bytes(400))));
@@ -104,7 +104,7 @@ TEST(NearestPlaces, TheFileIsNeededWhereDeviceAndHostHaveNoRoomForAll) {
   EXPECT_FALSE(needs_file(iteration, test::machine_of(Bytes(100), test::kRate))) << "there is none";
 }
 
-TEST(NearestPlaces, NobodyIsInTheFileWhereTheHostHasRoomOrThereIsNone) {
+TEST(NearestPlaces, UsesNoFileWithHostRoomOrWithoutAFile) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
   EXPECT_TRUE(
       runs_at(spend_in_file(iteration, short_of(Bytes(600)), all_away(iteration)), OffloadTarget::kFile).empty());
@@ -113,7 +113,7 @@ TEST(NearestPlaces, NobodyIsInTheFileWhereTheHostHasRoomOrThereIsNone) {
   EXPECT_TRUE(runs_at(spend_in_file(iteration, alone, all_away(iteration)), OffloadTarget::kFile).empty());
 }
 
-TEST(NearestPlaces, WhatThePeerTakesIsNotInTheFile) {
+TEST(NearestPlaces, RunsOnThePeerAreNotInTheFile) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
   Machine machine = short_of(Bytes(200));
   machine.peer = Bytes(200), machine.peer_rate = test::kRate;
@@ -124,7 +124,7 @@ TEST(NearestPlaces, WhatThePeerTakesIsNotInTheFile) {
 }
 
 // A copy from the file takes four steps, and the copies are sequential.
-TEST(NearestPlaces, APromptPlanHasOneQueueForTheDisk) {
+TEST(NearestPlaces, AnAggressivePlanQueuesFileReadsInOrder) {
   const Iteration iteration = test::stack(8, Bytes(100), 100);
   Machine machine = short_of(Bytes(1'000));
   machine.device = Bytes(500);
@@ -142,7 +142,7 @@ TEST(NearestPlaces, APromptPlanHasOneQueueForTheDisk) {
 }
 
 // Eight layers with memory for a quarter of them: at a byte per nanosecond a link copies a layer in a step.
-TEST(NearestPlaces, APromptPlanCountsOnBothLinks) {
+TEST(NearestPlaces, AnAggressivePlanUsesBothLinks) {
   const Iteration iteration = test::stack(8, Bytes(100), 50);
   const auto stall = [&](const Machine& machine) {
     const OffloadPlan chosen = spend_with_peer(iteration, machine, all_away(iteration));

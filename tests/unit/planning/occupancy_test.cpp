@@ -15,7 +15,7 @@ TEST(Occupancy, CountsRunsFromTheirFirstUseToTheirLast) {
   EXPECT_TRUE(Occupancy(iteration, 4_MiB, time).fits());
 }
 
-TEST(Occupancy, AnAbsenceHelpsWhereItKeepsARunAwayFromAFullStep) {
+TEST(Occupancy, AnIntervalHelpsWhereItFreesAFullStep) {
   const Iteration iteration = test::stack(4, 1_MiB, 1'000'000);
   const Machine machine = test::machine_of(3_MiB, 25e9);
   const GapTime time(iteration, machine);

@@ -40,23 +40,23 @@ std::size_t found_after(const std::vector<std::uint64_t>& iteration, std::size_t
   return repeated;
 }
 
-TEST(PeriodFinder, FindsTheFirstSoonAfterItsSecondTimeHasBegun) {
+TEST(PeriodFinder, FindsTheFirstPeriodEarlyInItsSecondPass) {
   EXPECT_EQ(found_after(stretch(1, 800), 0), 800 / PeriodFinder::kSoon);
   EXPECT_EQ(found_after(stretch(1, 100), 0), PeriodFinder::kLong / 2);
   EXPECT_EQ(found_after(stretch(1, PeriodFinder::kLong), 0), PeriodFinder::kLong / 2);
 }
 
-TEST(PeriodFinder, FindsOneThatIsMuchLongerThanWhatIsFollowedInTheMiddleOfItsSecondTime) {
+TEST(PeriodFinder, FindsAMuchLongerPeriodHalfwayThroughItsSecondPass) {
   EXPECT_EQ(found_after(stretch(1, 800), 800 / PeriodFinder::kFar), 400u) << "a loop of when the program began, say";
 }
 
-TEST(PeriodFinder, FindsShortOnesAndThoseLikeTheOneThatIsFollowedAtTheEndOfTheirSecondTime) {
+TEST(PeriodFinder, FindsShortAndSimilarPeriodsAfterTheirSecondPass) {
   EXPECT_EQ(found_after(stretch(1, PeriodFinder::kLong - 1), 0), PeriodFinder::kLong - 1);
   EXPECT_EQ(found_after(stretch(1, 100), 99), 100u);
   EXPECT_EQ(found_after(stretch(1, 100), 100 / PeriodFinder::kFar + 1), 100u);
 }
 
-TEST(PeriodFinder, GoesByLaunchesThatWereRewritten) {
+TEST(PeriodFinder, UsesRewrittenLaunches) {
   const auto before = stretch(1, 100);
   auto after = before;
   for (std::size_t i = 20; i < after.size(); ++i) after[i] += 1000;
@@ -73,7 +73,7 @@ TEST(PeriodFinder, GoesByLaunchesThatWereRewritten) {
   EXPECT_EQ(finder.agreed(), repeated);
 }
 
-TEST(PeriodFinder, RewritesWhereItRemembersNoMore) {
+TEST(PeriodFinder, RewritesPastItsHistory) {
   constexpr std::size_t kRemembered = 128;
   PeriodFinder finder(kRemembered);
   for (const std::uint64_t signature : stretch(1, 120)) finder.note(signature, 0);
@@ -92,7 +92,7 @@ TEST(PeriodFinder, HasTheLastLaunches) {
   EXPECT_EQ(finder.last(100), stretch(201, 100));
 }
 
-TEST(PeriodFinder, SaysThatLaunchesRepeatAsSoonAsAContextDoes) {
+TEST(PeriodFinder, ReportsRepetitionAfterOneContext) {
   PeriodFinder finder;
   const auto iteration = stretch(1, 100);
   for (const std::uint64_t signature : join({iteration, stretch(1, kContext - 1)})) finder.note(signature, 0);
@@ -103,7 +103,7 @@ TEST(PeriodFinder, SaysThatLaunchesRepeatAsSoonAsAContextDoes) {
   EXPECT_FALSE(finder.repeats());
 }
 
-TEST(PeriodFinder, GivesAnInnerLoopUpForTheIterationAroundIt) {
+TEST(PeriodFinder, PrefersTheOuterIterationToAnInnerLoop) {
   const auto micro = stretch(1, 50);
   const auto iteration = join({micro, micro, micro, micro, stretch(900, 30)});
   EXPECT_EQ(period_of(join({micro, micro})), micro.size());
@@ -111,7 +111,7 @@ TEST(PeriodFinder, GivesAnInnerLoopUpForTheIterationAroundIt) {
 }
 
 // The first rounds of a pipeline stage are like its last round: the launches before them tell them apart.
-TEST(PeriodFinder, FollowsTheLongestWayThatTheProgramHasComeLikeBefore) {
+TEST(PeriodFinder, FollowsTheLongestMatchingHistory) {
   const auto micro = stretch(1, 40), turn = stretch(100, 60);
   const auto pass = join({micro, micro, micro, turn, turn, turn, micro, stretch(900, 50)});
   PeriodFinder finder;
@@ -122,7 +122,7 @@ TEST(PeriodFinder, FollowsTheLongestWayThatTheProgramHasComeLikeBefore) {
   EXPECT_EQ(finder.agreed(), 3 * micro.size() + kContext);
 }
 
-TEST(PeriodFinder, KnowsAnIterationWithLoopsInsideBeforeItsThirdTime) {
+TEST(PeriodFinder, FindsANestedIterationBeforeItsThirdPass) {
   const auto forward = stretch(1, 40), backward = stretch(100, 60);
   const auto iteration =
       join({forward, forward, forward, backward, forward, backward, forward, backward, backward, stretch(900, 50)});
@@ -134,24 +134,24 @@ TEST(PeriodFinder, IsNotMisledByManyLaunchesOfOneKind) {
   EXPECT_EQ(period_of(join({iteration, iteration, iteration, iteration})), iteration.size());
 }
 
-TEST(PeriodFinder, FindsWhatTheProgramTurnsTo) {
+TEST(PeriodFinder, FindsTheNextPeriodAfterAChange) {
   const auto training = stretch(1, 100), decoding = stretch(2000, 30);
   EXPECT_EQ(period_of(join({training, training, training, decoding, decoding})), decoding.size());
 }
 
-TEST(PeriodFinder, CountsWhatWasBeforeOnlyForPeriodsLongerThanTheOneThatIsFollowed) {
+TEST(PeriodFinder, UsesEarlierLaunchesOnlyForLongerPeriods) {
   const auto micro = stretch(1, 50);
   const auto iteration = join({micro, micro, micro, stretch(900, 30)});
   EXPECT_EQ(period_of(join({iteration, iteration}), micro.size()), iteration.size());
   EXPECT_EQ(period_of(join({iteration, iteration}), iteration.size()), 0u);
 }
 
-TEST(PeriodFinder, HasABoundOnThePeriodThatItFinds) {
+TEST(PeriodFinder, BoundsThePeriod) {
   const auto iteration = stretch(1, PeriodFinder::kHistory);
   EXPECT_EQ(period_of(join({iteration, iteration})), 0u);
 }
 
-TEST(PeriodFinder, BeginsAnewWhereLaunchesAreMissing) {
+TEST(PeriodFinder, RestartsAfterLostLaunches) {
   PeriodFinder finder;
   const auto iteration = stretch(1, 100);
   for (const std::uint64_t signature : join({iteration, stretch(1, 50)})) finder.note(signature, 0);

@@ -27,19 +27,19 @@ class PeriodPlaceTest : public ::testing::Test {
   PeriodPlace place_{period(), 99};
 };
 
-TEST_F(PeriodPlaceTest, TellsThePositionOfEachLaunch) {
+TEST_F(PeriodPlaceTest, ReportsThePositionOfEachLaunch) {
   for (int round = 0; round < 2; ++round) {
     for (std::uint64_t i = 0; i < 100; ++i) EXPECT_EQ(note(i + 1), i);
   }
 }
 
-TEST_F(PeriodPlaceTest, GoesOnFromTheLaunchThatItIsToldOf) {
+TEST_F(PeriodPlaceTest, ContinuesFromAGivenPosition) {
   place_ = PeriodPlace(period(), 16);
   EXPECT_EQ(place_.position(), 16u);
   EXPECT_EQ(note(18), 17u);
 }
 
-TEST_F(PeriodPlaceTest, IsLostAtOnceWhenTheProgramDoesSomethingElse) {
+TEST_F(PeriodPlaceTest, LosesThePositionWhenTheProgramDeviates) {
   for (std::uint64_t i = 0; i < 40; ++i) note(i + 1);
   EXPECT_FALSE(note(5000));
 }

@@ -47,7 +47,7 @@ class PlanNeighboursTest : public ::testing::Test {
   const OffloadPlan plan_;
 };
 
-TEST_F(PlanNeighboursTest, AreSoundHoweverFarTheyGo) {
+TEST_F(PlanNeighboursTest, AreValidAfterManySteps) {
   PlanNeighbours neighbours(iteration_, machine_);
   ASSERT_FALSE(plan_.empty());
   OffloadPlan plan = plan_;
@@ -57,7 +57,7 @@ TEST_F(PlanNeighboursTest, AreSoundHoweverFarTheyGo) {
   }
 }
 
-TEST_F(PlanNeighboursTest, DifferInEveryWayThatAPlanHas) {
+TEST_F(PlanNeighboursTest, VaryEveryPartOfAPlan) {
   PlanNeighbours neighbours(iteration_, machine_);
   bool more = false, fewer = false, part = false, sooner = false, later = false;
   for (int i = 0; i < kDraws; ++i) {
@@ -87,7 +87,7 @@ std::size_t in_file(const OffloadPlan& plan) {
       std::ranges::count_if(plan, [](const OffloadInterval& interval) { return interval.to == OffloadTarget::kFile; }));
 }
 
-TEST_F(PlanNeighboursTest, AreInTheFileOnlyWhereTheHostHasNoRoomForAll) {
+TEST_F(PlanNeighboursTest, UseTheFileOnlyWhenTheHostIsTooSmall) {
   Machine machine = machine_;
   machine.file = 1_GiB, machine.file_write_rate = machine.file_read_rate = test::kRate;
   const auto moved = [&](Bytes host, OffloadPlan plan) {
@@ -100,7 +100,7 @@ TEST_F(PlanNeighboursTest, AreInTheFileOnlyWhereTheHostHasNoRoomForAll) {
   EXPECT_GT(moved(128_MiB, plan_), 0u);
 }
 
-TEST_F(PlanNeighboursTest, AlsoComeBackFromTheFile) {
+TEST_F(PlanNeighboursTest, AlsoMoveRunsFromTheFileToTheHost) {
   Machine machine = machine_;
   machine.host = 128_MiB, machine.file = 1_GiB, machine.file_write_rate = machine.file_read_rate = test::kRate;
   OffloadPlan plan = plan_;
@@ -114,7 +114,7 @@ TEST_F(PlanNeighboursTest, AlsoComeBackFromTheFile) {
   EXPECT_TRUE(back);
 }
 
-TEST_F(PlanNeighboursTest, OfNothingBeginSomething) {
+TEST_F(PlanNeighboursTest, AddIntervalsToAnEmptyPlan) {
   PlanNeighbours neighbours(iteration_, machine_);
   bool some = false;
   for (int i = 0; i < kDraws; ++i) {
@@ -126,7 +126,7 @@ TEST_F(PlanNeighboursTest, OfNothingBeginSomething) {
 }
 
 // Two runs that swap from iteration to iteration count as one, even if a step uses both.
-TEST_F(PlanNeighboursTest, LeaveGapsInsideOfAStepAlone) {
+TEST_F(PlanNeighboursTest, IgnoreGapsInsideAStep) {
   test::IterationBuilder build;
   build.run(64_MiB);
   build.step(100, {test::reads(0), test::writes(0)});
@@ -145,14 +145,14 @@ TEST_F(PlanNeighboursTest, LeaveGapsInsideOfAStepAlone) {
   }
 }
 
-TEST_F(PlanNeighboursTest, HaveNobodyOfWhomNothingGoes) {
+TEST_F(PlanNeighboursTest, ContainNoEmptyInterval) {
   PlanNeighbours neighbours(iteration_, machine_);
   OffloadPlan plan = plan_;
   for (OffloadInterval& interval : plan) interval.part = Bytes();
   for (int i = 0; i < kDraws; ++i) expect_sound(neighbours.draw(plan));
 }
 
-TEST_F(PlanNeighboursTest, AreTheSameEachTime) {
+TEST_F(PlanNeighboursTest, AreDeterministic) {
   PlanNeighbours one(iteration_, machine_), other(iteration_, machine_);
   for (int i = 0; i < kDraws; ++i) {
     const OffloadPlan a = one.draw(plan_), b = other.draw(plan_);
@@ -162,7 +162,7 @@ TEST_F(PlanNeighboursTest, AreTheSameEachTime) {
   }
 }
 
-TEST_F(PlanNeighboursTest, WhereNobodyMayMoveThereAreNone) {
+TEST_F(PlanNeighboursTest, AreNoneWhenAllRunsArePinned) {
   Iteration pinned = iteration_;
   for (IterationRun& run : pinned.runs) run.pinned = true;
   PlanNeighbours neighbours(pinned, machine_);

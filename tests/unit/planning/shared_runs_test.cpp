@@ -65,11 +65,11 @@ TEST(SharedRuns, NoneIsLargerThanItMayBe) {
   }
 }
 
-TEST(SharedRuns, NorOfMoreBlocks) {
+TEST(SharedRuns, NoneHasMoreBlocksThanAllowed) {
   for (const auto& run : share_runs(stack_of(64, kSize), {}, at_most(64_MiB, 8)).runs) EXPECT_LE(run.size(), 8u);
 }
 
-TEST(SharedRuns, OnlyBlocksOfOneKindThatMayDo) {
+TEST(SharedRuns, SharesOnlyShareableBlocksOfOneKind) {
   auto blocks = stack_of(24, kSize);
   for (std::size_t n = 0; n < blocks.size(); ++n) {
     blocks[n].kind = n % 2;
@@ -85,7 +85,7 @@ TEST(SharedRuns, OnlyBlocksOfOneKindThatMayDo) {
   }
 }
 
-TEST(SharedRuns, WhoIsNotThereAtTheFullestMomentStaysAlone) {
+TEST(SharedRuns, ABlockNotLiveAtThePeakIsNotShared) {
   auto blocks = stack_of(16, kSize);
   for (std::uint64_t n = 0; n < 4; ++n) {  // sequential, after all others have ended
     blocks.push_back({.bytes = kSize, .begin = 100 + 2 * n, .end = 101 + 2 * n, .kind = 1, .may_share = true});
@@ -95,14 +95,14 @@ TEST(SharedRuns, WhoIsNotThereAtTheFullestMomentStaysAlone) {
   }
 }
 
-TEST(SharedRuns, APlanThatSavesNextToNothingIsNone) {
+TEST(SharedRuns, DropsAPlanThatSavesAlmostNothing) {
   EXPECT_FALSE(share_runs(stack_of(4, kSize), {}, kLimits).runs.empty());
   EXPECT_TRUE(share_runs(stack_of(4, kSize), 64_GiB, kLimits).runs.empty());
   EXPECT_TRUE(share_runs(stack_of(24, 4_MiB), {}, kLimits).runs.empty());
   EXPECT_TRUE(share_runs({}, 1_GiB, kLimits).runs.empty());
 }
 
-TEST(SharedRuns, WhatItSaysIsHeldIsHeldOfAnyBlocks) {
+TEST(SharedRuns, TheReportedPeakIsTheSimulatedPeak) {
   std::mt19937 random(7);
   int plans = 0;
   for (int round = 0; round < 200; ++round) {

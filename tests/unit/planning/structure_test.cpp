@@ -20,7 +20,7 @@ TEST(Structure, FindsTheTurnAndTheClassesOfAnUntaggedTrainingIteration) {
   }
 }
 
-TEST(Structure, BelievesATag) {
+TEST(Structure, ATagOverridesTheInferredClass) {
   Iteration iteration = test::training();
   iteration.runs[0].kind = RunClass::kKvCache;
   EXPECT_EQ(find_structure(iteration).classes[0], RunClass::kKvCache);
@@ -41,7 +41,7 @@ TEST(Structure, ALayerBeginsWhereOtherWeightsAreUsed) {
   EXPECT_EQ(structure.layer_begin, (std::vector<std::uint32_t>{0, 4}));
 }
 
-TEST(Structure, WithoutAWayBackForwardNeverEnds) {
+TEST(Structure, WithoutABackwardPassAllIsForward) {
   test::IterationBuilder build;
   const auto weight = build.run(1_MiB);
   for (int i = 0; i < 3; ++i) build.step(1, {test::reads(weight)});

@@ -34,7 +34,7 @@ TEST(LinearProgram, KeepsLowerLimitsAndEquations) {
   EXPECT_NEAR((*values)[2], 4, 1e-9);
 }
 
-TEST(LinearProgram, SaysWhenNothingKeepsTheLimitsAndWhenThereIsNoLeast) {
+TEST(LinearProgram, ReportsInfeasibleAndUnboundedPrograms) {
   LinearProgram impossible({1});
   impossible.at_most({1}, 1);
   impossible.at_least({1}, 2);
@@ -221,7 +221,7 @@ LinearProgram squeezed_cube(std::size_t dimensions) {
   return program;
 }
 
-TEST(LinearProgram, GivesUpWhereTheWayIsTooLong) {
+TEST(LinearProgram, StopsAtTheIterationLimit) {
   const auto values = squeezed_cube(6).solve();
   ASSERT_TRUE(values);
   EXPECT_NEAR((*values)[5], std::pow(5, 6), 1e-6);
