@@ -26,10 +26,10 @@ class LatestFirst final : public Policy {
   }
 };
 
-class ContestTest : public ::testing::Test {
+class CandidateRaceTest : public ::testing::Test {
  protected:
   // Runs used cyclically, too many for the device: the most recently used is needed last.
-  ContestTest() {
+  CandidateRaceTest() {
     for (std::uint32_t i = 0; i < 14; ++i) {
       iteration_.uses.push_back({.run = i});
       iteration_.runs.push_back({.bytes = 64_MiB});
@@ -38,7 +38,7 @@ class ContestTest : public ::testing::Test {
   }
   std::vector<std::string_view> names() {
     std::vector<std::string_view> names;
-    for (const Candidate& each : contest_.best()) names.push_back(each.strategy.name);
+    for (const Candidate& each : race_.best()) names.push_back(each.strategy.name);
     return names;
   }
 
@@ -47,28 +47,28 @@ class ContestTest : public ::testing::Test {
   LatestFirst latest_;
   std::atomic<bool> stop_{false};
   std::vector<std::string_view> reported_;
-  CandidateRace contest_{iteration_, kShort, lru_, stop_,
-                         [this](const Candidate& best) { reported_.push_back(best.strategy.name); }};
+  CandidateRace race_{iteration_, kShort, lru_, stop_,
+                      [this](const Candidate& best) { reported_.push_back(best.strategy.name); }};
   const Strategy slow_{"slow", {}, &lru_}, fast_{"fast", {}, &latest_};
 };
 
-TEST_F(ContestTest, TellsWhoeverIsAheadOfAllBefore) {
-  contest_.play(0, slow_);
-  contest_.play(1, fast_);
-  contest_.play(2, slow_);
+TEST_F(CandidateRaceTest, ReportsEachNewBest) {
+  race_.play(0, slow_);
+  race_.play(1, fast_);
+  race_.play(2, slow_);
   EXPECT_EQ(reported_, (std::vector<std::string_view>{"slow", "fast"}));
   EXPECT_EQ(names(), std::vector<std::string_view>{"fast"});
 }
 
-TEST_F(ContestTest, TellsNothingBeforeTheLikeliestIsKnown) {
-  contest_.play(1, slow_);
+TEST_F(CandidateRaceTest, ReportsNothingBeforeTheFirstCandidateIsSimulated) {
+  race_.play(1, slow_);
   EXPECT_TRUE(reported_.empty());
-  contest_.play(0, fast_);
+  race_.play(0, fast_);
   EXPECT_EQ(reported_, std::vector<std::string_view>{"fast"});
 }
 
 // The first pass goes around several times, and the policy evicts the run needed next.
-TEST_F(ContestTest, ButWhoIsFasterThanThePolicyWithoutAnyIsToldAtOnce) {
+TEST_F(CandidateRaceTest, ReportsACandidateFasterThanThePlainPolicyAtOnce) {
   iteration_.steps.clear();
   iteration_.uses.clear();
   for (std::uint32_t round = 0; round < 6; ++round) {
@@ -80,37 +80,37 @@ TEST_F(ContestTest, ButWhoIsFasterThanThePolicyWithoutAnyIsToldAtOnce) {
       iteration_.steps.push_back({Nanoseconds(1'000'000), first, first + 2});
     }
   }
-  contest_.play(1, slow_);
+  race_.play(1, slow_);
   EXPECT_TRUE(reported_.empty());
-  contest_.play(2, fast_);
+  race_.play(2, fast_);
   EXPECT_EQ(reported_, std::vector<std::string_view>{"fast"});
 }
 
-TEST_F(ContestTest, ALikeliestThatIsBehindIsKnownToo) {
-  contest_.play(1, fast_);
-  contest_.play(0, slow_);
+TEST_F(CandidateRaceTest, AFirstCandidateThatLosesCountsAsSimulated) {
+  race_.play(1, fast_);
+  race_.play(0, slow_);
   EXPECT_EQ(reported_, std::vector<std::string_view>{"fast"});
 }
 
-TEST_F(ContestTest, OfTwoThatDoTheSameTheLikelierIsTheAnswer) {
-  contest_.play(2, {"later", {}, &latest_});
-  contest_.play(1, {"sooner", {}, &latest_});
+TEST_F(CandidateRaceTest, PrefersTheEarlierOfTwoEqualCandidates) {
+  race_.play(2, {"later", {}, &latest_});
+  race_.play(1, {"sooner", {}, &latest_});
   EXPECT_EQ(names(), std::vector<std::string_view>{"sooner"});
 }
 
-TEST_F(ContestTest, GoesOnUntilItIsStoppedOrEnoughWasPlayed) {
-  contest_.play(0, fast_);
-  EXPECT_TRUE(contest_.goes_on());
+TEST_F(CandidateRaceTest, ContinuesUntilStoppedOrFinished) {
+  race_.play(0, fast_);
+  EXPECT_TRUE(race_.goes_on());
   stop_.store(true);
-  EXPECT_FALSE(contest_.goes_on());
-  contest_.play(1, fast_);
-  EXPECT_EQ(contest_.best().size(), 1u) << "what was stopped is not candidates";
+  EXPECT_FALSE(race_.goes_on());
+  race_.play(1, fast_);
+  EXPECT_EQ(race_.best().size(), 1u) << "what was stopped is not candidates";
 }
 
-TEST_F(ContestTest, ManyMayPlayAtOnce) {
+TEST_F(CandidateRaceTest, ThreadsMaySimulateAtOnce) {
   std::vector<std::thread> workers;
   for (std::size_t place = 0; place < 4; ++place) {
-    workers.emplace_back([this, place] { contest_.play(place, place == 2 ? fast_ : slow_); });
+    workers.emplace_back([this, place] { race_.play(place, place == 2 ? fast_ : slow_); });
   }
   for (std::thread& worker : workers) worker.join();
   EXPECT_EQ(reported_.back(), "fast");

@@ -16,13 +16,13 @@ TEST(Pace, AQuarterOfTheProcessorsIsItsShare) {
   EXPECT_GT(Pace::share_of(0.01, 1), 0);
 }
 
-TEST(Pace, WhereAllIsTheProgramsItTakesLittle) {
+TEST(Pace, TakesLittleWhenTheProgramUsesAllProcessors) {
   EXPECT_DOUBLE_EQ(Pace::share_of(0.75, 1), 0.0234375);
   EXPECT_DOUBLE_EQ(Pace::share_of(1, 1), 0.03125);
   EXPECT_DOUBLE_EQ(Pace::share_of(1.25, 1), 0.25);
 }
 
-TEST(Pace, TheRestIsAsLongAsTheShareAsks) {
+TEST(Pace, SleepsInProportionToItsShare) {
   const std::atomic<bool> stop{false};
   EXPECT_EQ(Pace(1, stop).rest_after(milliseconds(100)), nanoseconds(0));
   EXPECT_EQ(Pace(0.5, stop).rest_after(milliseconds(100)), milliseconds(100));

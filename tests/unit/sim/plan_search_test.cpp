@@ -16,7 +16,7 @@ namespace {
 constexpr Machine kTight{.device = 40_MiB, .host = 4_GiB, .out_rate = 10e9, .in_rate = 10e9};
 constexpr Machine kRoomy{.device = 8_GiB, .host = 4_GiB, .out_rate = 10e9, .in_rate = 10e9};
 
-class SearchTest : public ::testing::Test {
+class PlanSearchTest : public ::testing::Test {
  protected:
   Candidate played(const Machine& machine, OffloadPlan plan) const {
     return played(machine, Strategy{"first", std::move(plan), &lru_});
@@ -41,7 +41,7 @@ class SearchTest : public ::testing::Test {
 
 // A single search covers all checks: it takes seconds under a sanitizer. A round that has found nothing yet when the
 // previous one is over must not lose what that one had found.
-TEST_F(SearchTest, FindsWhatIsFasterTellsOfItAndEnds) {
+TEST_F(PlanSearchTest, FindsFasterPlansReportsThemAndEnds) {
   const Candidate first = played(kTight, farthest_intervals(iteration_, kTight.device));
   const auto search = this->search(kTight, {first});
   std::uint64_t plays = 0;
@@ -71,11 +71,11 @@ TEST_F(SearchTest, FindsWhatIsFasterTellsOfItAndEnds) {
   EXPECT_LE(best.front().time, last);
 }
 
-TEST_F(SearchTest, WhereNothingIsLeftToWinItDoesNotBegin) {
+TEST_F(PlanSearchTest, DoesNotStartWhenNothingCanImprove) {
   EXPECT_FALSE(search(kRoomy, {played(kRoomy, OffloadPlan{})})->goes_on());
 }
 
-TEST_F(SearchTest, EndsWhenItIsStopped) {
+TEST_F(PlanSearchTest, EndsWhenItIsStopped) {
   const auto search = this->search(kTight, {played(kTight, OffloadPlan{})});
   EXPECT_TRUE(search->goes_on());
   stop_.store(true);
@@ -84,7 +84,7 @@ TEST_F(SearchTest, EndsWhenItIsStopped) {
   EXPECT_EQ(search->best().size(), 1u) << "what was stopped is not candidates";
 }
 
-TEST_F(SearchTest, ManyMayPlayAtOnce) {
+TEST_F(PlanSearchTest, ThreadsMaySearchAtOnce) {
   const Candidate first = played(kTight, farthest_intervals(iteration_, kTight.device));
   const auto search = this->search(kTight, {first});
   std::vector<std::thread> workers;

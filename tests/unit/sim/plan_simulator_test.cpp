@@ -93,7 +93,7 @@ Strategy await_answer(PlanSimulator& simulation) {
   }
 }
 
-TEST(PlanSimulator, AnswersWithWhatTookTheLeastTime) {
+TEST(PlanSimulator, AnswersWithTheFastestCandidate) {
   const Two policy;
   PlanSimulator simulation(policy, PlanSimulator::Answer::kWaits);
   simulation.ask(cycle(6), kMachine);
@@ -103,7 +103,7 @@ TEST(PlanSimulator, AnswersWithWhatTookTheLeastTime) {
 
 // Candidates that are behind by more than the prediction error are not worth measuring, nor duplicates; the search's
 // starting point is kept, as the last resort.
-TEST(PlanSimulator, AnswersWithAllThatMayBeTheBest) {
+TEST(PlanSimulator, AnswersWithEveryPossibleBest) {
   const AutoPolicy policy;
   PlanSimulator simulation(policy, PlanSimulator::Answer::kWaits);
   simulation.ask(cycle(14), kMachine);
@@ -155,7 +155,7 @@ TEST(PlanSimulator, AnswersWithTheBestSoFarUntilThereIsABetterOne) {
 }
 
 // Which candidates are abandoned, and what the search finds, depends on completion order; the quality hardly does.
-TEST(PlanSimulator, AnswersAsWellWithSeveralPlayers) {
+TEST(PlanSimulator, AnswersEquallyWellWithSeveralWorkers) {
   const AutoPolicy policy;
   PlanSimulator one(policy, PlanSimulator::Answer::kWaits), several(policy, PlanSimulator::Answer::kWaits, 4);
   one.ask(cycle(6), kMachine);
@@ -167,7 +167,7 @@ TEST(PlanSimulator, AnswersAsWellWithSeveralPlayers) {
   EXPECT_TRUE(several.answer().empty()) << "one answer for each question";
 }
 
-TEST(PlanSimulator, LeavesTheProgramMostProcessors) {
+TEST(PlanSimulator, LeavesMostProcessorsToTheProgram) {
   EXPECT_EQ(PlanSimulator::workers_beside(0), 1u) << "nobody knows how many there are";
   EXPECT_EQ(PlanSimulator::workers_beside(7), 1u);
   EXPECT_EQ(PlanSimulator::workers_beside(8), 2u);
@@ -204,20 +204,20 @@ class Together final : public Policy {
   LruPolicy lru_;
 };
 
-TEST(PlanSimulator, PlaysSeveralAtOnce) {
+TEST(PlanSimulator, SimulatesSeveralCandidatesAtOnce) {
   const Together policy;
   PlanSimulator simulation(policy, PlanSimulator::Answer::kWaits, 2);
   simulation.ask(cycle(6), kMachine);
   EXPECT_EQ(simulation.answer().at(0).strategy.name, "one") << "of two that do the same the likelier";
 }
 
-TEST(PlanSimulator, SeveralPlayersEndInTheMiddleOfAThought) {
+TEST(PlanSimulator, SeveralWorkersStopDuringASimulation) {
   const AutoPolicy policy;
   PlanSimulator simulation(policy, PlanSimulator::Answer::kWhenReady, 4);
   simulation.ask(cycle(10'000), kMachine);
 }
 
-TEST(PlanSimulator, PlaysOnceWhatSeveralWouldDo) {
+TEST(PlanSimulator, SimulatesEqualCandidatesOnce) {
   Strategy two, five;
   const std::size_t once = asked_for(2, two);
   const std::size_t again = asked_for(5, five);
@@ -227,7 +227,7 @@ TEST(PlanSimulator, PlaysOnceWhatSeveralWouldDo) {
   EXPECT_EQ(five.name, "bare");
 }
 
-TEST(PlanSimulator, ThinksBesideTheProgram) {
+TEST(PlanSimulator, SimulatesInTheBackground) {
   const Two policy;
   PlanSimulator simulation(policy, PlanSimulator::Answer::kWhenReady);
   EXPECT_TRUE(simulation.answer().empty());
@@ -237,7 +237,7 @@ TEST(PlanSimulator, ThinksBesideTheProgram) {
   while (name != "newest");
 }
 
-TEST(PlanSimulator, AnswersWithTheFirstWhereNothingCanBeTold) {
+TEST(PlanSimulator, AnswersWithTheFirstWhenNothingCanBeSimulated) {
   const Two policy;
   PlanSimulator simulation(policy, PlanSimulator::Answer::kWaits);
   simulation.ask(cycle(6), {.device = kMachine.device, .host = 4_GiB});
@@ -246,7 +246,7 @@ TEST(PlanSimulator, AnswersWithTheFirstWhereNothingCanBeTold) {
   EXPECT_EQ(simulation.answer().at(0).strategy.name, "lru") << "nothing fits";
 }
 
-TEST(PlanSimulator, TheNewestQuestionIsTheOneThatIsAnswered) {
+TEST(PlanSimulator, AnswersTheNewestRequest) {
   const Two policy;
   PlanSimulator simulation(policy, PlanSimulator::Answer::kWaits);
   for (std::uint32_t runs = 100; runs > 2; --runs) simulation.ask(cycle(runs), kMachine);
@@ -267,7 +267,7 @@ TEST(PlanSimulator, HasNoAnswerWithoutAThreadAndTriesAgain) {
   EXPECT_EQ(simulation.answer().at(0).strategy.name, "newest");
 }
 
-TEST(PlanSimulator, EndsInTheMiddleOfAThought) {
+TEST(PlanSimulator, StopsDuringASimulation) {
   const Two policy;
   PlanSimulator simulation(policy, PlanSimulator::Answer::kWhenReady);
   simulation.ask(cycle(10'000), kMachine);

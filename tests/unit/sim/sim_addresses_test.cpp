@@ -26,7 +26,7 @@ TEST_P(SimAddressesTest, RangesAreAlignedAndDisjoint) {
 
 INSTANTIATE_TEST_SUITE_P(Both, SimAddressesTest, ::testing::Values(SimContents::kReal, SimContents::kNone));
 
-TEST(SimAddresses, WithoutContentsThereIsRoomForAnythingAndNothingToTouch) {
+TEST(SimAddresses, WithoutContentsReservesAnySizeWithoutMemory) {
   const auto addresses = make_addresses({.contents = SimContents::kNone});
   const std::uint64_t bytes = (1024 * 64_TiB).value();
   const auto start = addresses->reserve(bytes, 1 << 21, 0);
@@ -53,7 +53,7 @@ TEST(SimAddresses, WithoutAHintTheyBeginWhereRealDriversDoAndGrow) {
   EXPECT_TRUE(addresses->release({*second, kRangeBytes}));
 }
 
-TEST(SimAddresses, WhatTheProcessHasIsSkipped) {
+TEST(SimAddresses, SkipsRangesTheProcessHasMapped) {
   const auto addresses = make_addresses({.first_address = Address(kPlace)});
   const auto first = addresses->reserve(kRangeBytes, kPageBytes, 0);
   ASSERT_TRUE(first);
@@ -81,7 +81,7 @@ TEST(SimAddresses, AHintIsTakenIfItIsFreeAndThereIsSuchADriver) {
   EXPECT_TRUE(ignoring->release({*elsewhere, kRangeBytes}));
 }
 
-TEST(SimAddresses, BesideTheHostIsWhereTheKernelMaps) {
+TEST(SimAddresses, ReservesBesideTheHostWhereTheKernelMaps) {
   const auto addresses = make_addresses({});
   const auto place = addresses->reserve_beside_host(kRangeBytes, kPageBytes);
   ASSERT_TRUE(place);

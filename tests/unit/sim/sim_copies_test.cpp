@@ -64,7 +64,7 @@ TEST_F(SimCopies, AllOfThemAreMadeInTheOrderOfTheStream) {
   EXPECT_EQ(*reinterpret_cast<const unsigned char*>((at_ + 3_MiB).value()), 4);
 }
 
-TEST_F(SimCopies, OneThatIsWrongKeepsAllFromBeingQueued) {
+TEST_F(SimCopies, OneInvalidCopyRefusesTheBatch) {
   ASSERT_TRUE(driver_.fill(at_, 3, 1_MiB, stream_).is_ok());
   expect_refused(out({copy(Bytes(), Bytes()), copy(4_MiB, 1_MiB)}), "is not mapped at");
   expect_refused(out({copy(Bytes(), Bytes()), copy(1_MiB, 3_MiB)}), "is not registered");
@@ -81,7 +81,9 @@ class SimOneByOne : public SimCopies {
   SimOneByOne() : SimCopies({.memory = 8_MiB, .copies_at_once = false}) {}
 };
 
-TEST_F(SimOneByOne, SaysThatItCannot) { EXPECT_EQ(out({copy(Bytes(), Bytes())}).code(), Code::kNotSupported); }
+TEST_F(SimOneByOne, BatchCopiesAreNotSupported) {
+  EXPECT_EQ(out({copy(Bytes(), Bytes())}).code(), Code::kNotSupported);
+}
 
 }  // namespace
 }  // namespace tessera

@@ -189,14 +189,14 @@ TEST_F(SimDriverTest, ACopyOverTheLinkKeepsItsPace) {
   EXPECT_GE(clock.now() - start, Nanoseconds(10'000'000));
 }
 
-TEST_F(SimDriverTest, AMachineWithoutVirtualMemorySaysSo) {
+TEST_F(SimDriverTest, WithoutVirtualMemoryReportsNotSupported) {
   SimMachine plain({.memory = 64_MiB, .virtual_memory = false});
   EXPECT_FALSE(plain.driver().properties(kDevice).value().virtual_memory);
   EXPECT_EQ(plain.driver().reserve(2_MiB, 2_MiB).status().code(), Code::kNotSupported);
   EXPECT_EQ(plain.driver().create_frame(kDevice, FrameLocation::kDevice, 2_MiB).status().code(), Code::kNotSupported);
 }
 
-TEST_F(SimDriverTest, WhatIsLeftIsListedAndWhatIsGivenBackIsNot) {
+TEST_F(SimDriverTest, ListsLeaksAndNothingReleased) {
   const auto mapping = driver().mapping_at(at_ + 1_MiB);
   ASSERT_TRUE(mapping.has_value());
   const EventId event = driver().create_event(kDevice).take();
@@ -226,7 +226,7 @@ TEST(SimPinning, TakesVirtualTimeByTheByteAndSoDoesUnpinning) {
 }
 
 // The other thread's call begins while memory is being pinned, or before; in the first case the clock shows it.
-TEST(SimPinning, OtherCallsAboutMemoryWaitMeanwhile) {
+TEST(SimPinning, OtherMemoryCallsWaitForPinning) {
   SteadyClock clock;
   constexpr Nanoseconds kLong(200'000'000);
   SimDriver sim({.memory = 64_MiB, .pinning = {0, kLong}}, clock);

@@ -32,7 +32,7 @@ TEST_F(SimFaultsTest, AFunctionThatDoesNotFaultJustRuns) {
   EXPECT_EQ(value, 1);
 }
 
-TEST_F(SimFaultsTest, AFaultComesBackWithItsAddressAgainAndAgain) {
+TEST_F(SimFaultsTest, EachFaultReportsItsAddress) {
   for (int i = 0; i < 3; ++i) {
     const auto fault = run_guarded(write, page_);
     ASSERT_TRUE(fault.has_value());
@@ -41,7 +41,7 @@ TEST_F(SimFaultsTest, AFaultComesBackWithItsAddressAgainAndAgain) {
   }
 }
 
-TEST_F(SimFaultsTest, AnAddressThatNobodyReservedIsAFaultLikeAnyOther) {
+TEST_F(SimFaultsTest, AnUnreservedAddressFaults) {
   const auto fault = run_guarded(write, reinterpret_cast<void*>(0x10));
   ASSERT_TRUE(fault.has_value());
   EXPECT_EQ(fault->address, 0x10U);
@@ -61,7 +61,7 @@ TEST_F(SimFaultsDeathTest, AnotherThreadsFaultIsNotCaught) {
   EXPECT_DEATH((void)run_guarded(fault_beside_a_guard, page_), "");
 }
 
-TEST_F(SimFaultsDeathTest, TheHandlerThatWasThereBeforeIsAsked) {
+TEST_F(SimFaultsDeathTest, ThePreviousHandlerIsCalled) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto die_in_own_handler = [this] {
     struct sigaction own = {};

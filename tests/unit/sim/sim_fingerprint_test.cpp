@@ -61,7 +61,7 @@ TEST_F(SimFingerprint, GuardsWhatItReadsAndWhatItWrites) {
   expect_refused(driver_.unregister_host(results_.data()), "fingerprint");
 }
 
-TEST_F(SimFingerprint, WhatIsWrongIsRefused) {
+TEST_F(SimFingerprint, RefusesInvalidArguments) {
   expect_refused(ask({}), "0 ranges");
   expect_refused(ask(std::vector<DeviceRange>(kMostFingerprints + 1, {at_, kFingerprintPart})), "65 ranges");
   expect_refused(ask({{at_, 1_KiB}}), "fingerprint of 1024 bytes");
@@ -79,14 +79,14 @@ class SimWithoutFingerprints : public SimFingerprint {
   SimWithoutFingerprints() : SimFingerprint({.memory = 8_MiB, .makes_fingerprints = false}) {}
 };
 
-TEST_F(SimWithoutFingerprints, SaysThatItCannot) { EXPECT_EQ(ask({{at_, 2_MiB}}).code(), Code::kNotSupported); }
+TEST_F(SimWithoutFingerprints, ReportsNotSupported) { EXPECT_EQ(ask({{at_, 2_MiB}}).code(), Code::kNotSupported); }
 
 class SimWithoutBytes : public SimFingerprint {
  protected:
   SimWithoutBytes() : SimFingerprint({.memory = 8_MiB, .contents = SimContents::kNone}) {}
 };
 
-TEST_F(SimWithoutBytes, SaysThatItCannot) { EXPECT_EQ(ask({{at_, 2_MiB}}).code(), Code::kNotSupported); }
+TEST_F(SimWithoutBytes, ReportsNotSupported) { EXPECT_EQ(ask({{at_, 2_MiB}}).code(), Code::kNotSupported); }
 
 }  // namespace
 }  // namespace tessera

@@ -31,7 +31,7 @@ TEST_F(SimFramesTest, DeviceAndHostFramesHaveTheirOwnCapacity) {
   EXPECT_EQ(frames_.create(kDevice, FrameLocation::kHost, 2_MiB).status().code(), Code::kOutOfMemory);
 }
 
-TEST_F(SimFramesTest, TheLastOwnerGivesTheMemoryBack) {
+TEST_F(SimFramesTest, TheLastOwnerReleasesTheMemory) {
   const FrameId frame = create();
   ASSERT_TRUE(frames_.retain(frame).is_ok());
   EXPECT_TRUE(frames_.destroy(frame).is_ok());
@@ -95,7 +95,7 @@ TEST_F(SimFramesTest, AMappedFrameOutlivesItsOwner) {
   EXPECT_EQ(free(), 8_MiB);
 }
 
-TEST_F(SimFramesTest, WhatIsLeftIsListed) {
+TEST_F(SimFramesTest, ListsLeaks) {
   create();
   ASSERT_EQ(frames_.leaks().size(), 1U);
   EXPECT_EQ(frames_.leaks()[0], "frame 0x10 of 2097152 bytes (1 owners, 0 mappings)");

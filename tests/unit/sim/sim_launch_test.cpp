@@ -70,7 +70,7 @@ TEST_F(SimLaunchTest, ParametersAreCopiedAtTheLaunch) {
   EXPECT_EQ(blocks_.size(), 1U);
 }
 
-TEST_F(SimLaunchTest, WhatIsNoKernelIsRefused) {
+TEST_F(SimLaunchTest, RefusesAnInvalidKernel) {
   EXPECT_EQ(native(launch(nullptr, {1, 1, 1})), native::kInvalidHandle);
   sim_kernel old = kNoteBlock;
   old.abi_version = 0;

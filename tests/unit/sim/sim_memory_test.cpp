@@ -50,7 +50,7 @@ TEST_F(SimMemoryTest, OnlyReservedAddressesCanBeMapped) {
   expect_violation(memory_.map(at_ + 14_MiB, 4_MiB, frame(4_MiB)), "not within");
 }
 
-TEST_F(SimMemoryTest, WhatIsMappedAfterAnUnmapHasNothingOfWhatWasThere) {
+TEST_F(SimMemoryTest, ANewMappingInheritsNothingFromAnUnmappedOne) {
   const FrameId first = map(0_B);
   ASSERT_TRUE(memory_.set_access(at_, 2_MiB, kDevice).is_ok());
   ASSERT_TRUE(memory_.unmap(at_, 2_MiB).is_ok());
@@ -137,7 +137,7 @@ TEST_F(SimMemoryTest, BytesAreOfTheDeviceOfTheirFirstFrame) {
   EXPECT_EQ(memory_.bytes_at(at_ + 2_MiB, 2_MiB, kDevice).value().device, DeviceId(1));
 }
 
-TEST(SimMemoryWithDevicesApart, WhoHasNoLinkToADeviceGetsNoAccessToItsMemory) {
+TEST(SimMemoryWithDevicesApart, ADeviceWithoutALinkGetsNoAccess) {
   SimMemory memory({.devices = 2, .memory = 8_MiB, .apart = {{0, 1}}});
   const Address at = memory.reserve(6_MiB, 2_MiB).take();
   const auto map = [&](std::uint64_t page, DeviceId device, FrameLocation location) {
@@ -163,7 +163,7 @@ TEST_F(SimMemoryTest, BadAlignmentsAreRefused) {
   EXPECT_EQ(memory_.reserve(2_MiB, 1_GiB).value().value() % (1_GiB).value(), 0U);
 }
 
-TEST_F(SimMemoryTest, WhatIsLeftIsListed) {
+TEST_F(SimMemoryTest, ListsLeaks) {
   map(0_B);
   EXPECT_EQ(memory_.leaks().size(), 2U) << "a frame and a range";
 }

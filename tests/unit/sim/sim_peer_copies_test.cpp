@@ -95,7 +95,7 @@ TEST_F(SimPeerCopies, BytesArriveAfterTheTimeOfTheLinkBetweenTheDevices) {
   EXPECT_EQ(byte_at(third()), 5);
 }
 
-TEST_F(SimPeerCopies, TheyRunBesideCopiesOfTheHostAndOneByOneEachWay) {
+TEST_F(SimPeerCopies, OverlapHostCopiesAndRunInOrderInEachDirection) {
   copy(own_, peer(), stream());
   copy(own_ + 1_MiB, third(), stream());
   copy(peer() + 1_MiB, own_, stream());
@@ -104,13 +104,13 @@ TEST_F(SimPeerCopies, TheyRunBesideCopiesOfTheHostAndOneByOneEachWay) {
   EXPECT_EQ(clock_.now(), Nanoseconds(2 * ((1_MiB).value() + 7))) << "two in, and the others meanwhile";
 }
 
-TEST_F(SimPeerCopies, TheStreamsDeviceSaysWhichWayACopyGoes) {
+TEST_F(SimPeerCopies, TheStreamsDeviceDecidesTheDirection) {
   EXPECT_EQ(engine_of(own_, peer()), SimEngine::kPeerIn);
   EXPECT_EQ(engine_of(peer(), own_), SimEngine::kPeerOut);
   EXPECT_EQ(engine_of(third(), peer()), SimEngine::kPeerIn) << "neither is the stream's";
 }
 
-TEST_F(SimPeerCopies, WhatPassesNoLinkBetweenDevicesTakesNone) {
+TEST_F(SimPeerCopies, LocalCopiesUseNoPeerLink) {
   EXPECT_EQ(engine_of(own_ + 1_MiB, own_), SimEngine::kCompute);
   EXPECT_EQ(engine_of(peer() + 1_MiB, peer()), SimEngine::kCompute);
   EXPECT_EQ(engine_of(host(), peers_host()), SimEngine::kCompute) << "host memory is of no device";

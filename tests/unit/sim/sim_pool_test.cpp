@@ -13,7 +13,7 @@ TEST(SimPool, TheCapacityIsTheLimitAndTheMessageAddsUp) {
   EXPECT_EQ(more.status().message(), "a frame of 4194304 bytes on the test: 2097152 of 6291456 bytes are free");
 }
 
-TEST(SimPool, WhatIsGivenCanBeTakenAgainWithoutAnyBytesBehindIt) {
+TEST(SimPool, ReusesReleasedCapacityWithoutMemory) {
   SimCount pool("the test", 80_GiB);
   const auto whole = pool.take(80_GiB);
   ASSERT_TRUE(whole.is_ok());

@@ -70,7 +70,7 @@ TEST_F(SimScheduleTest, AnEventHoldsALaterStreamUntilItsWorkIsOver) {
   EXPECT_EQ(start(SimEngine::kCompute), kernel);
 }
 
-TEST_F(SimScheduleTest, AWaitStandsForWhatWasRecordedWhenItWasQueued) {
+TEST_F(SimScheduleTest, AWaitRefersToTheRecordAtItsSubmission) {
   const StreamId producer = stream();
   const StreamId consumer = stream();
   const EventId event = schedule_.add_event(kDevice);
@@ -86,7 +86,7 @@ TEST_F(SimScheduleTest, AWaitStandsForWhatWasRecordedWhenItWasQueued) {
   EXPECT_FALSE(schedule_.is_finished(schedule_.find(event)->op));
 }
 
-TEST_F(SimScheduleTest, AWaitForAnEventThatIsOverOrWasNeverRecordedIsNothing) {
+TEST_F(SimScheduleTest, AWaitForAFinishedOrUnrecordedEventIsNoWork) {
   const StreamId s = stream();
   const EventId event = schedule_.add_event(kDevice);
   schedule_.wait(s, event, kNow);

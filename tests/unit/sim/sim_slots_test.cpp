@@ -12,7 +12,7 @@ namespace {
 using Handle = Id<struct SlotTag>;
 using Slots = SimSlots<Handle, std::vector<int>>;
 
-TEST(SimSlots, AHandleIsNeverGivenTwiceThoughItsSlotIs) {
+TEST(SimSlots, ReusesSlotsButNeverHandles) {
   Slots slots;
   const Handle first = slots.take();
   EXPECT_TRUE(slots.contains(first));
@@ -40,7 +40,7 @@ TEST(SimSlots, ValuesStayWhereTheyAre) {
   EXPECT_EQ(slots.size(), 1001u);
 }
 
-TEST(SimSlots, WhatAValueHasAllocatedStaysForTheNext) {
+TEST(SimSlots, AReusedSlotKeepsItsCapacity) {
   Slots slots;
   const Handle first = slots.take();
   slots.at(first).reserve(100);

@@ -20,7 +20,7 @@ TEST(SimStore, PiecesAreZeroAndDisjoint) {
   EXPECT_EQ(store.used(), 6_MiB);
 }
 
-TEST(SimStore, APieceThatComesBackIsZeroAgain) {
+TEST(SimStore, AReusedPieceIsZero) {
   SimStore store("the test", 2_MiB, 2_MiB);
   const auto first = store.take(2_MiB);
   ASSERT_TRUE(first.is_ok());
@@ -40,7 +40,7 @@ TEST(SimStore, TheCapacityIsTheLimitAndTheMessageAddsUp) {
   EXPECT_EQ(more.status().message(), "a frame of 4194304 bytes on the test: 2097152 of 6291456 bytes are free");
 }
 
-TEST(SimStore, APieceIsShownElsewhereAndComesHomeWithItsBytes) {
+TEST(SimStore, APieceMappedElsewhereKeepsItsBytes) {
   SimStore store("the test", 4_MiB, 2_MiB);
   const auto piece = store.take(2_MiB);
   ASSERT_TRUE(piece.is_ok());

@@ -21,7 +21,7 @@ class VirtualEnginesTest : public ::testing::Test {
   VirtualEngines engines_{2, clock_};
 };
 
-TEST_F(VirtualEnginesTest, TimePassesOnlyWhileSomebodyWaits) {
+TEST_F(VirtualEnginesTest, TimeAdvancesOnlyDuringWaits) {
   const StreamId a = stream();
   submit(a, 100);
   submit(a, 20);
@@ -45,7 +45,7 @@ TEST_F(VirtualEnginesTest, KernelsOfTwoStreamsRunBesideEachOtherAndCopiesOneByOn
   EXPECT_EQ(clock_.now(), Nanoseconds(120));
 }
 
-TEST_F(VirtualEnginesTest, CopiesOfPeersRunBesideThoseOfTheHostAndOneByOneEachWay) {
+TEST_F(VirtualEnginesTest, PeerCopiesOverlapHostCopiesAndRunInOrderInEachDirection) {
   submit(stream(), 15, SimEngine::kPeerIn);
   submit(stream(), 15, SimEngine::kPeerIn);
   submit(stream(), 25, SimEngine::kPeerOut);
@@ -87,7 +87,7 @@ TEST_F(VirtualEnginesTest, WaitingForOneEventLeavesLaterWorkUnfinished) {
   EXPECT_EQ(clock_.now(), Nanoseconds(40));
 }
 
-TEST_F(VirtualEnginesTest, AFailureComesWhenItsWorkEndsAndPoisonsTheDevice) {
+TEST_F(VirtualEnginesTest, AFailureIsReportedWhenItsWorkEndsAndPoisonsTheDevice) {
   const StreamId a = stream();
   SimWork work;
   work.time = Nanoseconds(5);

@@ -40,7 +40,7 @@ TEST_F(SimWithoutContentsTest, CopiesTakeTheTimeOfTheirLinkAndTouchNothing) {
   ASSERT_TRUE(driver_.synchronize(stream_).is_ok());
 }
 
-TEST_F(SimWithoutContentsTest, ItIsAsStrictAsWithBytes) {
+TEST_F(SimWithoutContentsTest, RefusesWhatTheFullDriverRefuses) {
   EXPECT_EQ(driver_.map(at_, 32_GiB, frame_).native_code(), native::kInvalidValue) << "twice";
   EXPECT_EQ(driver_.copy_in(at_, host_, 2_MiB, stream_).native_code(), native::kInvalidValue) << "without access";
   EXPECT_EQ(driver_.unmap(at_, 2_MiB).native_code(), native::kInvalidValue) << "a part";
@@ -48,7 +48,7 @@ TEST_F(SimWithoutContentsTest, ItIsAsStrictAsWithBytes) {
   EXPECT_EQ(driver_.release(at_, 64_GiB).native_code(), native::kInvalidValue) << "mapped";
 }
 
-TEST_F(SimWithoutContentsTest, OneThatDoesNotWatchTakesItsTimeWhateverIsMapped) {
+TEST_F(SimWithoutContentsTest, AnUnwatchedDriverIgnoresMappings) {
   VirtualClock clock;
   SimDriver driver({.memory = 80_GiB,
                     .inbound = {32'000'000'000, Nanoseconds()},

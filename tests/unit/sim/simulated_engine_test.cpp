@@ -33,14 +33,14 @@ Machine machine(Bytes device, double rate = 25e9) {
   return {.device = device, .host = 4_GiB, .out_rate = rate, .in_rate = rate};
 }
 
-class StageTest : public ::testing::Test {
+class SimulatedEngineTest : public ::testing::Test {
  protected:
   Result<Nanoseconds> play(const Machine& machine, OffloadPlan plan = {}, Nanoseconds limit = kAnyTime) {
     const std::atomic<Nanoseconds> enough(limit);
     const Strategy strategy{"", std::move(plan), &lru_};
-    std::unique_ptr<SimulatedEngine> stage;
-    TESSERA_TRY_ASSIGN(stage, SimulatedEngine::create(iteration_, machine, strategy, recency_));
-    return stage->play(enough, stop_);
+    std::unique_ptr<SimulatedEngine> engine;
+    TESSERA_TRY_ASSIGN(engine, SimulatedEngine::create(iteration_, machine, strategy, recency_));
+    return engine->play(enough, stop_);
   }
   // Every activation is evicted after it was written, and its fetch starts two steps before it is read.
   OffloadPlan leave_and_come_back() const {
@@ -58,7 +58,9 @@ class StageTest : public ::testing::Test {
   std::atomic<bool> stop_{false};
 };
 
-TEST_F(StageTest, WhatFitsTakesAsLongAsItsSteps) { EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers)); }
+TEST_F(SimulatedEngineTest, AFittingIterationTakesTheSumOfItsSteps) {
+  EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers));
+}
 
 // Eight steps on two streams alternately; `use` returns what each uses.
 Iteration on_two_streams(const std::function<RunUse(std::uint32_t step)>& use) {
@@ -71,26 +73,26 @@ Iteration on_two_streams(const std::function<RunUse(std::uint32_t step)>& use) {
   return iteration;
 }
 
-TEST_F(StageTest, StepsOfTwoStreamsRunAtOnce) {
+TEST_F(SimulatedEngineTest, StepsOfTwoStreamsRunAtOnce) {
   iteration_ = on_two_streams([](std::uint32_t i) { return RunUse{.run = i % 2, .writes = true}; });
   EXPECT_EQ(play(machine(2_GiB)).take(), kStep * 4);
   iteration_ = on_two_streams([](std::uint32_t) { return RunUse{.run = 0}; });
   EXPECT_EQ(play(machine(2_GiB)).take(), kStep * 4) << "readers do not wait for readers";
 }
 
-TEST_F(StageTest, StepsOfTwoStreamsWaitForWhoWroteAndWhoReads) {
+TEST_F(SimulatedEngineTest, StepsOfTwoStreamsWaitForWritersAndReaders) {
   iteration_ = on_two_streams([](std::uint32_t) { return RunUse{.run = 0, .writes = true}; });
   EXPECT_EQ(play(machine(2_GiB)).take(), kStep * 8);
   iteration_ = on_two_streams([](std::uint32_t i) { return RunUse{.run = 0, .writes = i % 2 == 0}; });
   EXPECT_EQ(play(machine(2_GiB)).take(), kStep * 8);
 }
 
-TEST_F(StageTest, WhatDoesNotFitWaitsForItsLinks) {
+TEST_F(SimulatedEngineTest, AnOversubscribedIterationWaitsForItsLinks) {
   EXPECT_GT(play(machine(640_MiB, 5e9)).take(), kStep * (2 * kLayers));
   EXPECT_GT(play(machine(640_MiB, 1e9)).take(), play(machine(640_MiB, 5e9)).take());
 }
 
-TEST_F(StageTest, WhatAPlanWantsRecomputedTakesThatTimeOfTheStepsAndNoneOfALink) {
+TEST_F(SimulatedEngineTest, RecomputeTakesComputeTimeAndNoLinkTime) {
   constexpr Nanoseconds kRecompute{7'000'000};
   const Machine slow = machine(576_MiB, 1e9);
   OffloadPlan plan = leave_and_come_back();
@@ -105,17 +107,17 @@ TEST_F(StageTest, WhatAPlanWantsRecomputedTakesThatTimeOfTheStepsAndNoneOfALink)
   EXPECT_GE(recomputed, kStep * (2 * kLayers) + kRecompute * plan.size());
 }
 
-TEST_F(StageTest, APlanIsFollowedWhetherItPaysOrNot) {
+TEST_F(SimulatedEngineTest, FollowsThePlanEvenIfItIsSlower) {
   const Machine fast = machine(704_MiB, 6e9), slow = machine(512_MiB, 4e9);
   EXPECT_LT(play(fast, leave_and_come_back()).take(), play(fast).take());
   EXPECT_GT(play(slow, leave_and_come_back()).take(), play(slow).take());
 }
 
-TEST_F(StageTest, IsAFunctionOfWhatItIsGiven) {
+TEST_F(SimulatedEngineTest, IsDeterministic) {
   EXPECT_EQ(play(machine(640_MiB, 3e9)).take(), play(machine(640_MiB, 3e9)).take());
 }
 
-TEST_F(StageTest, GoesOnToTheFileWhereTheHostIsFull) {
+TEST_F(SimulatedEngineTest, SpillsToTheFileWhenTheHostIsFull) {
   Machine small = machine(640_MiB);
   small.host = 128_MiB;
   EXPECT_EQ(play(small).status().code(), Code::kOutOfMemory);
@@ -123,11 +125,11 @@ TEST_F(StageTest, GoesOnToTheFileWhereTheHostIsFull) {
   EXPECT_GT(play(small).take(), play(machine(640_MiB)).take());
 }
 
-TEST_F(StageTest, AStepThatDoesNotFitIsOutOfMemory) {
+TEST_F(SimulatedEngineTest, AStepThatDoesNotFitIsOutOfMemory) {
   EXPECT_EQ(play(machine(64_MiB)).status().code(), Code::kOutOfMemory);
 }
 
-TEST_F(StageTest, SmallRunsTakeRoomAndKeepStepsWaiting) {
+TEST_F(SimulatedEngineTest, SmallRunsTakeRoomAndKeepStepsWaiting) {
   const Nanoseconds without = play(machine(576_MiB)).take();
   constexpr std::uint32_t kSmall = 64;  // per layer, for its forward and backward pass
   for (std::uint32_t i = 0; i < 2 * kLayers; ++i) {
@@ -144,32 +146,32 @@ TEST_F(StageTest, SmallRunsTakeRoomAndKeepStepsWaiting) {
   EXPECT_LE(play(with).take(), without);
 }
 
-TEST_F(StageTest, BlocksThatAreHeldTakeRoom) {
+TEST_F(SimulatedEngineTest, HeldBlocksTakeRoom) {
   const Nanoseconds freed_at_once = play(machine(640_MiB, 5e9)).take();
   for (std::uint32_t i = 0; i < kLayers; ++i) iteration_.runs[i].lingers = i;  // to the end of the backward pass
   EXPECT_GT(play(machine(640_MiB, 5e9)).take(), freed_at_once);
 }
 
-TEST_F(StageTest, PinnedRunsStay) {
+TEST_F(SimulatedEngineTest, PinnedRunsStay) {
   for (std::uint32_t i = 0; i < kLayers; ++i) iteration_.runs[kLayers + i].pinned = true;
   EXPECT_TRUE(play(machine(640_MiB)).is_ok());
   EXPECT_EQ(play(machine(384_MiB)).status().code(), Code::kOutOfMemory);
 }
 
 // One pass without the strategy, one to settle, two that are equal, and the work queued after them.
-TEST_F(StageTest, PlaysUntilTwoPassesAreAlike) {
+TEST_F(SimulatedEngineTest, SimulatesUntilTwoPassesAreEqual) {
   const Machine small = machine(640_MiB, 5e9);
   const Strategy strategy{"", {}, &lru_};
-  const auto stage = SimulatedEngine::create(iteration_, small, strategy, recency_).take();
+  const auto engine = SimulatedEngine::create(iteration_, small, strategy, recency_).take();
   const std::atomic<Nanoseconds> enough(kAnyTime);
-  const Nanoseconds candidates = stage->play(enough, stop_).take();
-  EXPECT_GE(stage->passes(), 4);
-  EXPECT_LT(stage->passes(), SimulatedEngine::kMostPasses);
+  const Nanoseconds candidates = engine->play(enough, stop_).take();
+  EXPECT_GE(engine->passes(), 4);
+  EXPECT_LT(engine->passes(), SimulatedEngine::kMostPasses);
   EXPECT_GT(candidates, kStep * (2 * kLayers));
 }
 
 // Nothing is left to simulate of the current iteration, so all passes are complete and of equal time.
-TEST_F(StageTest, BeginsWithTheRestOfTheIterationThatTheProgramIsIn) {
+TEST_F(SimulatedEngineTest, StartsWithTheRestOfTheCurrentIteration) {
   iteration_.last_step = 2 * kLayers - 1;
   EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers));
   iteration_.last_step = kLayers - 1;
@@ -178,7 +180,7 @@ TEST_F(StageTest, BeginsWithTheRestOfTheIterationThatTheProgramIsIn) {
   EXPECT_GT(play(machine(640_MiB, 1e9)).take(), kStep * (2 * kLayers));
 }
 
-TEST_F(StageTest, ABlockThatNoStepUsesTakesRoomWhereItIs) {
+TEST_F(SimulatedEngineTest, AnUnusedBlockTakesRoom) {
   Machine small = machine(640_MiB, 1e9);
   small.host = 640_MiB;
   iteration_.last_step = 2 * kLayers - 1;
@@ -189,7 +191,7 @@ TEST_F(StageTest, ABlockThatNoStepUsesTakesRoomWhereItIs) {
   EXPECT_EQ(play(small).take(), without);
 }
 
-TEST_F(StageTest, GivesUpWhenItIsBeatenOrStopped) {
+TEST_F(SimulatedEngineTest, StopsWhenBeatenOrStopped) {
   EXPECT_EQ(play(machine(640_MiB, 1e9), {}, kStep).status().code(), Code::kBusy);
   stop_.store(true);
   EXPECT_EQ(play(machine(640_MiB)).status().code(), Code::kBusy);

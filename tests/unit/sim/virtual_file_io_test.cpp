@@ -40,14 +40,14 @@ TEST_F(VirtualFileIoTest, ReadsAndWritesAreAQueueEach) {
   EXPECT_EQ(clock_.now(), Nanoseconds(4296));
 }
 
-TEST_F(VirtualFileIoTest, WhatOthersWaitForHappensMeanwhileInItsOrder) {
+TEST_F(VirtualFileIoTest, OtherEventsHappenInOrderDuringAWait) {
   std::vector<std::uint64_t> seen;
   clock_.schedule(Nanoseconds(500), [&] { seen.push_back(clock_.now().value()); });
   EXPECT_TRUE(io_.wait(read(Bytes(4096))).is_ok());
   EXPECT_EQ(seen, (std::vector<std::uint64_t>{500}));
 }
 
-TEST_F(VirtualFileIoTest, CountsWhatIsOver) {
+TEST_F(VirtualFileIoTest, CountsCompletedTransfers) {
   const IoTicket first = write(Bytes(1'000'000)), second = write(Bytes(3'000'000));
   EXPECT_EQ(io_.bytes_written(), Bytes());
   EXPECT_TRUE(io_.wait(first).is_ok());

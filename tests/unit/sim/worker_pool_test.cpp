@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-TEST(WorkerPool, OnePlaysWhereItIsCalled) {
+TEST(WorkerPool, OneWorkerRunsOnTheCallingThread) {
   std::vector<int> played;
   WorkerPool workers(1);
   for (int part = 0; part < 3; ++part) {
@@ -22,7 +22,7 @@ TEST(WorkerPool, OnePlaysWhereItIsCalled) {
 }
 
 // Each of two waits for the other.
-TEST(WorkerPool, SeveralPlayBesideEachOther) {
+TEST(WorkerPool, SeveralWorkersRunConcurrently) {
   std::atomic<int> there{0};
   {
     WorkerPool workers(2);
@@ -36,7 +36,7 @@ TEST(WorkerPool, SeveralPlayBesideEachOther) {
   EXPECT_EQ(there.load(), 2);
 }
 
-TEST(WorkerPool, AllIsPlayedBeforeTheyGo) {
+TEST(WorkerPool, DestructionRunsAllQueuedWork) {
   std::atomic<int> played{0};
   {
     WorkerPool workers(4);
@@ -46,7 +46,7 @@ TEST(WorkerPool, AllIsPlayedBeforeTheyGo) {
 }
 
 // Two are running and one is queued: the fourth is accepted when a worker is free.
-TEST(WorkerPool, NothingIsMadeLongBeforeItIsPlayed) {
+TEST(WorkerPool, HandingWorkWaitsForAFreeWorker) {
   std::atomic<bool> released{false};
   WorkerPool workers(2);
   const auto wait = [&released] {
@@ -59,7 +59,7 @@ TEST(WorkerPool, NothingIsMadeLongBeforeItIsPlayed) {
   releasing.join();
 }
 
-TEST(WorkerPool, WithoutThreadsTheCallerPlays) {
+TEST(WorkerPool, WithoutThreadsTheCallerRunsTheWork) {
   const NoThreads none;
   int played = 0;
   WorkerPool workers(4);
