@@ -11,11 +11,12 @@
 namespace tessera {
 
 // By default the device has four base pages, the host two plus a staging reserve of two, and the file four.
-class Mover : public testing::Test {
+class PageMoverTest : public testing::Test {
  protected:
-  explicit Mover(const ResidencySetup& setup = {.device = 8_MiB, .host = 4_MiB, .staging = 4_MiB, .file = 8_MiB})
+  explicit PageMoverTest(
+      const ResidencySetup& setup = {.device = 8_MiB, .host = 4_MiB, .staging = 4_MiB, .file = 8_MiB})
       : machine_(setup) {}
-  ~Mover() override {
+  ~PageMoverTest() override {
     mover_.reset();
     lanes_.reset();
   }

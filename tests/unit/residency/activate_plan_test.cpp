@@ -9,13 +9,13 @@ namespace {
 using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
 // Two runs used alternately; the plan evicts the first after its use and fetches it for the next.
-class LeadTest : public ::testing::Test {
+class ActivatePlanTest : public ::testing::Test {
  protected:
-  explicit LeadTest(SimOptions sim = {.memory = 64_MiB, .inbound = {.bytes_per_second = 40'000'000}})
+  explicit ActivatePlanTest(SimOptions sim = {.memory = 64_MiB, .inbound = {.bytes_per_second = 40'000'000}})
       : machine_({.device = 32_MiB, .sim = std::move(sim)}) {}
 
   // The first is used in two steps, the second in one; the first is offloaded from its second use to its first.
-  void lead_in_three_steps(Bytes part = kWholeRun) {
+  void follow_three_step_plan(Bytes part = kWholeRun) {
     EXPECT_OK(machine_.write(moved_, 1));
     EXPECT_OK(machine_.write(other_, 1));
     Iteration iteration;
@@ -27,7 +27,7 @@ class LeadTest : public ::testing::Test {
   }
   // Each is used in two successive steps; the first is offloaded between its second use and its first, and requested
   // with the other's first use.
-  void lead_in_four_steps() {
+  void follow_four_step_plan() {
     EXPECT_OK(machine_.write(moved_, 1));
     EXPECT_OK(machine_.write(other_, 1));
     Iteration iteration;
@@ -74,7 +74,7 @@ class LeadTest : public ::testing::Test {
   DeviceRun* other_ = machine_.add({0, 2});
 };
 
-TEST_F(LeadTest, WhoStillArrivesWhenItsTimeToLeaveHasComeLeavesThen) {
+TEST_F(ActivatePlanTest, EvictsARunFetchedAfterItsDueStep) {
   activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();  // 4 MiB at 40 MB/s
@@ -87,7 +87,7 @@ TEST_F(LeadTest, WhoStillArrivesWhenItsTimeToLeaveHasComeLeavesThen) {
   EXPECT_OK(machine_.check(other_, 1));
 }
 
-TEST_F(LeadTest, WhoWasToLeaveByThePlanBeforeStays) {
+TEST_F(ActivatePlanTest, KeepsARunThatOnlyThePreviousPlanEvicts) {
   activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();        // its eviction waits for its fetch
@@ -100,8 +100,8 @@ TEST_F(LeadTest, WhoWasToLeaveByThePlanBeforeStays) {
   EXPECT_EQ(on_device(moved_), 4_MiB);
 }
 
-TEST_F(LeadTest, WhatIsDueWithALaunchIsBegunThere) {
-  lead_in_three_steps();
+TEST_F(ActivatePlanTest, StartsADueEvictionAtItsLaunch) {
+  follow_three_step_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   EXPECT_OK(machine_.settle());
   machine_.residency().advance();  // the engine notices that the plan is being followed
@@ -110,8 +110,8 @@ TEST_F(LeadTest, WhatIsDueWithALaunchIsBegunThere) {
   EXPECT_TRUE(moved_->has(PageState::kEvicting));
 }
 
-TEST_F(LeadTest, OnlyThePartThatAPlanSendsAwayLeaves) {
-  lead_in_three_steps(2_MiB);
+TEST_F(ActivatePlanTest, EvictsOnlyThePlannedPart) {
+  follow_three_step_plan(2_MiB);
   for (int i = 0; i < 2; ++i) {
     iterate();
     EXPECT_EQ(on_device(moved_), 2_MiB);
@@ -119,8 +119,8 @@ TEST_F(LeadTest, OnlyThePartThatAPlanSendsAwayLeaves) {
 }
 
 // As when the program declares that it no longer announces its uses.
-TEST_F(LeadTest, APlanSendsNobodyAwayWithoutAutomatic) {
-  lead_in_three_steps();
+TEST_F(ActivatePlanTest, EvictsNothingWithoutAutomatic) {
+  follow_three_step_plan();
   iterate();
   ASSERT_EQ(on_device(moved_), Bytes()) << "which the plan does else";
   ASSERT_OK(machine_.residency().set_automatic(false));
@@ -133,7 +133,7 @@ TEST_F(LeadTest, APlanSendsNobodyAwayWithoutAutomatic) {
   EXPECT_EQ(on_device(moved_), Bytes());
 }
 
-TEST_F(LeadTest, WhoWaitsToLeaveStaysWhenAutomaticEnds) {
+TEST_F(ActivatePlanTest, DropsPendingEvictionsWhenAutomaticIsSwitchedOff) {
   activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();
@@ -147,13 +147,13 @@ TEST_F(LeadTest, WhoWaitsToLeaveStaysWhenAutomaticEnds) {
 }
 
 // A copy out takes 100 ms.
-class SlowLeaveTest : public LeadTest {
+class SlowEvictionTest : public ActivatePlanTest {
  protected:
-  SlowLeaveTest() : LeadTest({.memory = 64_MiB, .outbound = {.bytes_per_second = 40'000'000}}) {}
+  SlowEvictionTest() : ActivatePlanTest({.memory = 64_MiB, .outbound = {.bytes_per_second = 40'000'000}}) {}
 };
 
-TEST_F(SlowLeaveTest, WhoIsLeavingStaysWhenAutomaticEnds) {
-  lead_in_three_steps();
+TEST_F(SlowEvictionTest, KeepsAnEvictingRunWhenAutomaticIsSwitchedOff) {
+  follow_three_step_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   EXPECT_OK(machine_.settle());
   machine_.residency().advance();
@@ -167,17 +167,17 @@ TEST_F(SlowLeaveTest, WhoIsLeavingStaysWhenAutomaticEnds) {
   EXPECT_EQ(machine_.valid(), "ok");
 }
 
-TEST_F(LeadTest, WhoIsEvictedIsNotCalledBackByAnOrderFromBefore) {
-  lead_in_four_steps();
+TEST_F(ActivatePlanTest, EvictionCancelsAnEarlierPlannedFetch) {
+  follow_four_step_plan();
   step(moved_);
   step(moved_);
   ASSERT_EQ(on_device(moved_), Bytes());
-  DeviceRun* const in_the_way = machine_.add({0, 14});
-  ASSERT_OK(machine_.residency().pin(in_the_way));
+  DeviceRun* const blocker = machine_.add({0, 14});
+  ASSERT_OK(machine_.residency().pin(blocker));
   step(other_);
   ASSERT_EQ(on_device(moved_), Bytes()) << "there is no room to come back";
   ASSERT_OK(machine_.evict(moved_));
-  ASSERT_OK(machine_.residency().remove(in_the_way));
+  ASSERT_OK(machine_.residency().remove(blocker));
   machine_.residency().advance();
   ASSERT_OK(machine_.settle());
   machine_.residency().advance();
@@ -186,14 +186,14 @@ TEST_F(LeadTest, WhoIsEvictedIsNotCalledBackByAnOrderFromBefore) {
 }
 
 // Kernels of 50 ms: an eviction that waited for all queued work would take place after a second.
-class SlowLeadTest : public LeadTest {
+class SlowKernelsTest : public ActivatePlanTest {
  protected:
-  SlowLeadTest()
-      : LeadTest(
+  SlowKernelsTest()
+      : ActivatePlanTest(
             {.memory = 64_MiB, .inbound = {.bytes_per_second = 400'000'000}, .kernel_time = Nanoseconds(50'000'000)}) {}
 };
 
-TEST_F(SlowLeadTest, NobodyWhoWaitsToLeaveWaitsForWhatIsQueuedBehindHim) {
+TEST_F(SlowKernelsTest, AnEvictionDoesNotWaitForWorkQueuedAfterIt) {
   activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();
@@ -209,8 +209,8 @@ TEST_F(SlowLeadTest, NobodyWhoWaitsToLeaveWaitsForWhatIsQueuedBehindHim) {
 }
 
 // Room comes from a run that the program has freed and with work still queued on it.
-TEST_F(SlowLeadTest, WhoComesTakesTheRoomOfAFreedRunWhenTheWorkOnItIsOver) {
-  lead_in_four_steps();
+TEST_F(SlowKernelsTest, AFetchTakesTheRoomOfAFreedRunOnceItsWorkIsDone) {
+  follow_four_step_plan();
   step(moved_);
   step(moved_);
   DeviceRun* const freed = machine_.add({0, 14});
@@ -232,16 +232,16 @@ TEST_F(SlowLeadTest, WhoComesTakesTheRoomOfAFreedRunWhenTheWorkOnItIsOver) {
 
 // A run still being fetched when its planned eviction is due, so that the eviction waits; and a freed run with work
 // queued behind.
-class SlowArrivalTest : public LeadTest {
+class SlowFetchTest : public ActivatePlanTest {
  protected:
-  SlowArrivalTest()
-      : LeadTest({.memory = 64_MiB,
-                  .inbound = {.bytes_per_second = 40'000'000},
-                  .outbound = {.bytes_per_second = 40'000'000},
-                  .kernel_time = Nanoseconds(50'000'000)}) {}
+  SlowFetchTest()
+      : ActivatePlanTest({.memory = 64_MiB,
+                          .inbound = {.bytes_per_second = 40'000'000},
+                          .outbound = {.bytes_per_second = 40'000'000},
+                          .kernel_time = Nanoseconds(50'000'000)}) {}
 };
 
-TEST_F(SlowArrivalTest, WhoseTimeHasComeLeavesBeforeWorkBehindItIsWaitedFor) {
+TEST_F(SlowFetchTest, StartsADueEvictionBeforeWaitingForLaterWork) {
   activate_plan();
   EXPECT_OK(machine_.write(moved_, 1));
   DeviceRun* const freed = machine_.add({0, 10});

@@ -40,7 +40,7 @@ class ResidencyCheck : public testing::Test {
   ResidencyMachine machine_;
 };
 
-TEST_F(ResidencyCheck, WhatLaunchesWereGivenAndDidNotWriteLeavesForNothing) {
+TEST_F(ResidencyCheck, UnchangedRunsAreEvictedWithoutACopy) {
   const auto runs = written(6);  // two more than fit
   for (int round = 0; round < 3; ++round) {
     for (auto* run : runs) ASSERT_OK(use(run));
@@ -52,7 +52,7 @@ TEST_F(ResidencyCheck, WhatLaunchesWereGivenAndDidNotWriteLeavesForNothing) {
   for (auto* run : runs) ASSERT_OK(machine_.check(run, 1));
 }
 
-TEST_F(ResidencyCheck, WhatHasChangedIsCopiedAndComesBackAsItWas) {
+TEST_F(ResidencyCheck, AChangedRunIsCopiedAndRestored) {
   auto* run = written(1).front();
   round_trip(run);
   ASSERT_OK(machine_.write(run, 2));
@@ -69,7 +69,7 @@ TEST_F(ResidencyCheck, WhatHasChangedIsCopiedAndComesBackAsItWas) {
   ASSERT_OK(machine_.check(run, 2));
 }
 
-TEST_F(ResidencyCheck, OfARunWhosePagesChangedInPartThatPartIsCopied) {
+TEST_F(ResidencyCheck, CopiesOnlyTheChangedPagesOfARun) {
   auto* run = machine_.add({0, 3});
   ASSERT_OK(machine_.write(run, 1));
   round_trip(run);
@@ -84,7 +84,7 @@ TEST_F(ResidencyCheck, OfARunWhosePagesChangedInPartThatPartIsCopied) {
   EXPECT_EQ(*reinterpret_cast<const unsigned char*>(run->page_address(1).value() + 65535), 9);
 }
 
-TEST_F(ResidencyCheck, SleepLeavesForNothingToo) {
+TEST_F(ResidencyCheck, SleepEvictsUnchangedRunsWithoutACopy) {
   const auto runs = written(3);
   for (int round = 0; round < 3; ++round) {
     ASSERT_TRUE(machine_.residency().sleep({}).is_ok());
@@ -105,7 +105,7 @@ class ResidencyCheckOff : public ResidencyCheck {
   ResidencyCheckOff() : ResidencyCheck(off()) {}
 };
 
-TEST_F(ResidencyCheckOff, NobodyIsAsked) {
+TEST_F(ResidencyCheckOff, TakesNoFingerprint) {
   auto* run = written(1).front();
   for (int i = 0; i < 2; ++i) round_trip(run);
   EXPECT_EQ(stats().bytes_out, 4_MiB);
@@ -142,7 +142,7 @@ class ResidencyCheckSlow : public ResidencyCheck {
   }
 };
 
-TEST_F(ResidencyCheckSlow, WhatIsWrittenWhileItIsAskedStays) {
+TEST_F(ResidencyCheckSlow, ARunWrittenDuringItsCheckStays) {
   const auto runs = asked();
   ASSERT_FALSE(runs.empty());
   for (auto* run : runs) ASSERT_OK(machine_.write(run, 2));
@@ -154,7 +154,7 @@ TEST_F(ResidencyCheckSlow, WhatIsWrittenWhileItIsAskedStays) {
   EXPECT_EQ(machine_.valid(), "ok");
 }
 
-TEST_F(ResidencyCheckSlow, WhatIsUsedWhileItIsAskedStays) {
+TEST_F(ResidencyCheckSlow, ARunUsedDuringItsCheckStays) {
   const auto runs = asked();
   ASSERT_FALSE(runs.empty());
   const auto before = stats().unchanged_evictions;
@@ -164,7 +164,7 @@ TEST_F(ResidencyCheckSlow, WhatIsUsedWhileItIsAskedStays) {
   EXPECT_EQ(stats().unchanged_evictions, before);
 }
 
-TEST_F(ResidencyCheckSlow, ARunMayEndWhileItIsAsked) {
+TEST_F(ResidencyCheckSlow, ARunMayBeRemovedDuringItsCheck) {
   const auto runs = asked();
   ASSERT_FALSE(runs.empty());
   for (auto* run : runs) EXPECT_OK(machine_.residency().remove(run));
@@ -172,7 +172,7 @@ TEST_F(ResidencyCheckSlow, ARunMayEndWhileItIsAsked) {
   EXPECT_OK(machine_.residency().drain());
 }
 
-TEST_F(ResidencyCheckSlow, ARunMayBePinnedWhileItIsAsked) {
+TEST_F(ResidencyCheckSlow, ARunMayBePinnedDuringItsCheck) {
   const auto runs = asked();
   ASSERT_FALSE(runs.empty());
   ASSERT_OK(machine_.residency().pin(runs.front()));
@@ -182,7 +182,7 @@ TEST_F(ResidencyCheckSlow, ARunMayBePinnedWhileItIsAsked) {
   ASSERT_OK(machine_.residency().unpin(runs.front()));
 }
 
-TEST_F(ResidencyCheckSlow, WhoWaitsForRoomWaitsForTheAnswer) {
+TEST_F(ResidencyCheckSlow, AnAllocationWaitsForTheCheck) {
   const auto runs = asked();
   ASSERT_FALSE(runs.empty());
   auto* large = machine_.add({0, 4});
@@ -225,13 +225,11 @@ class ResidencyCheckFullOff : public ResidencyCheckFull {
   ResidencyCheckFullOff() : ResidencyCheckFull(false) {}
 };
 
-TEST_F(ResidencyCheckFull, CopiesThatAreKeptOnTheChanceMakeWayAndNothingGoesToTheFileForThem) {
-  EXPECT_EQ(written_to_file(), Bytes());
-}
-TEST_F(ResidencyCheckFullOff, NorDoesItWithoutThem) { EXPECT_EQ(written_to_file(), Bytes()); }
+TEST_F(ResidencyCheckFull, DropsCandidateCopiesInsteadOfSpilling) { EXPECT_EQ(written_to_file(), Bytes()); }
+TEST_F(ResidencyCheckFullOff, SpillsNothing) { EXPECT_EQ(written_to_file(), Bytes()); }
 
 // More than host memory holds: unchanged pages are written to the disk once.
-TEST_F(ResidencyCheckFull, WhatHasNotChangedIsWrittenToTheFileOnce) {
+TEST_F(ResidencyCheckFull, WritesAnUnchangedPageToTheFileOnce) {
   const auto runs = written(12);
   for (int round = 0; round < 4; ++round) {
     for (auto* run : runs) ASSERT_OK(use(run));

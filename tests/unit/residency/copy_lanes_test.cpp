@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-TEST(CopyLanes, EachWayOfEachLinkHasAStreamOfItsOwn) {
+TEST(CopyLanes, EachDirectionOfEachLinkHasItsOwnStream) {
   SimMachine machine;
   {
     const auto lanes = CopyLanes::create(machine.driver(), kDevice, true).take();
@@ -23,7 +23,7 @@ TEST(CopyLanes, EachWayOfEachLinkHasAStreamOfItsOwn) {
   machine.finish();
 }
 
-TEST(CopyLanes, WithoutAPeerThereAreThoseToTheHost) {
+TEST(CopyLanes, WithoutAPeerOnlyTheHostLanesExist) {
   SimMachine machine;
   {
     const auto lanes = CopyLanes::create(machine.driver(), kDevice, false).take();
@@ -33,7 +33,7 @@ TEST(CopyLanes, WithoutAPeerThereAreThoseToTheHost) {
   machine.finish();
 }
 
-TEST(CopyLanes, WhatCannotBeMadeWholeLeavesNothingBehind) {
+TEST(CopyLanes, AFailedCreationLeaksNothing) {
   SimMachine machine;
   FaultDriver driver(machine.driver());
   for (std::uint64_t nth = 1; nth <= 4; ++nth) {

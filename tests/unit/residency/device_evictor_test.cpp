@@ -21,7 +21,7 @@ void check_all(ResidencyMachine& machine, const std::vector<tessera::Run*>& runs
   EXPECT_EQ(machine.valid(), "ok");
 }
 
-TEST(ResidencyRoom, BytesSurviveTheWayToHostMemoryAndBack) {
+TEST(DeviceEvictor, BytesSurviveEvictionToTheHost) {
   ResidencyMachine machine({.device = 8_MiB});
   const auto runs = machine.add_many(12);
   for (std::uint64_t generation = 0; generation < 3; ++generation) {
@@ -32,7 +32,7 @@ TEST(ResidencyRoom, BytesSurviveTheWayToHostMemoryAndBack) {
   EXPECT_EQ(machine.residency().stats().bytes_file_written, Bytes());
 }
 
-TEST(ResidencyRoom, BytesSurviveTheWayToTheFileAndBack) {
+TEST(DeviceEvictor, BytesSurviveEvictionToTheFile) {
   ResidencyMachine machine({.device = 8_MiB, .host = 4_MiB, .file = 64_MiB});
   const auto runs = machine.add_many(20);
   for (std::uint64_t generation = 0; generation < 3; ++generation) {
@@ -42,7 +42,7 @@ TEST(ResidencyRoom, BytesSurviveTheWayToTheFileAndBack) {
   EXPECT_GT(machine.residency().stats().loads, 0U);
 }
 
-TEST(ResidencyRoom, LargePagesSurviveToo) {
+TEST(DeviceEvictor, LargePagesSurviveToo) {
   ResidencyMachine machine(
       {.device = 96_MiB, .host = 32_MiB, .staging = 64_MiB, .file = 256_MiB, .sim = {.memory = 128_MiB}});
   const auto runs = machine.add_many(5, {1, 2});
@@ -50,7 +50,7 @@ TEST(ResidencyRoom, LargePagesSurviveToo) {
   check_all(machine, runs, 1);
 }
 
-TEST(ResidencyRoom, NoHostBudgetAndAFileStillServe) {
+TEST(DeviceEvictor, NoHostBudgetAndAFileStillServe) {
   ResidencyMachine machine({.device = 8_MiB, .host = 0_B, .file = 64_MiB});
   const auto runs = machine.add_many(16);
   write_all(machine, runs, 1);
@@ -58,7 +58,7 @@ TEST(ResidencyRoom, NoHostBudgetAndAFileStillServe) {
   EXPECT_EQ(machine.tiers().host.usage().used, Bytes());
 }
 
-TEST(ResidencyRoom, FullTiersSwapThroughTheStagingReserve) {
+TEST(DeviceEvictor, FullTiersSwapThroughTheStagingReserve) {
   ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB});
   const auto runs = machine.add_many(8);  // every byte of both tiers
   for (std::uint64_t generation = 0; generation < 4; ++generation) {
@@ -67,7 +67,7 @@ TEST(ResidencyRoom, FullTiersSwapThroughTheStagingReserve) {
   }
 }
 
-TEST(ResidencyRoom, FullTiersSwapAlsoWithAFullFile) {
+TEST(DeviceEvictor, FullTiersSwapAlsoWithAFullFile) {
   ResidencyMachine machine({.device = 8_MiB, .host = 4_MiB, .file = 8_MiB});
   const auto runs = machine.add_many(10);
   for (std::uint64_t generation = 0; generation < 4; ++generation) {
@@ -77,7 +77,7 @@ TEST(ResidencyRoom, FullTiersSwapAlsoWithAFullFile) {
   }
 }
 
-TEST(ResidencyRoom, ARunOfManyPagesSwapsWithAnotherThroughASmallReserve) {
+TEST(DeviceEvictor, TwoLargeRunsSwapThroughASmallReserve) {
   ResidencyMachine machine({.device = 16_MiB, .host = 16_MiB, .staging = 4_MiB});
   const auto runs = machine.add_many(2, {0, 8});
   write_all(machine, runs, 1);
@@ -86,7 +86,7 @@ TEST(ResidencyRoom, ARunOfManyPagesSwapsWithAnotherThroughASmallReserve) {
 }
 
 // Nor in the reserve.
-TEST(ResidencyRoom, WhereTheHostHasNoRoomForALargePageBasePagesLeave) {
+TEST(DeviceEvictor, EvictsBasePagesWhenTheHostCannotTakeALargePage) {
   ResidencyMachine machine({.device = 40_MiB, .host = 16_MiB, .policy = "lru"});
   const auto large = machine.add_many(1, {1, 0});  // the policy's first victim
   write_all(machine, large);
@@ -97,7 +97,7 @@ TEST(ResidencyRoom, WhereTheHostHasNoRoomForALargePageBasePagesLeave) {
   check_all(machine, large);
 }
 
-TEST(ResidencyRoom, ADeadRunIsDiscardedWithoutACopy) {
+TEST(DeviceEvictor, ADeadRunIsDiscardedWithoutACopy) {
   ResidencyMachine machine({.device = 8_MiB});
   const auto dead = machine.add_many(4);
   write_all(machine, dead);
@@ -107,7 +107,7 @@ TEST(ResidencyRoom, ADeadRunIsDiscardedWithoutACopy) {
   EXPECT_EQ(machine.residency().stats().discards, 4U);
 }
 
-TEST(ResidencyRoom, CopiesOutDoNotWaitForTheWorkOnDeadRuns) {
+TEST(DeviceEvictor, CopyOutsDoNotWaitForTheWorkOnDeadRuns) {
   ResidencyMachine machine({.device = 8_MiB});
   write_all(machine, machine.add_many(3));
   ASSERT_OK(machine.settle());
@@ -132,7 +132,7 @@ TEST(ResidencyRoom, CopiesOutDoNotWaitForTheWorkOnDeadRuns) {
   EXPECT_OK(written.get());
 }
 
-TEST(ResidencyRoom, NobodyWaitsForACopyOutWhereADeadRunCanGo) {
+TEST(DeviceEvictor, DiscardsADeadRunBeforeWaitingForACopyOut) {
   ResidencyMachine machine({.device = 8_MiB,
                             .options = {.low_percent = 25, .high_percent = 25},
                             .sim = {.memory = 64_MiB, .outbound = {1'000'000, {}}}});
@@ -148,7 +148,7 @@ TEST(ResidencyRoom, NobodyWaitsForACopyOutWhereADeadRunCanGo) {
   EXPECT_EQ(machine.residency().stats().discards, 1U);
 }
 
-TEST(ResidencyRoom, ADeadRunThatComesToLifeAgainHasPages) {
+TEST(DeviceEvictor, AReallocatedDeadRunHasPages) {
   ResidencyMachine machine({.device = 8_MiB});
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
@@ -160,7 +160,7 @@ TEST(ResidencyRoom, ADeadRunThatComesToLifeAgainHasPages) {
   EXPECT_OK(machine.check(run, 2));
 }
 
-TEST(ResidencyRoom, WhoArrivesForLaterLeavesAgainHoweverLongOthersArriveBeforeIt) {
+TEST(DeviceEvictor, EvictsARunPrefetchedForLaterUse) {
   ResidencyMachine machine({.device = 32_MiB, .sim = {.memory = 64_MiB, .inbound = {200'000'000, {}}}});
   auto *now = machine.add({0, 13}), *later = machine.add({0, 3}), *fresh = machine.add();
   for (auto* run : {now, later}) {
@@ -175,7 +175,7 @@ TEST(ResidencyRoom, WhoArrivesForLaterLeavesAgainHoweverLongOthersArriveBeforeIt
   check_all(machine, {now, later}, 1);
 }
 
-TEST(ResidencyRoom, NoTierWithRoomIsAClearErrorAndNothingIsLost) {
+TEST(DeviceEvictor, FullTiersAreOutOfMemoryAndLoseNothing) {
   ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB, .staging = 0_B});
   const auto runs = machine.add_many(8);
   write_all(machine, runs, 1);
@@ -193,7 +193,7 @@ TEST(ResidencyRoom, NoTierWithRoomIsAClearErrorAndNothingIsLost) {
   check_all(machine, {runs.begin(), runs.end() - 1}, 1);
 }
 
-TEST(ResidencyRoom, WhatFitsIsLeftAlone) {
+TEST(DeviceEvictor, EvictsNothingWhileAllFits) {
   ResidencyMachine machine({.device = 16_MiB});
   const auto runs = machine.add_many(8);
   write_all(machine, runs);
@@ -204,7 +204,7 @@ TEST(ResidencyRoom, WhatFitsIsLeftAlone) {
 }
 
 // A program's cached and live blocks together exceed the device; the live ones alone do not.
-TEST(ResidencyRoom, WhatLivesStaysWhereItFitsBesideNoneOfTheDead) {
+TEST(DeviceEvictor, DiscardsDeadRunsAndCopiesNoLiveOnes) {
   ResidencyMachine machine({.device = 16_MiB});
   const auto live = machine.add_many(5), dead = machine.add_many(3), next = machine.add_many(3);
   write_all(machine, live);
@@ -218,7 +218,7 @@ TEST(ResidencyRoom, WhatLivesStaysWhereItFitsBesideNoneOfTheDead) {
   EXPECT_EQ(machine.residency().stats().discards, 3U);
 }
 
-TEST(ResidencyRoom, PagesLeaveAheadOfNeed) {
+TEST(DeviceEvictor, EvictsToTheWatermarkAheadOfDemand) {
   ResidencyMachine machine({.device = 16_MiB, .options = {.low_percent = 25, .high_percent = 50}});
   const auto runs = machine.add_many(12);
   std::promise<void> go;  // until then no run is idle, so none is evicted
@@ -248,19 +248,19 @@ std::uint64_t fetches_of_a_scan(const std::string& policy) {
   return machine.residency().stats().fetches;
 }
 
-TEST(ResidencyRoom, ACyclicScanKeepsHitsWithRecencyAndNoneWithLru) {
+TEST(DeviceEvictor, ACyclicScanKeepsHitsWithRecencyAndNoneWithLru) {
   EXPECT_EQ(fetches_of_a_scan("lru"), 9U * 15);
   EXPECT_LT(fetches_of_a_scan("recency"), 9U * 15 * 2 / 3);
 }
 
-TEST(ResidencyRoom, AFileThatIsFullIsAnErrorOnlyWhenNothingElseHasRoom) {
+TEST(DeviceEvictor, AFullFileIsNoErrorWhileAnotherTierHasRoom) {
   ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB, .file = 4_MiB});
   const auto runs = machine.add_many(9);
   write_all(machine, runs, 1);
   check_all(machine, runs, 1);
 }
 
-TEST(ResidencyRoom, FailingWritesOfTheFileLoseNothing) {
+TEST(DeviceEvictor, FailedFileWritesLoseNothing) {
   ResidencyMachine machine({.device = 8_MiB, .host = 4_MiB, .file = 64_MiB});
   const auto runs = machine.add_many(12);
   machine.file().set_write_outcome(Status(Code::kIo, "disk full"));

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-TEST(ResidencyLeave, ACleanRunLeavesWithoutACopyAsOftenAsItLikes) {
+TEST(ResidencyEvict, EvictsACleanRunWithoutACopyRepeatedly) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 2});
   ASSERT_OK(machine.write(run, 1));
@@ -28,7 +28,7 @@ TEST(ResidencyLeave, ACleanRunLeavesWithoutACopyAsOftenAsItLikes) {
   EXPECT_OK(machine.check(run, 2));
 }
 
-TEST(ResidencyLeave, APageUsedWhileItLeavesIsForwarded) {
+TEST(ResidencyEvict, APageUsedDuringItsEvictionIsForwarded) {
   ResidencyMachine machine({.device = 8_MiB,
                             .options = {.low_percent = 50, .high_percent = 50},
                             .sim = {.memory = 64_MiB, .inbound = {50'000'000, {}}, .outbound = {50'000'000, {}}}});
@@ -54,7 +54,7 @@ TEST(ResidencyLeave, APageUsedWhileItLeavesIsForwarded) {
   }
 }
 
-TEST(ResidencyLeave, EvictingWaitsForTheWorkThatUsesTheRun) {
+TEST(ResidencyEvict, EvictingWaitsForTheWorkThatUsesTheRun) {
   ResidencyMachine machine;
   const StreamId stream = machine.stream();
   auto* run = machine.add({0, 3});
@@ -66,7 +66,7 @@ TEST(ResidencyLeave, EvictingWaitsForTheWorkThatUsesTheRun) {
   }
 }
 
-TEST(ResidencyLeave, CopiesOfAllEvictedRunsAreQueuedBeforeTheFirstIsWaitedFor) {
+TEST(ResidencyEvict, QueuesAllCopiesBeforeWaitingForTheFirst) {
   ResidencyMachine machine;
   const std::array<tessera::Run*, 2> runs = {machine.add(), machine.add()};
   const StreamId stream = machine.stream();
@@ -85,7 +85,7 @@ TEST(ResidencyLeave, CopiesOfAllEvictedRunsAreQueuedBeforeTheFirstIsWaitedFor) {
   for (auto* run : runs) ASSERT_OK(machine.check(run, 2, stream));
 }
 
-TEST(ResidencyLeave, AnEvictedRunThatIsArrivingLeavesToo) {
+TEST(ResidencyEvict, EvictsARunThatIsBeingFetched) {
   ResidencyMachine machine({.sim = {.memory = 64_MiB, .inbound = {100'000'000, {}}, .outbound = {50'000'000, {}}}});
   auto* run = machine.add({0, 2});
   ASSERT_OK(machine.write(run, 1));

@@ -22,7 +22,7 @@ TEST(ResidencyFetch, AMissIsCountedAndAHitIsNot) {
   EXPECT_EQ(machine.residency().stats().bytes_in, 2_MiB);
 }
 
-TEST(ResidencyFetch, TheStreamWaitsForTheBytesAndTheCallerDoesNot) {
+TEST(ResidencyFetch, TheStreamWaitsForTheBytesButNotTheCaller) {
   ResidencyMachine machine({.sim = {.memory = 64_MiB, .inbound = {50'000'000, {}}, .outbound = {50'000'000, {}}}});
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
@@ -43,7 +43,7 @@ TEST(ResidencyFetch, WithoutAStreamTheCallerWaits) {
   EXPECT_EQ(run->missing.load(), 0U);
 }
 
-TEST(ResidencyFetch, AUseWaitsForABlockingUseThatIsInItsWay) {
+TEST(ResidencyFetch, AUseWaitsForABlockingUseThatHoldsItsRoom) {
   ResidencyMachine machine({.device = 4_MiB});
   std::vector<tessera::Run*> held = machine.add_many(2);
   auto* wanted = machine.add();

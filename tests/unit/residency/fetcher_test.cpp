@@ -4,7 +4,7 @@
 namespace tessera {
 namespace {
 
-TEST(ResidencyArrivals, AWorkingSetLargerThanTheDeviceIsAClearError) {
+TEST(Fetcher, AWorkingSetLargerThanTheDeviceIsAClearError) {
   ResidencyMachine machine({.device = 8_MiB});
   auto runs = machine.add_many(5);
   const Status status = machine.touch(runs);
@@ -15,7 +15,7 @@ TEST(ResidencyArrivals, AWorkingSetLargerThanTheDeviceIsAClearError) {
   EXPECT_EQ(machine.valid(), "ok");
 }
 
-TEST(ResidencyArrivals, AWorkingSetBesidePinnedRunsIsCountedWithThem) {
+TEST(Fetcher, AWorkingSetBesidePinnedRunsIsCountedWithThem) {
   ResidencyMachine machine({.device = 8_MiB});
   ASSERT_OK(machine.residency().pin(machine.add({0, 2})));
   const Status status = machine.touch(machine.add_many(3));
@@ -23,7 +23,7 @@ TEST(ResidencyArrivals, AWorkingSetBesidePinnedRunsIsCountedWithThem) {
   EXPECT_NE(status.message().find("4 MiB are pinned"), std::string_view::npos) << status.to_string();
 }
 
-TEST(ResidencyArrivals, PrefetchedPagesAreThereWhenTheyAreNeeded) {
+TEST(Fetcher, PrefetchedPagesAreResidentAtTheirUse) {
   ResidencyMachine machine({.host = 2_MiB, .file = 32_MiB});
   auto* run = machine.add({0, 4});
   ASSERT_OK(machine.write(run, 1));
@@ -40,7 +40,7 @@ TEST(ResidencyArrivals, PrefetchedPagesAreThereWhenTheyAreNeeded) {
   EXPECT_OK(machine.check(run, 1));
 }
 
-TEST(ResidencyArrivals, APrefetchPushesNobodyOut) {
+TEST(Fetcher, APrefetchEvictsNothing) {
   ResidencyMachine machine({.device = 8_MiB, .options = {.low_percent = 0, .high_percent = 0}});
   auto* cold = machine.add();
   ASSERT_OK(machine.write(cold, 1));
@@ -54,7 +54,7 @@ TEST(ResidencyArrivals, APrefetchPushesNobodyOut) {
   EXPECT_EQ(cold->missing.load(), 1U);
 }
 
-TEST(ResidencyArrivals, CorruptBytesAreAnErrorOfTheirRunAlone) {
+TEST(Fetcher, CorruptBytesAreAnErrorOfTheirRunAlone) {
   ResidencyMachine machine({.device = 4_MiB, .host = 0_B, .file = 32_MiB});
   const auto runs = machine.add_many(4);
   for (std::uint64_t i = 0; i < 3; ++i) ASSERT_OK(machine.write(runs[i], i));
@@ -72,7 +72,7 @@ TEST(ResidencyArrivals, CorruptBytesAreAnErrorOfTheirRunAlone) {
   EXPECT_OK(machine.check(runs[0], 9));  // a new block does not inherit the loss
 }
 
-TEST(ResidencyArrivals, AFailedReadCanBeTriedAgain) {
+TEST(Fetcher, AFailedReadCanBeTriedAgain) {
   ResidencyMachine machine({.device = 4_MiB, .host = 0_B, .file = 32_MiB});
   auto* run = machine.add({0, 2});
   ASSERT_OK(machine.write(run, 1));
@@ -86,7 +86,7 @@ TEST(ResidencyArrivals, AFailedReadCanBeTriedAgain) {
   EXPECT_OK(machine.check(run, 1));
 }
 
-TEST(ResidencyArrivals, AFailedPrefetchIsNoErrorUntilTheUse) {
+TEST(Fetcher, AFailedPrefetchIsNoErrorUntilTheUse) {
   ResidencyMachine machine({.device = 4_MiB, .host = 0_B, .file = 32_MiB});
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
@@ -99,7 +99,7 @@ TEST(ResidencyArrivals, AFailedPrefetchIsNoErrorUntilTheUse) {
   EXPECT_OK(machine.check(run, 1));
 }
 
-TEST(ResidencyArrivals, ADriverOutOfMemoryBelowTheBudgetIsHelpedByEviction) {
+TEST(Fetcher, ADriverOutOfMemoryBelowTheBudgetIsHelpedByEviction) {
   // The device has less than the budget: the rest is allocated elsewhere.
   ResidencyMachine machine({.device = 32_MiB, .sim = {.memory = 12_MiB}});
   const auto runs = machine.add_many(10);
@@ -107,7 +107,7 @@ TEST(ResidencyArrivals, ADriverOutOfMemoryBelowTheBudgetIsHelpedByEviction) {
   for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.check(runs[i], i));
 }
 
-TEST(ResidencyArrivals, WhatComesMayGoOnToTheFileWhileTheDriverIsHelped) {
+TEST(Fetcher, ARunBeingFetchedMaySpillToTheFileAfterADriverOutOfMemory) {
   // The large page fills host memory; runs evicted to help the driver push it on to the file.
   ResidencyMachine machine(
       {.device = 96_MiB, .host = 32_MiB, .staging = 2_MiB, .file = 256_MiB, .sim = {.memory = 40_MiB}});

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Nanoseconds at(std::uint64_t ms) { return Nanoseconds(ms * 1'000'000); }
 
-TEST(FileMeter, KnowsNothingBeforeATransfer) { EXPECT_EQ(FileMeter().rate(), 0); }
+TEST(FileMeter, HasNoRateBeforeATransfer) { EXPECT_EQ(FileMeter().rate(), 0); }
 
 TEST(FileMeter, CountsTheTimeInWhichAnyTransferIsInFlight) {
   FileMeter meter;
@@ -22,7 +22,7 @@ TEST(FileMeter, CountsTheTimeInWhichAnyTransferIsInFlight) {
   EXPECT_DOUBLE_EQ(meter.rate(), 64.0 * 1024 * 1024 / 0.020);
 }
 
-TEST(FileMeter, TellsWhileTransfersNeverEnd) {
+TEST(FileMeter, ReportsARateDuringUninterruptedTransfers) {
   FileMeter meter;
   meter.begin(at(0));
   for (std::uint64_t i = 1; i <= 8; ++i) {
@@ -32,7 +32,7 @@ TEST(FileMeter, TellsWhileTransfersNeverEnd) {
   EXPECT_DOUBLE_EQ(meter.rate(), 32.0 * 1024 * 1024 / 0.010);
 }
 
-TEST(FileMeter, DoesNotBelieveASmallTransfer) {
+TEST(FileMeter, IgnoresASmallTransfer) {
   FileMeter meter;
   meter.begin(at(0));
   meter.end(2_MiB, at(1000));
@@ -40,7 +40,7 @@ TEST(FileMeter, DoesNotBelieveASmallTransfer) {
 }
 
 // A caller that polls rarely sees many completions at once, and none in between.
-TEST(FileMeter, EndsThatAreNoticedTogetherTellTheSame) {
+TEST(FileMeter, CompletionsSeenTogetherGiveTheSameRate) {
   FileMeter meter;
   std::uint64_t in_flight = 0;
   for (std::uint64_t look = 0; look <= 40; ++look) {
@@ -50,7 +50,7 @@ TEST(FileMeter, EndsThatAreNoticedTogetherTellTheSame) {
   EXPECT_NEAR(meter.rate(), 160.0 * 1024 * 1024 / 0.100, 1e7);
 }
 
-TEST(FileMeter, ForgetsWhatWasLongAgo) {
+TEST(FileMeter, ForgetsOldTransfers) {
   FileMeter meter;
   std::uint64_t now = 0;
   const auto carry = [&](std::uint64_t ms) {

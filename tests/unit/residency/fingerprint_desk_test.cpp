@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::size_t kBatches = 16;
 
-class Desk : public testing::Test {
+class FingerprintDeskTest : public testing::Test {
  protected:
-  explicit Desk(SimOptions sim = {.memory = 64_MiB}) : machine_({.sim = std::move(sim)}) {
+  explicit FingerprintDeskTest(SimOptions sim = {.memory = 64_MiB}) : machine_({.sim = std::move(sim)}) {
     stream_ = machine_.stream();
     run_ = machine_.add({0, 2});
     EXPECT_OK(machine_.write(run_, 1));
@@ -34,7 +34,7 @@ class Desk : public testing::Test {
   FingerprintDesk desk_{machine_.fault(), DeviceId(0), true};
 };
 
-TEST_F(Desk, RangesOfOneCallHaveTheirPlacesOneBehindTheOther) {
+TEST_F(FingerprintDeskTest, RangesOfOneCallGetConsecutiveSlots) {
   const Fingerprint first = one(0), second = one(1);
   EXPECT_NE(first, second);
   const auto place = queue({page(1), page(0)});
@@ -44,7 +44,7 @@ TEST_F(Desk, RangesOfOneCallHaveTheirPlacesOneBehindTheOther) {
   EXPECT_EQ(desk_.read(FingerprintDesk::after(*place, kBasePage), kBasePage), first);
 }
 
-TEST_F(Desk, ItsMemoryIsBoundedAndABatchIsFreeWhenItsLastRangeIs) {
+TEST_F(FingerprintDeskTest, MemoryIsBoundedAndABatchIsFreedWithItsLastRange) {
   std::vector<FingerprintDesk::Place> places;
   for (std::size_t i = 0; i < kBatches; ++i) {
     const auto place = queue({page(0), page(1)});
@@ -64,14 +64,14 @@ TEST_F(Desk, ItsMemoryIsBoundedAndABatchIsFreeWhenItsLastRangeIs) {
   }
 }
 
-TEST_F(Desk, OneThatIsRefusedIsNotThereAndTheNextIs) {
+TEST_F(FingerprintDeskTest, AFailedCallDoesNotAffectTheNext) {
   machine_.fault().fail({DriverCall::kFingerprint, 1, Status(Code::kDriver, "injected", 999)});
   EXPECT_FALSE(queue({page(0)}).has_value());
   EXPECT_TRUE(desk_.pays_to_ask(1e9));
   one(0);
 }
 
-TEST_F(Desk, ADeviceThatCannotIsNotAskedAgain) {
+TEST_F(FingerprintDeskTest, AnUnsupportedDeviceIsNotCalledAgain) {
   machine_.fault().fail({DriverCall::kFingerprint, 1, Status(Code::kNotSupported, "cannot")});
   EXPECT_FALSE(queue({page(0)}).has_value());
   EXPECT_FALSE(queue({page(0)}).has_value());
@@ -79,14 +79,14 @@ TEST_F(Desk, ADeviceThatCannotIsNotAskedAgain) {
   EXPECT_FALSE(desk_.pays_to_ask(1e9) || desk_.pays_to_take(1e9));
 }
 
-TEST_F(Desk, MemoryThatCannotBeRegisteredIsTheSame) {
+TEST_F(FingerprintDeskTest, FailedRegistrationDisablesFingerprints) {
   machine_.fault().fail({DriverCall::kRegisterHost, 1, Status(Code::kDriver, "injected", 999)});
   EXPECT_FALSE(queue({page(0)}).has_value());
   EXPECT_FALSE(desk_.pays_to_take(1e9));
   EXPECT_EQ(calls(DriverCall::kFingerprint), 0U);
 }
 
-TEST_F(Desk, WhoDoesNotWantItAsksNobody) {
+TEST_F(FingerprintDeskTest, MakesNoDriverCallWhenSwitchedOff) {
   const std::uint64_t before = calls(DriverCall::kRegisterHost);
   FingerprintDesk desk(machine_.fault(), DeviceId(0), false);
   const DeviceRange range = page(0);
@@ -96,13 +96,13 @@ TEST_F(Desk, WhoDoesNotWantItAsksNobody) {
   EXPECT_EQ(calls(DriverCall::kRegisterHost), before);
 }
 
-class SlowDesk : public Desk {
+class SlowFingerprintDeskTest : public FingerprintDeskTest {
  protected:
-  SlowDesk() : Desk({.memory = 64_MiB, .fingerprints = {100'000'000, {}}}) {}
+  SlowFingerprintDeskTest() : FingerprintDeskTest({.memory = 64_MiB, .fingerprints = {100'000'000, {}}}) {}
 };
 
 // Two pages take 42 ms.
-TEST_F(SlowDesk, ItsRateIsMeasured) {
+TEST_F(SlowFingerprintDeskTest, MeasuresTheRate) {
   EXPECT_TRUE(desk_.pays_to_ask(1e18)) << "not measured yet";
   one(0);
   one(1);

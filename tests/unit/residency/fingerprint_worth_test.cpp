@@ -25,7 +25,7 @@ std::string life_of_a_changing_page(int departures) {
   return life;
 }
 
-TEST(FingerprintHabit, WhoChangesIsAskedAfterOneTwoFourCopies) {
+TEST(FingerprintHabit, AChangingPageIsCheckedAfterOneTwoFourCopies) {
   EXPECT_EQ(life_of_a_changing_page(19), "c?c?-c?---c?-------");
   const std::string life = life_of_a_changing_page(2000);
   std::size_t longest = 0;
@@ -36,7 +36,7 @@ TEST(FingerprintHabit, WhoChangesIsAskedAfterOneTwoFourCopies) {
   EXPECT_EQ(longest, 63U) << "and one with a fingerprint: at most 64 copies in a row";
 }
 
-TEST(FingerprintHabit, WhoWasEqualOnceIsAskedSoonAgain) {
+TEST(FingerprintHabit, AnUnchangedPageIsCheckedAgainAfterOneCopy) {
   FingerprintHabit habit;
   for (int i = 0; i < 5; ++i) habit.changed();
   habit.same();
@@ -45,7 +45,7 @@ TEST(FingerprintHabit, WhoWasEqualOnceIsAskedSoonAgain) {
   EXPECT_TRUE(habit.counts_copy()) << "after one copy";
 }
 
-TEST(FingerprintOdds, WhatWasNotMeasuredIsTried) {
+TEST(FingerprintOdds, ChecksUntilRatesAreMeasured) {
   FingerprintOdds odds;
   for (int i = 0; i < 100; ++i) {
     EXPECT_TRUE(odds.pays_to_ask(0, 1e9));
@@ -53,7 +53,7 @@ TEST(FingerprintOdds, WhatWasNotMeasuredIsTried) {
   }
 }
 
-TEST(FingerprintOdds, AskingPaysWhileItsTimeIsLessThanTheChanceTimesThatOfACopy) {
+TEST(FingerprintOdds, ACheckPaysWhileItCostsLessThanTheExpectedCopy) {
   FingerprintOdds odds;
   EXPECT_EQ(odds.chance(), 1.0);
   for (int i = 0; i < 64; ++i) odds.note(2_MiB, i % 4 == 0);  // 32 of 128 MiB, and 64 that are assumed
@@ -63,7 +63,7 @@ TEST(FingerprintOdds, AskingPaysWhileItsTimeIsLessThanTheChanceTimesThatOfACopy)
   EXPECT_FALSE(odds.pays_to_take(19e9, 10e9));
 }
 
-TEST(FingerprintOdds, WhatDoesNotPayIsTriedNowAndThen) {
+TEST(FingerprintOdds, StillChecksOccasionallyWhenItDoesNotPay) {
   FingerprintOdds odds;
   int asked = 0, taken = 0;
   for (int i = 0; i < 6400; ++i) {
@@ -74,7 +74,7 @@ TEST(FingerprintOdds, WhatDoesNotPayIsTriedNowAndThen) {
   EXPECT_EQ(taken, 100);
 }
 
-TEST(FingerprintOdds, TheOldIsForgotten) {
+TEST(FingerprintOdds, ForgetsOldOutcomes) {
   FingerprintOdds odds;
   for (int i = 0; i < 4096; ++i) odds.note(2_MiB, false);
   EXPECT_LT(odds.chance(), 0.05);

@@ -9,14 +9,14 @@
 namespace tessera {
 namespace {
 
-TEST(Gate, SeveralMayBeInsideAtOnce) {
+TEST(Gate, SeveralThreadsEnterAtOnce) {
   Gate gate;
   const std::uint32_t mine = gate.enter();
   std::thread([&gate] { gate.leave(gate.enter()); }).join();
   gate.leave(mine);
 }
 
-TEST(Gate, ItOpensAgain) {
+TEST(Gate, ReopensAfterClosing) {
   Gate gate;
   for (int i = 0; i < 3; ++i) {
     { const Gate::Closed closed(gate); }
@@ -24,7 +24,7 @@ TEST(Gate, ItOpensAgain) {
   }
 }
 
-TEST(Gate, WhoeverClosesItWaitsForThoseInside) {
+TEST(Gate, ClosingWaitsForThreadsInside) {
   Gate gate;
   std::atomic<bool> left{false};
   const std::uint32_t slot = gate.enter();
@@ -39,7 +39,7 @@ TEST(Gate, WhoeverClosesItWaitsForThoseInside) {
   EXPECT_TRUE(seen.load());
 }
 
-TEST(Gate, NobodyIsInsideWhileItIsClosed) {
+TEST(Gate, NoThreadIsInsideWhileClosed) {
   constexpr int kThreads = 4, kRounds = 3000, kClosings = 300;
   Gate gate;
   std::atomic<int> inside{0};
@@ -72,7 +72,7 @@ TEST(Gate, MoreThreadsThanSlotsShareThem) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Gate, WhereOneDoesNotComeOutInTimeItStaysOpen) {
+TEST(Gate, StaysOpenWhenAThreadDoesNotLeaveInTime) {
   Gate gate(Nanoseconds(1'000'000));
   std::uint32_t slot = 0;
   std::thread([&] { slot = gate.enter(); }).join();

@@ -23,7 +23,7 @@ class Backwards final : public Policy {
 };
 
 // Four runs fit on the device, two in host memory.
-class HostRoomTest : public ::testing::Test {
+class HostEvictorTest : public ::testing::Test {
  protected:
   void write(std::size_t first, std::size_t end) {
     for (std::size_t i = first; i < end; ++i) {
@@ -38,7 +38,7 @@ class HostRoomTest : public ::testing::Test {
   std::vector<HostRun*> runs_ = machine_.add_many(7, {0, 2});
 };
 
-TEST_F(HostRoomTest, WhoIsNeededLaterMakesWayForANewcomer) {
+TEST_F(HostEvictorTest, SpillsRunsNeededLatestFirst) {
   write(0, 7);
   EXPECT_EQ(in_file(0), kBytes);
   EXPECT_EQ(in_host(1), kBytes);
@@ -46,7 +46,7 @@ TEST_F(HostRoomTest, WhoIsNeededLaterMakesWayForANewcomer) {
   for (HostRun* run : runs_) EXPECT_OK(machine_.check(run, 1));
 }
 
-TEST_F(HostRoomTest, ANewcomerThatIsNeededLaterGoesOnItself) {
+TEST_F(HostEvictorTest, SpillsTheEvictedRunWhenItIsNeededLatest) {
   machine_.residency().set_policy(std::make_unique<Backwards>());
   write(0, 7);
   EXPECT_EQ(in_host(3), kBytes);
@@ -55,7 +55,7 @@ TEST_F(HostRoomTest, ANewcomerThatIsNeededLaterGoesOnItself) {
 }
 
 // By the policy's rule it is the first victim, but a use is waiting for it.
-TEST_F(HostRoomTest, WhoIsAboutToBeUsedMakesWayForNobody) {
+TEST_F(HostEvictorTest, DoesNotSpillARunThatAUseWaitsFor) {
   write(0, 7);
   EXPECT_OK(machine_.check(runs_[1], 1));
   ASSERT_OK(machine_.settle());
@@ -63,7 +63,7 @@ TEST_F(HostRoomTest, WhoIsAboutToBeUsedMakesWayForNobody) {
   EXPECT_EQ(in_file(2), kBytes);
 }
 
-TEST_F(HostRoomTest, WhoLeavesByPlanWaitsUntilThereIsRoom) {
+TEST_F(HostEvictorTest, APlannedEvictionWaitsForHostRoom) {
   write(0, 2);
   for (const std::size_t run : {0u, 1u}) ASSERT_OK(machine_.evict(runs_[run]));
   write(2, 4);
@@ -84,7 +84,7 @@ TEST_F(HostRoomTest, WhoLeavesByPlanWaitsUntilThereIsRoom) {
 }
 
 // The large page has been there longest, but the file has no room for it.
-TEST(HostEvictor, BasePagesMakeWayWhereTheFileHasNoFrameForALargeOne) {
+TEST(HostEvictor, SpillsBasePagesWhenTheFileCannotTakeALargePage) {
   ResidencyMachine machine(
       {.device = 64_MiB, .host = 36_MiB, .file = 16_MiB, .policy = "lru", .sim = {.memory = 96_MiB}});
   const std::vector<HostRun*> runs = {machine.add({1, 0}), machine.add(), machine.add(), machine.add()};

@@ -16,13 +16,13 @@ using test::DeviceRun;
 using test::EveryGap;
 using test::IterationTrackerTest;
 
-TEST_F(IterationTrackerTest, GivesNoOrdersBeforeTheProgramRepeats) {
+TEST_F(IterationTrackerTest, IssuesNoMovesBeforeTheProgramRepeats) {
   iterate();
   EXPECT_FALSE(tracker_.has_active_plan());
   EXPECT_TRUE(left_.empty() && came_.empty());
 }
 
-TEST_F(IterationTrackerTest, LeadsFromTheFirstLaunchOfTheThirdIterationOn) {
+TEST_F(IterationTrackerTest, APlanIsActiveFromTheThirdIteration) {
   for (int i = 0; i < 2; ++i) iterate();
   forget_orders();
   DeviceRun* const first = make_run();
@@ -32,7 +32,7 @@ TEST_F(IterationTrackerTest, LeadsFromTheFirstLaunchOfTheThirdIterationOn) {
   EXPECT_EQ(left_.back().run, first);
 }
 
-TEST_F(IterationTrackerTest, LearnsAheadOfTheShortageAndPlansWithIt) {
+TEST_F(IterationTrackerTest, LearnsBeforeMemoryIsShortAndPlansOnceItIs) {
   IterationTracker ample(sim_, DeviceId(0), policy_, planner_, runs_);
   const auto launch_all = [&] {
     for (const char& work : std::span(works_).first(2 * kLayers + 1)) {
@@ -55,7 +55,7 @@ TEST_F(IterationTrackerTest, LearnsAheadOfTheShortageAndPlansWithIt) {
   EXPECT_TRUE(ample.has_active_plan());
 }
 
-TEST_F(IterationTrackerTest, SaysWhatTheTagsOfRunsStandFor) {
+TEST_F(IterationTrackerTest, MapsTagsToRunClasses) {
   const auto class_of_tag = [](TagId tag) { return tag == TagId(1) ? RunClass::kKvCache : RunClass::kUnknown; };
   IterationTracker tagged(sim_, DeviceId(0), policy_, planner_, runs_, class_of_tag);
   tagged.note_shortage();
@@ -76,9 +76,9 @@ TEST_F(IterationTrackerTest, SaysWhatTheTagsOfRunsStandFor) {
 }
 
 // Two strategies with nearly equal predicted times, each with its own offload target.
-class TwoTold final : public Planner {
+class TwoCandidates final : public Planner {
  public:
-  explicit TwoTold(const Policy& policy) : policy_(policy) {}
+  explicit TwoCandidates(const Policy& policy) : policy_(policy) {}
   void ask(const Iteration& iteration, const Machine& machine) override {
     for (const std::uint64_t time : {std::uint64_t{1000}, std::uint64_t{1001}}) {
       OffloadPlan plan = policy_.plan(iteration, machine);
@@ -93,8 +93,8 @@ class TwoTold final : public Planner {
   std::vector<Candidate> told_;
 };
 
-TEST_F(IterationTrackerTest, TriesTheNextStrategyWhenOneTakesLongerThanItWasTold) {
-  TwoTold planner(policy_);
+TEST_F(IterationTrackerTest, TriesTheNextStrategyWhenOneIsSlowerThanPredicted) {
+  TwoCandidates planner(policy_);
   IterationTracker tracker(sim_, DeviceId(0), policy_, planner, runs_);
   tracker.note_shortage();
   std::vector<DeviceRun*> weights;
@@ -118,7 +118,7 @@ TEST_F(IterationTrackerTest, TriesTheNextStrategyWhenOneTakesLongerThanItWasTold
   EXPECT_EQ(to, OffloadTarget::kHost) << "the other takes 8000";
 }
 
-TEST_F(IterationTrackerTest, NotesNoMoreOfAProgramThatIsNotShort) {
+TEST_F(IterationTrackerTest, StopsRecordingWhileMemoryIsNotShort) {
   IterationTracker ample(sim_, DeviceId(0), policy_, planner_, runs_);
   DeviceRun* const run = make_run();
   IterationTracker::Orders orders;
@@ -133,7 +133,7 @@ TEST_F(IterationTrackerTest, NotesNoMoreOfAProgramThatIsNotShort) {
 }
 
 // Runs in an offload interval when the plan is found were used before there was a plan.
-TEST_F(IterationTrackerTest, WhomThePlanHasAwayWhenItIsFoundLeavesThen) {
+TEST_F(IterationTrackerTest, ANewPlanEvictsRunsInsideTheirOffloadInterval) {
   DeviceRun* const weight = make_run();
   std::uint64_t used = 0;
   for (int i = 0; i < 2; ++i) {
@@ -149,7 +149,7 @@ TEST_F(IterationTrackerTest, WhomThePlanHasAwayWhenItIsFoundLeavesThen) {
   EXPECT_EQ(left_.front().used, used);
 }
 
-TEST_F(IterationTrackerTest, KnowsWhichRunPlaysAPartThoughItLiesElsewhereEachTime) {
+TEST_F(IterationTrackerTest, MatchesReallocatedRunsByRole) {
   for (int i = 0; i < 3; ++i) iterate();
   forget_orders();
   const std::size_t before = runs_.size();
@@ -163,7 +163,7 @@ TEST_F(IterationTrackerTest, KnowsWhichRunPlaysAPartThoughItLiesElsewhereEachTim
   }
 }
 
-TEST_F(IterationTrackerTest, FollowsBlocksAcrossTheBeginningOfTheLearnedIteration) {
+TEST_F(IterationTrackerTest, TracksBlocksAcrossTheStartOfTheLearnedIteration) {
   // The learned launches begin in the middle: with reads of what was written before.
   std::vector<DeviceRun*> activations;
   for (std::size_t i = 0; i < kLayers; ++i) activations.push_back(make_run());
@@ -173,7 +173,7 @@ TEST_F(IterationTrackerTest, FollowsBlocksAcrossTheBeginningOfTheLearnedIteratio
   for (const Gap& gap : find_gaps(policy_.seen)) EXPECT_NE(gap.after, gap.until);
 }
 
-TEST_F(IterationTrackerTest, TellsBlocksOfOneSizeApartByWhatTheyAreFor) {
+TEST_F(IterationTrackerTest, DistinguishesBlocksOfOneSizeByTag) {
   // An update reads a weight and a gradient; the gradient's address is before the weight's in one iteration and after
   // it in the next.
   constexpr TagId kWeight(1), kGradient(2);
@@ -202,7 +202,7 @@ TEST_F(IterationTrackerTest, TellsBlocksOfOneSizeApartByWhatTheyAreFor) {
   }
 }
 
-TEST_F(IterationTrackerTest, MeasuresHowLongEachStepTakes) {
+TEST_F(IterationTrackerTest, MeasuresStepDurations) {
   for (int i = 0; i < 3; ++i) iterate();
   ASSERT_EQ(policy_.seen.steps.size(), 2 * kLayers);
   for (std::size_t i = 0; i < 2 * kLayers; ++i) {
@@ -210,7 +210,7 @@ TEST_F(IterationTrackerTest, MeasuresHowLongEachStepTakes) {
   }
 }
 
-TEST_F(IterationTrackerTest, WaitsForTheDurationsOfAllButAFew) {
+TEST_F(IterationTrackerTest, PlansOnceMostDurationsAreMeasured) {
   constexpr std::size_t kSteps = 4 * kLayers;
   DeviceRun* const run = make_run();
   for (const std::size_t untimed : {1u, 2u}) {
@@ -230,7 +230,7 @@ TEST_F(IterationTrackerTest, WaitsForTheDurationsOfAllButAFew) {
 }
 
 // A program is some iterations of a short loop ahead of its device.
-TEST_F(IterationTrackerTest, WaitsForADurationOfALoopThatTheDeviceHasNotComeTo) {
+TEST_F(IterationTrackerTest, PlansOnlyAfterTheDeviceHasRunTheLoop) {
   constexpr std::size_t kSteps = 2;
   DeviceRun* const run = make_run();
   IterationTracker tracker(sim_, DeviceId(0), policy_, planner_, runs_);
@@ -253,7 +253,7 @@ TEST_F(IterationTrackerTest, WaitsForADurationOfALoopThatTheDeviceHasNotComeTo) 
   EXPECT_TRUE(tracker.wants_plan());
 }
 
-TEST_F(IterationTrackerTest, TellsOfEachRunWhenItIsUsedNext) {
+TEST_F(IterationTrackerTest, ReportsTheNextUseOfARun) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
   launch(works_[0], run, true);
@@ -262,7 +262,7 @@ TEST_F(IterationTrackerTest, TellsOfEachRunWhenItIsUsedNext) {
   EXPECT_EQ(tracker_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 2);
 }
 
-TEST_F(IterationTrackerTest, CountsTheWayToTheNextUseInLaunchesWhateverMakesEpochsBetween) {
+TEST_F(IterationTrackerTest, CountsTheNextUseInLaunchesNotInEpochs) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
   launch(works_[0], run, true);
@@ -271,7 +271,7 @@ TEST_F(IterationTrackerTest, CountsTheWayToTheNextUseInLaunchesWhateverMakesEpoc
   EXPECT_EQ(tracker_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 2);
 }
 
-TEST_F(IterationTrackerTest, TakesOneLargePageForARunLikeOthers) {
+TEST_F(IterationTrackerTest, TreatsARunOfOneLargePageLikeOthers) {
   DeviceRun* const large = make_run({1, 0});
   for (int i = 0; i < 3; ++i) {
     iterate();
@@ -280,7 +280,7 @@ TEST_F(IterationTrackerTest, TakesOneLargePageForARunLikeOthers) {
   EXPECT_EQ(policy_.seen.runs.size(), kLayers + 1);
 }
 
-TEST_F(IterationTrackerTest, TellsThePolicyWhatCanBeRecomputedAndTheEngineWhatShallBe) {
+TEST_F(IterationTrackerTest, PassesRecomputeCostsToThePolicyAndRecomputesToTheEngine) {
   constexpr std::uint64_t kCost = 321;
   policy_.to = OffloadTarget::kRecomputed;
   for (int i = 0; i < 4; ++i) {
@@ -294,14 +294,14 @@ TEST_F(IterationTrackerTest, TellsThePolicyWhatCanBeRecomputedAndTheEngineWhatSh
       launch(works_[2 * kLayers - 1 - layer], activations[layer], false);
     }
   }
-  std::size_t remakable = 0;
-  for (const IterationRun& run : policy_.seen.runs) remakable += run.recompute == Nanoseconds(kCost) ? 1 : 0;
-  EXPECT_EQ(remakable, kLayers / 2);
+  std::size_t recomputable = 0;
+  for (const IterationRun& run : policy_.seen.runs) recomputable += run.recompute == Nanoseconds(kCost) ? 1 : 0;
+  EXPECT_EQ(recomputable, kLayers / 2);
   ASSERT_FALSE(left_.empty());
   for (const IterationTracker::Order& leave : left_) EXPECT_EQ(leave.to, OffloadTarget::kRecomputed);
 }
 
-TEST_F(IterationTrackerTest, LeavesRunsOfOneBasePageOutOfIt) {
+TEST_F(IterationTrackerTest, PlansNoRunsOfOneBasePage) {
   DeviceRun* const small = make_run({0, 1});
   for (int i = 0; i < 3; ++i) {
     iterate();
@@ -312,7 +312,7 @@ TEST_F(IterationTrackerTest, LeavesRunsOfOneBasePageOutOfIt) {
   EXPECT_EQ(tracker_.next_use(*small, epoch_), 0u);
 }
 
-TEST_F(IterationTrackerTest, TellsOfRunsOfOneBasePageApartWhereverTheyAreUsed) {
+TEST_F(IterationTrackerTest, ReportsRunsOfOneBasePageSeparately) {
   DeviceRun* const first = make_run({0, 1});
   DeviceRun* const second = make_run({0, 1});
   for (int i = 0; i < 4; ++i) {
@@ -329,7 +329,7 @@ TEST_F(IterationTrackerTest, TellsOfRunsOfOneBasePageApartWhereverTheyAreUsed) {
   for (const RunUse& use : small.uses) EXPECT_TRUE(use.writes);
 }
 
-TEST_F(IterationTrackerTest, NamesNoRunThatIsGone) {
+TEST_F(IterationTrackerTest, NamesNoRemovedRun) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const gone = make_run();
   launch(works_[0], gone, true);

@@ -69,7 +69,7 @@ class LaunchHistoryRewriteTest : public ::testing::Test {
   std::uint64_t epoch_ = 10, b_freed_ = 0;
 };
 
-TEST_F(LaunchHistoryRewriteTest, ItIsWhatTheNextIterationWillBe) {
+TEST_F(LaunchHistoryRewriteTest, ARewrittenIterationEqualsTheNextOne) {
   const std::uint64_t before = epoch_;
   const auto alone = go_through(a_, b_, 0);
   history_.rewrite(moved(before));
@@ -78,7 +78,7 @@ TEST_F(LaunchHistoryRewriteTest, ItIsWhatTheNextIterationWillBe) {
   EXPECT_EQ(go_through(shared_, shared_, 0), as_rewritten);
 }
 
-TEST_F(LaunchHistoryRewriteTest, TheSharedRunIsFreshOnceAndIsOneRun) {
+TEST_F(LaunchHistoryRewriteTest, ASharedRunIsFreshOnce) {
   const std::uint64_t before = epoch_;
   go_through(a_, b_, 0);
   history_.rewrite(moved(before));
@@ -95,7 +95,7 @@ TEST_F(LaunchHistoryRewriteTest, TheSharedRunIsFreshOnceAndIsOneRun) {
   EXPECT_EQ(writes, (std::vector<bool>{true, true, true, false})) << "it is written where one of its blocks is";
 }
 
-TEST_F(LaunchHistoryRewriteTest, TheRunThatComesKnowsWhenItsBlocksWereFreed) {
+TEST_F(LaunchHistoryRewriteTest, ASharedRunKnowsWhenItsBlocksWereFreed) {
   const std::uint64_t before = epoch_;
   go_through(a_, b_, 0);
   const std::vector<MovedBlock> blocks = moved(before);
@@ -113,7 +113,7 @@ TEST_F(LaunchHistoryRewriteTest, TheRunThatComesKnowsWhenItsBlocksWereFreed) {
   EXPECT_EQ(iteration.runs[iteration.uses[0].run].lingers, 1u) << "one launch behind its last use";
 }
 
-TEST_F(LaunchHistoryRewriteTest, WhatHadTheRunBeforeOrHasItNextIsNotMoved) {
+TEST_F(LaunchHistoryRewriteTest, OtherBlocksOfTheRunAreNotRewritten) {
   launch(works_[0], {{.run = &a_, .writes = true, .fresh = true}});
   const std::uint64_t before = epoch_;
   const std::uint64_t first = history_.last_signatures(1)[0];
@@ -125,7 +125,7 @@ TEST_F(LaunchHistoryRewriteTest, WhatHadTheRunBeforeOrHasItNextIsNotMoved) {
   EXPECT_EQ(history_.last_signatures(1)[0], next);
 }
 
-TEST_F(LaunchHistoryRewriteTest, ASmallRunThatMovesPlaysAPart) {
+TEST_F(LaunchHistoryRewriteTest, ASmallRunInASharedRunCounts) {
   DeviceRun small{Address(5 << 26), RunShape{0, 1}, TagId()};
   const LaunchLog::Use use{.run = &small, .writes = true, .fresh = true};
   const std::uint64_t before = epoch_;

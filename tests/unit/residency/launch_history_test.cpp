@@ -54,7 +54,7 @@ class LaunchHistoryTest : public ::testing::Test {
   std::uint64_t epoch_ = 0;
 };
 
-TEST_F(LaunchHistoryTest, NumbersStreamsByWhoCameFirst) {
+TEST_F(LaunchHistoryTest, NumbersStreamsByFirstLaunch) {
   for (const std::uint64_t stream : {70u, 50u, 70u, 60u}) {
     history_.remember({.epoch = ++epoch_, .stream = StreamId(stream)}, stream, {}, 0, Nanoseconds());
   }
@@ -63,7 +63,7 @@ TEST_F(LaunchHistoryTest, NumbersStreamsByWhoCameFirst) {
   EXPECT_EQ(streams, (std::vector<std::uint32_t>{0, 1, 0, 2}));
 }
 
-TEST_F(LaunchHistoryTest, TakesStreamsForOneWhereThereAreTooMany) {
+TEST_F(LaunchHistoryTest, MergesStreamsBeyondTheLimit) {
   for (std::uint64_t i = 0; i < 2 * kMostStreams; ++i) {
     history_.remember({.epoch = ++epoch_, .stream = StreamId(100 + i)}, i, {}, 0, Nanoseconds());
   }
@@ -72,7 +72,7 @@ TEST_F(LaunchHistoryTest, TakesStreamsForOneWhereThereAreTooMany) {
 }
 
 // Rounds of two identical launches, each of which uses the blocks at these places.
-class RoundsTest : public LaunchHistoryTest {
+class HistoryRoundsTest : public LaunchHistoryTest {
  protected:
   void go_round(std::initializer_list<std::uint64_t> places, bool fresh = false) {
     for (const std::uint64_t signature : {1u, 2u}) {
@@ -83,7 +83,7 @@ class RoundsTest : public LaunchHistoryTest {
   }
 };
 
-TEST_F(RoundsTest, UseTheSameMemoryAtOnceOrWhenTheyComeBackToIt) {
+TEST_F(HistoryRoundsTest, MemoryRepeatsAtOnceOrAfterSeveralRounds) {
   for (int i = 0; i < 2; ++i) go_round({1, 2});
   EXPECT_EQ(history_.same_memory_after(2), 2U);
   go_round({2, 1});
@@ -97,12 +97,12 @@ TEST_F(RoundsTest, UseTheSameMemoryAtOnceOrWhenTheyComeBackToIt) {
   EXPECT_EQ(history_.same_memory_after(2), 0U) << "it was the turn of another";
 }
 
-TEST_F(RoundsTest, WithBlocksMadeAnewUseTheSame) {
+TEST_F(HistoryRoundsTest, ReallocatedBlocksCountAsTheSameMemory) {
   for (std::uint64_t place = 1; place < 5; ++place) go_round({place}, true);
   EXPECT_EQ(history_.same_memory_after(2), 2U);
 }
 
-TEST_F(LaunchHistoryTest, ForgetsTheOlderHalfOfTooManyLaunchesButNoneThatIsNeeded) {
+TEST_F(LaunchHistoryTest, DropsTheOlderHalfExceptLaunchesInUse) {
   for (std::size_t i = 0; i < LaunchHistory::kMostSteps - 1; ++i) launch_of(i, {});
   history_.trim(history_.next());
   EXPECT_EQ(history_.size(), LaunchHistory::kMostSteps - 1);
@@ -116,13 +116,13 @@ TEST_F(LaunchHistoryTest, ForgetsTheOlderHalfOfTooManyLaunchesButNoneThatIsNeede
   EXPECT_EQ(history_.next(), LaunchHistory::kMostSteps + 10);
 }
 
-TEST_F(LaunchHistoryTest, ForgetsMoreWhereNothingElseKeepsItBounded) {
+TEST_F(LaunchHistoryTest, DropsLaunchesInUseAtTheHardLimit) {
   for (std::size_t i = 0; i < 2 * LaunchHistory::kMostSteps; ++i) launch_of(i, {});
   history_.trim(0);
   EXPECT_LT(history_.size(), 2 * LaunchHistory::kMostSteps);
 }
 
-TEST_F(LaunchHistoryTest, ForgetsTheOlderHalfOfLaunchesThatUseTooManyRuns) {
+TEST_F(LaunchHistoryTest, DropsTheOlderHalfWhenUsesExceedTheLimit) {
   const std::vector<LaunchLog::Use> many(5000, {.run = &run_at(1)});
   const std::size_t fit = LaunchHistory::kMostMentions / many.size();
   for (std::size_t i = 0; i <= fit; ++i) {
@@ -135,14 +135,14 @@ TEST_F(LaunchHistoryTest, ForgetsTheOlderHalfOfLaunchesThatUseTooManyRuns) {
   EXPECT_EQ(history_.iteration(1, kAll).uses.size(), many.size());
 }
 
-TEST_F(LaunchHistoryTest, TellsHowLongTheProgramTookForTheLastLaunches) {
+TEST_F(LaunchHistoryTest, MeasuresTheTimeOfTheLastLaunches) {
   DeviceRun& run = run_at(1);
   for (int i = 0; i < 10; ++i) launch(run);  // one per 2000 ns
   EXPECT_EQ(history_.took(4), Nanoseconds(8000));
   EXPECT_EQ(history_.took(10), Nanoseconds(18000)) << "from the first that is known";
 }
 
-TEST_F(LaunchHistoryTest, OfTheLastLaunchesAnIterationIsMade) {
+TEST_F(LaunchHistoryTest, MakesAnIterationOfTheLastLaunches) {
   DeviceRun &a = run_at(1), &b = run_at(2);
   for (int i = 0; i < 2; ++i) {
     launch(a);
@@ -156,7 +156,7 @@ TEST_F(LaunchHistoryTest, OfTheLastLaunchesAnIterationIsMade) {
 }
 
 // One address for several successive blocks: two runs in each iteration.
-TEST_F(LaunchHistoryTest, AnAddressIsAsManyRunsAsItHasBlocks) {
+TEST_F(LaunchHistoryTest, EachBlockAtAnAddressIsItsOwnRun) {
   DeviceRun& a = run_at(1);
   for (int i = 0; i < 4; ++i) {
     launch(a, true, i == 0 ? 0 : now());
@@ -171,7 +171,7 @@ TEST_F(LaunchHistoryTest, AnAddressIsAsManyRunsAsItHasBlocks) {
 }
 
 // Freed two launches after its last use, in the iteration in which its address is reused or in the one before.
-TEST_F(LaunchHistoryTest, ABlockLingersUntilItIsFreed) {
+TEST_F(LaunchHistoryTest, ABlockLingersUntilItsFree) {
   DeviceRun &a = run_at(1), &b = run_at(2);
   std::uint64_t freed = 0;
   for (int i = 0; i < 2; ++i) {
@@ -188,7 +188,7 @@ TEST_F(LaunchHistoryTest, ABlockLingersUntilItIsFreed) {
 
 // After half of a second repetition: a reallocated block has another address by then, and a block made in the first
 // half and used in the second is the same.
-TEST_F(LaunchHistoryTest, WhatTheIterationBeforeHeldIsKnownAsFarAsItIsAlike) {
+TEST_F(LaunchHistoryTest, MatchesRunsWithThePreviousIterationAsFarAsItRepeated) {
   DeviceRun &a = run_at(1), &elsewhere = run_at(2), &b = run_at(3);
   launch(a, true);
   launch(b);
@@ -218,7 +218,7 @@ class SlabsTest : public LaunchHistoryTest {
   }
 };
 
-TEST_F(SlabsTest, HaveOneLifeWhereTheyAreNeverMadeAnew) {
+TEST_F(SlabsTest, ASlabNeverReallocatedIsOneRun) {
   DeviceRun& slab = slab_at(1);
   for (int i = 0; i < 2; ++i) {
     launch(&slab);
@@ -233,7 +233,7 @@ TEST_F(SlabsTest, HaveOneLifeWhereTheyAreNeverMadeAnew) {
 
 // Its blocks are freed one launch after its last use, and allocated again two later; and once more, at the end of the
 // iteration.
-TEST_F(SlabsTest, HaveALifeForEachTimeThatTheyAreMadeAnewAndLingerInEach) {
+TEST_F(SlabsTest, EachReallocationOfASlabIsARun) {
   DeviceRun& slab = slab_at(1);
   std::uint64_t freed = 0;
   for (int i = 0; i < 3; ++i) {
@@ -252,7 +252,7 @@ TEST_F(SlabsTest, HaveALifeForEachTimeThatTheyAreMadeAnewAndLingerInEach) {
   EXPECT_EQ(small.runs[small.uses[1].run].lingers, 0u);
 }
 
-TEST_F(SlabsTest, GoOnIntoTheNextIterationAsTheSameLife) {
+TEST_F(SlabsTest, ASlabCarriedIntoTheNextIterationIsTheSameRun) {
   DeviceRun& slab = slab_at(1);
   std::uint64_t freed = 0;
   for (int i = 0; i < 3; ++i) {
@@ -269,7 +269,7 @@ TEST_F(SlabsTest, GoOnIntoTheNextIterationAsTheSameLife) {
   EXPECT_EQ(small.runs[small.uses[0].run].lingers, 1u) << "behind its last use, which is the iteration's first";
 }
 
-TEST_F(LaunchHistoryTest, ABlockIsNotHeldIntoTheNextUseOfItsPart) {
+TEST_F(LaunchHistoryTest, ABlockIsNotHeldIntoTheNextUseOfItsRole) {
   DeviceRun &a = run_at(1), &other = run_at(2), &b = run_at(3);
   for (int i = 0; i < 6; ++i) {  // two alternating addresses, each freed long after the other appeared
     DeviceRun& mine = i % 2 == 0 ? a : other;
@@ -281,7 +281,7 @@ TEST_F(LaunchHistoryTest, ABlockIsNotHeldIntoTheNextUseOfItsPart) {
   for (const IterationRun& run : iteration.runs) EXPECT_LT(run.lingers, 2u);
 }
 
-TEST_F(LaunchHistoryTest, WhatIsDroppedIsTheOldest) {
+TEST_F(LaunchHistoryTest, DropsTheOldest) {
   DeviceRun &a = run_at(1), &b = run_at(2);
   launch(a);
   launch(b);
@@ -294,7 +294,7 @@ TEST_F(LaunchHistoryTest, WhatIsDroppedIsTheOldest) {
   EXPECT_EQ(history_.size(), 0u);
 }
 
-TEST_F(LaunchHistoryTest, OfEachRunOfAnIterationItTellsTheLastUse) {
+TEST_F(LaunchHistoryTest, ReportsTheLastUseOfEachRun) {
   DeviceRun &a = run_at(1), &b = run_at(2);
   launch(a);
   for (int i = 0; i < 2; ++i) {
@@ -311,7 +311,7 @@ TEST_F(LaunchHistoryTest, OfEachRunOfAnIterationItTellsTheLastUse) {
   EXPECT_EQ(last[iteration.uses[1].run].epoch, epoch_ - 2);
 }
 
-TEST_F(LaunchHistoryTest, ALaunchTakesWhatItTook) {
+TEST_F(LaunchHistoryTest, AMeasuredLaunchHasItsOwnDuration) {
   for (int i = 0; i < 2; ++i) {
     launch_of(7, Nanoseconds(100));
     launch_of(7, Nanoseconds(300));
@@ -319,7 +319,7 @@ TEST_F(LaunchHistoryTest, ALaunchTakesWhatItTook) {
   EXPECT_EQ(durations_of(2, 2), (std::vector{Nanoseconds(100), Nanoseconds(300)}));
 }
 
-TEST_F(LaunchHistoryTest, OrWhatItsPlaceTookAnIterationEarlierOrLater) {
+TEST_F(LaunchHistoryTest, AnUnmeasuredLaunchTakesTheDurationOfAnotherIteration) {
   launch_of(7, Nanoseconds(100));
   launch_of(7, Nanoseconds(300));
   for (int i = 0; i < 2; ++i) launch_of(7, Nanoseconds(0));
@@ -328,7 +328,7 @@ TEST_F(LaunchHistoryTest, OrWhatItsPlaceTookAnIterationEarlierOrLater) {
   EXPECT_EQ(durations_of(2, 2), (std::vector{Nanoseconds(500), Nanoseconds(300)}));
 }
 
-TEST_F(LaunchHistoryTest, OrWhatThoseLikeItTookInTheMean) {
+TEST_F(LaunchHistoryTest, AnUnmeasuredLaunchTakesTheMeanOfTheSameWork) {
   launch_of(7, Nanoseconds(100));
   launch_of(7, Nanoseconds(300));
   for (int i = 0; i < 2; ++i) launch_of(8, Nanoseconds(50));
@@ -337,7 +337,7 @@ TEST_F(LaunchHistoryTest, OrWhatThoseLikeItTookInTheMean) {
   EXPECT_EQ(durations_of(4, 2), (std::vector{Nanoseconds(200), Nanoseconds(0)}));
 }
 
-TEST_F(LaunchHistoryTest, WatchesOfWhatIsOverOrDroppedServeAgain) {
+TEST_F(LaunchHistoryTest, StopwatchesOfDroppedLaunchesAreReused) {
   for (int i = 0; i < 12; ++i) {
     launch_of(7, Nanoseconds(100));
     EXPECT_EQ(durations_of(static_cast<std::uint64_t>(i), 1).front(), Nanoseconds(100));

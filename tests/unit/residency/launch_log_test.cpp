@@ -21,7 +21,7 @@ class LaunchLogTest : public ::testing::Test {
   const char work_[1] = {};
 };
 
-TEST_F(LaunchLogTest, IsOnForGoodOrForSoManyLaunches) {
+TEST_F(LaunchLogTest, IsOnForeverOrForALimitedNumberOfLaunches) {
   DeviceRun* const one[] = {&a_};
   EXPECT_FALSE(log_.is_on());
   log_.switch_on_for(2);
@@ -36,7 +36,7 @@ TEST_F(LaunchLogTest, IsOnForGoodOrForSoManyLaunches) {
   EXPECT_FALSE(log_.is_on());
 }
 
-TEST_F(LaunchLogTest, TellsTheStream) {
+TEST_F(LaunchLogTest, RecordsTheStream) {
   DeviceRun* const one[] = {&a_};
   log_.note(work_, one, 5, true, std::nullopt, StreamId(7));
   LaunchLog::Batch batch;
@@ -45,7 +45,7 @@ TEST_F(LaunchLogTest, TellsTheStream) {
   EXPECT_EQ(batch.launches[0].stream, StreamId(7));
 }
 
-TEST_F(LaunchLogTest, IsReadNoSoonerThanItIsWorthALook) {
+TEST_F(LaunchLogTest, HasNewsOnlyFromTheRequestedCount) {
   DeviceRun* const one[] = {&a_};
   log_.look_from(2);
   log_.note(work_, one, 5, true, std::nullopt, StreamId());
@@ -60,7 +60,7 @@ TEST_F(LaunchLogTest, IsReadNoSoonerThanItIsWorthALook) {
   EXPECT_FALSE(log_.has_news());
 }
 
-TEST_F(LaunchLogTest, GivesLaunchesInTheirOrderAndOnce) {
+TEST_F(LaunchLogTest, ReturnsLaunchesInOrderAndOnce) {
   DeviceRun* const both[] = {&a_, &b_};
   DeviceRun* const one[] = {&b_};
   log_.note(work_, both, 5, true, std::nullopt, StreamId());
@@ -80,7 +80,7 @@ TEST_F(LaunchLogTest, GivesLaunchesInTheirOrderAndOnce) {
   EXPECT_TRUE(taken().launches.empty());
 }
 
-TEST_F(LaunchLogTest, CallsOnlyTheFirstUseOfABlockFresh) {
+TEST_F(LaunchLogTest, MarksOnlyTheFirstUseOfABlockFresh) {
   DeviceRun* const one[] = {&a_};
   log_.note(work_, one, 1, true, std::nullopt, StreamId());
   log_.note(work_, one, 2, true, std::nullopt, StreamId());
@@ -92,7 +92,7 @@ TEST_F(LaunchLogTest, CallsOnlyTheFirstUseOfABlockFresh) {
   EXPECT_TRUE(batch.uses[2].fresh);
 }
 
-TEST_F(LaunchLogTest, TellsWhatRecomputingCostsUntilTheBlockIsAnother) {
+TEST_F(LaunchLogTest, RecordsTheRecomputeCostUntilTheBlockIsReallocated) {
   DeviceRun* const one[] = {&a_};
   log_.note(work_, one, 1, true, std::nullopt, StreamId());
   a_.recomputed_in.store(77);
@@ -105,7 +105,7 @@ TEST_F(LaunchLogTest, TellsWhatRecomputingCostsUntilTheBlockIsAnother) {
   EXPECT_EQ(batch.uses[2].recomputed_in, Nanoseconds());
 }
 
-TEST_F(LaunchLogTest, TellsOfWritesThatWereNotedLater) {
+TEST_F(LaunchLogTest, ReportsWritesNotedLate) {
   DeviceRun* const one[] = {&a_};
   log_.note(work_, one, 7, false, std::nullopt, StreamId());
   log_.note_write(a_, 7);
@@ -115,7 +115,7 @@ TEST_F(LaunchLogTest, TellsOfWritesThatWereNotedLater) {
   EXPECT_EQ(batch.writes[0].second, &a_);
 }
 
-TEST_F(LaunchLogTest, LosesTheNewestWhenNobodyReadsAndSaysSo) {
+TEST_F(LaunchLogTest, WhenFullDropsTheNewestAndReportsIt) {
   DeviceRun* const one[] = {&a_};
   for (std::uint64_t i = 1; i <= LaunchLog::kMaxLaunches + 1; ++i) {
     log_.note(work_, one, i, false, std::nullopt, StreamId());
@@ -127,7 +127,7 @@ TEST_F(LaunchLogTest, LosesTheNewestWhenNobodyReadsAndSaysSo) {
   EXPECT_FALSE(taken().lost);
 }
 
-TEST_F(LaunchLogTest, LosesTheNewestWhenTheyUseTooManyRunsAndNoneBehindThem) {
+TEST_F(LaunchLogTest, WhenUsesAreFullDropsTheNewestAndAllAfter) {
   const std::vector<DeviceRun*> many(5000, &a_);
   const std::size_t fit = LaunchLog::kMaxUses / many.size();
   for (std::size_t i = 0; i <= fit; ++i) log_.note(work_, many, i + 1, false, std::nullopt, StreamId());
@@ -141,7 +141,7 @@ TEST_F(LaunchLogTest, LosesTheNewestWhenTheyUseTooManyRunsAndNoneBehindThem) {
   EXPECT_TRUE(batch.lost);
 }
 
-TEST_F(LaunchLogTest, LosesWhatComesBehindTooManyWrites) {
+TEST_F(LaunchLogTest, DropsLaunchesAfterTooManyWrites) {
   DeviceRun* const one[] = {&a_};
   log_.note(work_, one, 1, false, std::nullopt, StreamId());
   for (std::size_t i = 0; i <= LaunchLog::kMaxUses; ++i) log_.note_write(a_, 1);
@@ -152,7 +152,7 @@ TEST_F(LaunchLogTest, LosesWhatComesBehindTooManyWrites) {
   EXPECT_TRUE(batch.lost);
 }
 
-TEST_F(LaunchLogTest, TellsOfAFreshBlockWhenTheOneBeforeWasFreed) {
+TEST_F(LaunchLogTest, RecordsWhenThePreviousBlockWasFreed) {
   DeviceRun* const one[] = {&a_};
   a_.freed.store(7);
   log_.note(work_, one, 8, true, std::nullopt, StreamId());
@@ -162,7 +162,7 @@ TEST_F(LaunchLogTest, TellsOfAFreshBlockWhenTheOneBeforeWasFreed) {
   EXPECT_EQ(batch.uses[1].freed, 0u);
 }
 
-TEST_F(LaunchLogTest, CallsAtTheLaunchThatWasAskedFor) {
+TEST_F(LaunchLogTest, CallsAtTheRequestedLaunch) {
   DeviceRun* const one[] = {&a_};
   log_.call_at(2);
   log_.note(work_, one, 1, true, std::nullopt, StreamId());
@@ -176,7 +176,7 @@ TEST_F(LaunchLogTest, CallsAtTheLaunchThatWasAskedFor) {
   EXPECT_FALSE(log_.calls()) << "it was asked for once";
 }
 
-TEST_F(LaunchLogTest, CallsAtOnceForALaunchThatWasNotedMeanwhile) {
+TEST_F(LaunchLogTest, CallsAtOnceForARecordedLaunch) {
   DeviceRun* const one[] = {&a_};
   log_.note(work_, one, 1, true, std::nullopt, StreamId());
   log_.call_at(1);

@@ -17,7 +17,7 @@ using test::DeviceRun;
 using test::EveryGap;
 using test::IterationTrackerTest;
 
-TEST_F(IterationTrackerTest, CeasesAtOnceWhenTheProgramDoesSomethingElse) {
+TEST_F(IterationTrackerTest, StopsAtOnceWhenTheProgramDeviates) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
   launch(works_[0], run, true);
@@ -28,7 +28,7 @@ TEST_F(IterationTrackerTest, CeasesAtOnceWhenTheProgramDoesSomethingElse) {
   EXPECT_EQ(tracker_.next_use(*run, epoch_), 0u);
 }
 
-TEST_F(IterationTrackerTest, LeadsAgainSoonAfterABreak) {
+TEST_F(IterationTrackerTest, ResumesThePlanSoonAfterABreak) {
   for (int i = 0; i < 3; ++i) iterate();
   for (int i = 0; i < 5; ++i) launch(works_[2 * kLayers], make_run(), true);
   iterate();
@@ -36,7 +36,7 @@ TEST_F(IterationTrackerTest, LeadsAgainSoonAfterABreak) {
 }
 
 // Runs in an offload interval at that point have been used, or fetched, since the plan was left.
-TEST_F(IterationTrackerTest, WhomThePlanHasAwayWhenThePlaceIsFoundAgainLeavesThen) {
+TEST_F(IterationTrackerTest, AResumedPlanEvictsRunsInsideTheirOffloadInterval) {
   DeviceRun* const weight = make_run();
   const auto iterate_with_weight = [&] {
     launch(works_[2 * kLayers], weight, true);
@@ -92,7 +92,7 @@ class RegularBreakTest : public IterationTrackerTest {
   }
   // Twice until the longer period is learned, and once more until the time of the additional launch is known. Its plan
   // sends everything to the file.
-  void learn_the_longer() {
+  void learn_longer_period() {
     policy_.to = OffloadTarget::kFile;
     for (int i = 0; i < 4; ++i) iterate_and_break();
     EXPECT_EQ(oracle_.asked, kLong);
@@ -103,19 +103,19 @@ class RegularBreakTest : public IterationTrackerTest {
     return clock_.now() - before;
   }
   // The number of launches of the next period under any plan.
-  std::size_t led() {
-    std::size_t led = 0;
+  std::size_t planned_launches() {
+    std::size_t planned = 0;
     for (int i = 0; i < 3; ++i) {
       for (std::size_t step = 0; step < kShort; ++step) {
         launch(works_[step], make_run(), true);
-        led += tracker_.has_active_plan() ? 1 : 0;
+        planned += tracker_.has_active_plan() ? 1 : 0;
       }
     }
     launch(works_[2 * kLayers], make_run(), true);
-    return led + (tracker_.has_active_plan() ? 1 : 0);
+    return planned + (tracker_.has_active_plan() ? 1 : 0);
   }
   // The offload targets of an iteration in the middle of a period.
-  std::set<OffloadTarget> sends_to() {
+  std::set<OffloadTarget> targets() {
     iterate();
     forget_orders();
     iterate();
@@ -134,33 +134,33 @@ TEST_F(RegularBreakTest, LaunchesInABreakAreTimed) {
   EXPECT_TRUE(tracker_.times());
 }
 
-TEST_F(RegularBreakTest, WhatIsFollowedIsFollowedOnWhileALongerPeriodIsPlanned) {
+TEST_F(RegularBreakTest, KeepsThePlanWhileALongerPeriodIsPlanned) {
   oracle_.ready = false;
-  learn_the_longer();
-  EXPECT_EQ(led(), 3 * kShort - (kContext - 1)) << "until the break, and from a context behind it on";
+  learn_longer_period();
+  EXPECT_EQ(planned_launches(), 3 * kShort - (kContext - 1)) << "until the break, and from a context behind it on";
 }
 
-TEST_F(RegularBreakTest, ALongerPeriodGoesFirstIfItIsToldToBeFasterThanTheProgramWas) {
-  learn_the_longer();
-  EXPECT_EQ(led(), kLong);
-  EXPECT_EQ(sends_to(), std::set{OffloadTarget::kFile});
+TEST_F(RegularBreakTest, PrefersALongerPeriodPredictedFasterThanMeasured) {
+  learn_longer_period();
+  EXPECT_EQ(planned_launches(), kLong);
+  EXPECT_EQ(targets(), std::set{OffloadTarget::kFile});
 }
 
-TEST_F(RegularBreakTest, ALongerPeriodIsFollowedInTheBreaksOnlyIfItIsToldToTakeLonger) {
+TEST_F(RegularBreakTest, UsesALongerPeriodPredictedSlowerOnlyInBreaks) {
   oracle_.time = time_of_a_period() * 17 / 16;
-  learn_the_longer();
-  EXPECT_EQ(led(), kLong);
-  EXPECT_EQ(sends_to(), std::set{OffloadTarget::kHost});
+  learn_longer_period();
+  EXPECT_EQ(planned_launches(), kLong);
+  EXPECT_EQ(targets(), std::set{OffloadTarget::kHost});
 }
 
-TEST_F(RegularBreakTest, OneThatIsToldToTakeAsLongGoesFirstWhenTheProgramGoesOnWithIt) {
+TEST_F(RegularBreakTest, PrefersALongerPeriodPredictedEqualOnceItRepeats) {
   oracle_.time = time_of_a_period();
-  learn_the_longer();
-  EXPECT_EQ(led(), kLong);
-  EXPECT_EQ(sends_to(), std::set{OffloadTarget::kFile});
+  learn_longer_period();
+  EXPECT_EQ(planned_launches(), kLong);
+  EXPECT_EQ(targets(), std::set{OffloadTarget::kFile});
 }
 
-TEST_F(RegularBreakTest, OneThatIsToldToTakeAsLongAndWasAMatterOfChanceDoesNot) {
+TEST_F(RegularBreakTest, DoesNotPreferOnePredictedEqualThatDoesNotRepeat) {
   oracle_.time = time_of_a_period();
   policy_.to = OffloadTarget::kFile;
   for (int i = 0; i < 2; ++i) iterate_and_break();
@@ -168,13 +168,13 @@ TEST_F(RegularBreakTest, OneThatIsToldToTakeAsLongAndWasAMatterOfChanceDoesNot) 
   iterate();
   launch(works_[2 * kLayers], make_run(), true);  // two iterations too soon
   iterate();
-  EXPECT_EQ(sends_to(), std::set{OffloadTarget::kHost});
+  EXPECT_EQ(targets(), std::set{OffloadTarget::kHost});
 }
 
 // Its predicted time was near zero, and its measured time exceeds the earlier periods' by this fraction.
-class DisappointingTest : public RegularBreakTest {
+class SlowLongPeriodTest : public RegularBreakTest {
  protected:
-  void learn_the_longer_late() {
+  void learn_longer_period_late() {
     policy_.to = OffloadTarget::kFile;
     oracle_.ready = false;
     for (int i = 0; i < 4; ++i) iterate_and_break();
@@ -187,37 +187,37 @@ class DisappointingTest : public RegularBreakTest {
     }
   }
 };
-class DisappointingByPartTest : public DisappointingTest, public ::testing::WithParamInterface<std::uint64_t> {};
+class SlowLongPeriodByPartTest : public SlowLongPeriodTest, public ::testing::WithParamInterface<std::uint64_t> {};
 
-TEST_P(DisappointingByPartTest, ALongerPeriodThatIsSlowerThanTheProgramWasGoesBehind) {
+TEST_P(SlowLongPeriodByPartTest, DemotesALongerPeriodMeasuredSlower) {
   const Nanoseconds period = time_of_a_period();
-  learn_the_longer_late();
+  learn_longer_period_late();
   iterate_and_wait(period / GetParam());
   const bool is_slower = GetParam() < PlanBandit::kRegressionTolerance;
-  EXPECT_EQ(sends_to(), std::set{is_slower ? OffloadTarget::kHost : OffloadTarget::kFile});
+  EXPECT_EQ(targets(), std::set{is_slower ? OffloadTarget::kHost : OffloadTarget::kFile});
   iterate();
   launch(works_[2 * kLayers], make_run(), true);
   EXPECT_TRUE(tracker_.has_active_plan()) << "in the break, which is in no other plan";
 }
 
 // The other periods were measured on an emptier device, and turn out slower.
-TEST_F(DisappointingTest, ItGoesFirstAgainWhenTheOthersAreSlowerThanIt) {
+TEST_F(SlowLongPeriodTest, PrefersItAgainWhenTheOthersAreSlower) {
   const Nanoseconds period = time_of_a_period();
-  learn_the_longer_late();
+  learn_longer_period_late();
   iterate_and_wait(period / 10);
   iterate_and_wait(period / 5);
-  EXPECT_EQ(sends_to(), std::set{OffloadTarget::kFile});
+  EXPECT_EQ(targets(), std::set{OffloadTarget::kFile});
 }
 
-TEST_F(DisappointingTest, ItStaysBehindWhileTheOthersAreFasterThanIt) {
+TEST_F(SlowLongPeriodTest, StaysDemotedWhileTheOthersAreFaster) {
   const Nanoseconds period = time_of_a_period();
-  learn_the_longer_late();
+  learn_longer_period_late();
   iterate_and_wait(period / 10);
   iterate_and_wait(period / 12);
-  EXPECT_EQ(sends_to(), std::set{OffloadTarget::kHost});
+  EXPECT_EQ(targets(), std::set{OffloadTarget::kHost});
 }
 
-INSTANTIATE_TEST_SUITE_P(ByAPart, DisappointingByPartTest, ::testing::Values(10, 100));
+INSTANTIATE_TEST_SUITE_P(ByAPart, SlowLongPeriodByPartTest, ::testing::Values(10, 100));
 
 // Loops, each repeated many times, such as a prompt and its decoded words.
 class LoopsTest : public RegularBreakTest {
@@ -231,7 +231,7 @@ class LoopsTest : public RegularBreakTest {
     }
   }
   // The launches of another loop until a plan is followed again; the size of the loop if none is.
-  std::size_t launches_until_led(const Loop& loop) {
+  std::size_t launches_until_planned(const Loop& loop) {
     for (std::size_t i = 0; i < loop.size(); ++i) {
       launch(loop[i], make_run(), true);
       if (tracker_.has_active_plan()) return i + 1;
@@ -240,39 +240,40 @@ class LoopsTest : public RegularBreakTest {
   }
 };
 
-TEST_F(LoopsTest, APlanIsFollowedAgainAsSoonAsTheProgramIsBackAtItsLoop) {
+TEST_F(LoopsTest, ReactivatesThePlanWhenALoopReturns) {
   const Loop prompt = loop(1), words = loop(2);
   play(prompt);
   play(words);
-  EXPECT_EQ(launches_until_led(prompt), kContext);
-  EXPECT_EQ(launches_until_led(words), kContext);
+  EXPECT_EQ(launches_until_planned(prompt), kContext);
+  EXPECT_EQ(launches_until_planned(words), kContext);
 }
 
-TEST_F(LoopsTest, TheLastFewAreKept) {
+TEST_F(LoopsTest, KeepsTheLastLoops) {
   for (std::size_t i = 0; i <= IterationTracker::kMostIterations; ++i) play(loop(i));
-  for (std::size_t i = IterationTracker::kMostIterations; i > 0; --i) EXPECT_LE(launches_until_led(loop(i)), kContext);
-  EXPECT_EQ(launches_until_led(loop(0)), kShort);
+  for (std::size_t i = IterationTracker::kMostIterations; i > 0; --i)
+    EXPECT_LE(launches_until_planned(loop(i)), kContext);
+  EXPECT_EQ(launches_until_planned(loop(0)), kShort);
 }
 
-TEST_F(LoopsTest, OfMoreThanAreKeptTheOneGoesThatTheProgramWasAtLongestAgo) {
+TEST_F(LoopsTest, DropsTheLeastRecentlyUsedLoop) {
   for (std::size_t i = 0; i < IterationTracker::kMostIterations; ++i) play(loop(i));
   play(loop(0));
   play(loop(IterationTracker::kMostIterations));
-  EXPECT_LE(launches_until_led(loop(0)), kContext);
-  EXPECT_EQ(launches_until_led(loop(1)), kShort);
+  EXPECT_LE(launches_until_planned(loop(0)), kContext);
+  EXPECT_EQ(launches_until_planned(loop(1)), kShort);
 }
 
 // As frameworks launch when they initialise many tensors.
-TEST_F(LoopsTest, LoopsOfAFewLaunchesTakeNobodysPlace) {
+TEST_F(LoopsTest, VeryShortLoopsEvictNoOther) {
   for (std::size_t i = 0; i < IterationTracker::kMostIterations; ++i) {
     for (int turn = 0; turn < 30; ++turn) {
       for (const char& work : loop(i + 1).first(i + 1)) launch(work, make_run(), true);
     }
   }
-  EXPECT_LE(launches_until_led(loop(0)), kContext);
+  EXPECT_LE(launches_until_planned(loop(0)), kContext);
 }
 
-TEST_F(RegularBreakTest, APlanThatNothingWasFollowedBeforeNeedNotBeFaster) {
+TEST_F(RegularBreakTest, AFirstPlanNeedNotBeFaster) {
   oracle_.time = Nanoseconds(~std::uint64_t{0});
   tracker_.set_policy(policy_, oracle_);
   launch(works_[0], make_run(), true);

@@ -13,7 +13,7 @@ using test::DeviceRun;
 using test::IterationTrackerTest;
 
 // Like a pipeline stage: a few forward rounds, many alternating ones, and a final round.
-TEST_F(IterationTrackerTest, WhatIsAroundAllLoopsIsLearnedWhileOneOfThemIsFollowed) {
+TEST_F(IterationTrackerTest, LearnsTheOuterIterationDuringAnInnerLoop) {
   const auto works = std::span(works_);
   const std::span<const char> round = works.first(10), turn = works.subspan(10, 20), end = works.subspan(30, 10);
   const auto play = [this](std::span<const char> loop, int times) {
@@ -33,7 +33,7 @@ TEST_F(IterationTrackerTest, WhatIsAroundAllLoopsIsLearnedWhileOneOfThemIsFollow
   EXPECT_EQ(policy_.seen.steps.size(), 170u);
 }
 
-TEST_F(IterationTrackerTest, AProgramThatHasNoLongerOneIsPlannedByAnIterationOfAFewLaunches) {
+TEST_F(IterationTrackerTest, PlansAShortIterationWhenThereIsNoLongerOne) {
   for (const std::size_t steps : {1u, 3u}) {
     for (std::size_t i = 0; i < 20 * steps; ++i) launch(works_[steps + i % steps], make_run(), true);
     EXPECT_EQ(policy_.seen.steps.size(), steps);
@@ -42,7 +42,7 @@ TEST_F(IterationTrackerTest, AProgramThatHasNoLongerOneIsPlannedByAnIterationOfA
 }
 
 // Each has its own weights: a plan for one would take the next one's weights for the same.
-TEST_F(IterationTrackerTest, TheLayersOfAModelAreOneIteration) {
+TEST_F(IterationTrackerTest, LearnsTheLayersOfAModelAsOneIteration) {
   std::vector<DeviceRun*> weights;
   for (std::size_t i = 0; i < 3 * kLayers; ++i) {
     weights.push_back(make_run());
@@ -83,7 +83,7 @@ class LoopOfLaunchesTest : public IterationTrackerTest {
   DeviceRun* const run_ = make_run();
 };
 
-TEST_F(LoopOfLaunchesTest, WhatWasLearnedBeforeItRestedIsLearnedAnew) {
+TEST_F(LoopOfLaunchesTest, RelearnsTheIterationAfterAPause) {
   constexpr std::size_t kSteps = 2 * kLayers;
   while (own_.log().is_on()) launch_untimed(works_[epoch_ % kSteps]);
   own_.note_shortage();
@@ -98,7 +98,7 @@ TEST_F(LoopOfLaunchesTest, WhatWasLearnedBeforeItRestedIsLearnedAnew) {
 // Learned in the middle of its second repetition, and timed from there on. Before the next repetition is complete, so
 // many launches are recorded that the older half is dropped, which must not remove the beginning of the waiting
 // iteration.
-TEST_F(LoopOfLaunchesTest, NothingIsForgottenOfAnIterationThatWaitsForItsDurations) {
+TEST_F(LoopOfLaunchesTest, KeepsAnIterationThatAwaitsItsDurations) {
   constexpr std::size_t kSteps = 40'000, kHalf = kSteps / 2, kFast = 8'000, kMost = 2 * IterationTracker::kMaxSteps;
   const std::vector<char> works(kSteps), others(kMost - kSteps - kHalf - 30'000);
   own_.note_shortage();
@@ -115,7 +115,7 @@ TEST_F(LoopOfLaunchesTest, NothingIsForgottenOfAnIterationThatWaitsForItsDuratio
 }
 
 // The first of two loops was not timed before the second was learned.
-TEST_F(LoopOfLaunchesTest, AnIterationThatNobodyWasAskedAboutIsPlannedWhenTheProgramIsBackAtIt) {
+TEST_F(LoopOfLaunchesTest, PlansAnUnplannedIterationWhenItReturns) {
   constexpr std::size_t kLong = kLayers, kShort = kLayers / 2;
   own_.note_shortage();
   for (std::size_t i = 0; i < 2 * kLong; ++i) launch_untimed(works_[i % kLong]);
@@ -127,7 +127,7 @@ TEST_F(LoopOfLaunchesTest, AnIterationThatNobodyWasAskedAboutIsPlannedWhenThePro
 }
 
 // The launches after the gap look like an iteration of twelve launches.
-TEST_F(LoopOfLaunchesTest, LaunchesThatWereLostEndWhatIsCounted) {
+TEST_F(LoopOfLaunchesTest, LostLaunchesRestartTheCount) {
   constexpr std::size_t kSteps = kLayers, kLost = 8;
   const std::vector<char> others(LaunchLog::kMaxLaunches - kSteps);
   own_.note_shortage();

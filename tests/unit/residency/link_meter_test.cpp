@@ -27,13 +27,13 @@ class LinkMeterTest : public ::testing::Test {
   LinkMeter meter_{fault_, DeviceId(0)};
 };
 
-TEST_F(LinkMeterTest, KnowsNothingBeforeACopyIsOver) {
+TEST_F(LinkMeterTest, HasNoRateBeforeACopyCompletes) {
   EXPECT_EQ(meter_.rate(), 0);
   copy(100);
   EXPECT_EQ(meter_.rate(), 0);
 }
 
-TEST_F(LinkMeterTest, TellsBytesPerSecondWithoutTheWaitsBetween) {
+TEST_F(LinkMeterTest, ExcludesIdleTimeFromTheRate) {
   copy(100);
   ASSERT_TRUE(sim_.occupy(stream_, Nanoseconds(5000), {}).is_ok());
   copy(100);
@@ -41,7 +41,7 @@ TEST_F(LinkMeterTest, TellsBytesPerSecondWithoutTheWaitsBetween) {
   EXPECT_DOUBLE_EQ(meter_.rate(), 1e10);
 }
 
-TEST_F(LinkMeterTest, RestsBehindASeriesHoweverOftenItIsAsked) {
+TEST_F(LinkMeterTest, PausesAfterASeriesOfMeasurements) {
   const auto copy_and_ask = [this](std::uint64_t nanoseconds) {
     copy(nanoseconds);
     EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
@@ -55,7 +55,7 @@ TEST_F(LinkMeterTest, RestsBehindASeriesHoweverOftenItIsAsked) {
   EXPECT_DOUBLE_EQ(copy_and_ask(200), 5e9);
 }
 
-TEST_F(LinkMeterTest, ACopyWhoseEndIsNotTimedTakesNoWatchAway) {
+TEST_F(LinkMeterTest, AFailedMeasurementLeaksNoStopwatch) {
   fault_.fail({.call = DriverCall::kRecordEvent, .nth = 2, .status = Status(Code::kDriver, "told to")});
   copy(100);
   ASSERT_EQ(fault_.failed(), 1u);

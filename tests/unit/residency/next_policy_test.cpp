@@ -21,7 +21,7 @@ class NextPolicyTest : public IterationTrackerTest {
   FirstStrategy next_planner_{next_};
 };
 
-TEST_F(NextPolicyTest, PlansAtOnceWhatWasLearnedUnderTheOneBefore) {
+TEST_F(NextPolicyTest, PlansTheLearnedIterationAtOnce) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
   launch(works_[0], run, true);
@@ -44,16 +44,16 @@ TEST_F(NextPolicyTest, PlansAtOnceWhatWasLearnedUnderTheOneBefore) {
   for (const IterationTracker::Order& leave : left_) EXPECT_EQ(leave.to, OffloadTarget::kRecomputed);
 }
 
-TEST_F(NextPolicyTest, IsAskedInsteadOfTheOneThatHasNotAnsweredYet) {
-  class Pondering final : public Planner {
+TEST_F(NextPolicyTest, ReplacesAPlannerThatHasNotAnswered) {
+  class SilentPlanner final : public Planner {
    public:
     void ask(const Iteration& iteration, const Machine&) override { steps = iteration.steps.size(); }
     std::vector<Candidate> answer() override { return {}; }
     std::size_t steps = 0;
-  } pondering;
-  tracker_.set_policy(policy_, pondering);
+  } silent;
+  tracker_.set_policy(policy_, silent);
   for (int i = 0; i < 4; ++i) iterate();
-  ASSERT_EQ(pondering.steps, 2 * kLayers);
+  ASSERT_EQ(silent.steps, 2 * kLayers);
   EXPECT_FALSE(tracker_.has_active_plan());
   tracker_.set_policy(next_, next_planner_);
   launch(works_[0], make_run(), true);
@@ -61,7 +61,7 @@ TEST_F(NextPolicyTest, IsAskedInsteadOfTheOneThatHasNotAnsweredYet) {
   EXPECT_TRUE(tracker_.has_active_plan());
 }
 
-TEST_F(NextPolicyTest, WaitsForTheDurationsThatTheOneBeforeWaitedFor) {
+TEST_F(NextPolicyTest, WaitsForTheSameDurations) {
   iterate();
   std::size_t launched = 0;
   while (policy_.seen.steps.empty()) {
@@ -75,7 +75,7 @@ TEST_F(NextPolicyTest, WaitsForTheDurationsThatTheOneBeforeWaitedFor) {
 }
 
 // The first of two loops was never timed when the second was learned.
-TEST_F(NextPolicyTest, IsAskedAboutTheNewestOfSeveralIterationsThatHadNoPlan) {
+TEST_F(NextPolicyTest, PlansTheNewestUnplannedIteration) {
   constexpr std::size_t kShort = kLayers / 2;
   IterationTracker tracker(sim_, DeviceId(0), policy_, planner_, runs_);
   tracker.note_shortage();
@@ -97,7 +97,7 @@ TEST_F(NextPolicyTest, IsAskedAboutTheNewestOfSeveralIterationsThatHadNoPlan) {
   EXPECT_EQ(next_.seen.steps.size(), kShort);
 }
 
-TEST_F(NextPolicyTest, IsNotAskedForAPeriodThatIsTooLongToPlan) {
+TEST_F(NextPolicyTest, DoesNotPlanATooLongPeriod) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
   const std::vector<char> works(IterationTracker::kMaxSteps + 1);

@@ -8,15 +8,15 @@
 namespace tessera {
 namespace {
 
-class PageChecks : public Mover {
+class PageChecks : public PageMoverTest {
  protected:
   // A link that is slow compared with any machine's host memory: 21 ms for a page.
   PageChecks()
-      : Mover({.device = 8_MiB,
-               .host = 8_MiB,
-               .staging = 4_MiB,
-               .file = 8_MiB,
-               .sim = {.memory = 64_MiB, .outbound = {100'000'000, {}}}}) {}
+      : PageMoverTest({.device = 8_MiB,
+                       .host = 8_MiB,
+                       .staging = 4_MiB,
+                       .file = 8_MiB,
+                       .sim = {.memory = 64_MiB, .outbound = {100'000'000, {}}}}) {}
 
   void end(tessera::Run& run) {
     run.quiet = run.used.load();
@@ -61,7 +61,7 @@ class PageChecks : public Mover {
   }
 };
 
-TEST_F(PageChecks, AnUnchangedPageIsCleanAgainAndLeavesForNothing) {
+TEST_F(PageChecks, AnUnchangedPageIsCleanAndEvictedWithoutACopy) {
   auto run = resident_run({0, 2});
   fill(*run, 7);
   leave_and_return(*run, 2);
@@ -107,7 +107,7 @@ TEST_F(PageChecks, AChangedPageLosesItsCopy) {
   end(*run);
 }
 
-TEST_F(PageChecks, APageThatWasUsedSinceItWasAskedStays) {
+TEST_F(PageChecks, APageUsedDuringItsCheckStays) {
   auto run = resident_run({0, 1});
   fill(*run, 7);
   leave_and_return(*run, 2);
@@ -122,7 +122,7 @@ TEST_F(PageChecks, APageThatWasUsedSinceItWasAskedStays) {
   end(*run);
 }
 
-TEST_F(PageChecks, WithoutAFingerprintACopyIsDroppedAsItBecomesStale) {
+TEST_F(PageChecks, WithoutAFingerprintAStaleCopyIsDropped) {
   auto run = resident_run({0, 1});
   start_eviction(*run);  // no fingerprint was requested
   come_back(*run, 1);
@@ -132,7 +132,7 @@ TEST_F(PageChecks, WithoutAFingerprintACopyIsDroppedAsItBecomesStale) {
   end(*run);
 }
 
-TEST_F(PageChecks, WhenItCannotBeAskedThePageIsAsItWas) {
+TEST_F(PageChecks, AFailedCheckLeavesThePageUnchanged) {
   auto run = resident_run({0, 1});
   fill(*run, 7);
   leave_and_return(*run, 2);
@@ -148,7 +148,7 @@ TEST_F(PageChecks, WhenItCannotBeAskedThePageIsAsItWas) {
   end(*run);
 }
 
-TEST_F(PageChecks, ACopyWhoseFingerprintIsRefusedIsACopyAllTheSame) {
+TEST_F(PageChecks, ACopyWithoutAFingerprintIsStillValid) {
   auto run = resident_run({0, 1});
   fill(*run, 7);
   fail(DriverCall::kFingerprint, 1);
@@ -160,7 +160,7 @@ TEST_F(PageChecks, ACopyWhoseFingerprintIsRefusedIsACopyAllTheSame) {
 }
 
 // More often than there are batches of fingerprints.
-TEST_F(PageChecks, ForwardedPagesGiveTheirFingerprintsBack) {
+TEST_F(PageChecks, ForwardedPagesReleaseTheirFingerprints) {
   auto run = resident_run({0, 1});
   const PageRef page{run.get(), 0};
   for (std::uint64_t i = 1; i < 40; ++i) {
@@ -177,7 +177,7 @@ TEST_F(PageChecks, ForwardedPagesGiveTheirFingerprintsBack) {
   end(*run);
 }
 
-TEST_F(PageChecks, CandidatesAreGivenUpNewestFirstAndNotWhileTheyAreAsked) {
+TEST_F(PageChecks, DropsCandidatesNewestFirstExceptDuringACheck) {
   auto first = resident_run({0, 1}), second = resident_run({0, 1});
   for (auto* run : {first.get(), second.get()}) {
     fill(*run, 7);
@@ -200,7 +200,7 @@ TEST_F(PageChecks, CandidatesAreGivenUpNewestFirstAndNotWhileTheyAreAsked) {
   }
 }
 
-TEST_F(PageChecks, ARunThatGoesIsNoCandidateAnyMore) {
+TEST_F(PageChecks, ARemovedRunIsNoCandidate) {
   auto first = resident_run({0, 1}), second = resident_run({0, 1});
   for (auto* run : {first.get(), second.get()}) leave_and_return(*run, 2);
   end(*second);

@@ -4,7 +4,7 @@
 namespace tessera {
 namespace {
 
-TEST_F(Mover, HostFramesComeFromTheBudgetFirstAndThenFromTheReserve) {
+TEST_F(PageMoverTest, TakesHostFramesFromTheBudgetThenFromTheReserve) {
   std::vector<std::unique_ptr<tessera::Run>> runs;
   for (int i = 0; i < 4; ++i) runs.push_back(cold_run());
   EXPECT_FALSE(runs[1]->pages[0].staging);
@@ -19,7 +19,7 @@ TEST_F(Mover, HostFramesComeFromTheBudgetFirstAndThenFromTheReserve) {
   take_all(*one_more);
 }
 
-TEST_F(Mover, APageGoesToTheFileAndComesBack) {
+TEST_F(PageMoverTest, SpillsAPageAndLoadsItBack) {
   auto run = resident_run({0, 1});
   fill(*run, 9);
   start_eviction(*run);
@@ -39,7 +39,7 @@ TEST_F(Mover, APageGoesToTheFileAndComesBack) {
   EXPECT_EQ(file().usage().used, Bytes());
 }
 
-TEST_F(Mover, AFullFileTakesNothingAndTheHostCopyStays) {
+TEST_F(PageMoverTest, AFullFileLeavesTheHostCopy) {
   std::vector<Frame> all;
   for (auto frame = file().take(PageClass::kBase); frame.is_ok(); frame = file().take(PageClass::kBase)) {
     all.push_back(frame.value());
@@ -52,7 +52,7 @@ TEST_F(Mover, AFullFileTakesNothingAndTheHostCopyStays) {
   take_all(*run);
 }
 
-TEST_F(Mover, AFailedWriteLeavesTheHostCopyAndNoFileFrame) {
+TEST_F(PageMoverTest, AFailedSpillLeavesTheHostCopyAndNoFileFrame) {
   auto run = cold_run();
   file_io().set_write_outcome(Status(Code::kIo, "disk full"));
   ASSERT_OK(mover().spill({run.get(), 0}));
@@ -63,7 +63,7 @@ TEST_F(Mover, AFailedWriteLeavesTheHostCopyAndNoFileFrame) {
   take_all(*run);
 }
 
-TEST_F(Mover, APageWantedBackKeepsItsHostCopyWhenItHasSunk) {
+TEST_F(PageMoverTest, AHeldPageKeepsItsHostCopyAfterItsSpill) {
   auto run = cold_run();
   run->holds.store(1);
   ASSERT_OK(mover().spill({run.get(), 0}));
@@ -73,7 +73,7 @@ TEST_F(Mover, APageWantedBackKeepsItsHostCopyWhenItHasSunk) {
   take_all(*run);
 }
 
-TEST_F(Mover, AReadThatFailsCanBeTriedAgainAndACorruptOneCannot) {
+TEST_F(PageMoverTest, AReadThatFailsCanBeTriedAgainAndACorruptOneCannot) {
   auto run = cold_run();
   ASSERT_OK(mover().spill({run.get(), 0}));
   ASSERT_TRUE(mover().finish_spill({run.get(), 0}, true).take());
@@ -91,7 +91,7 @@ TEST_F(Mover, AReadThatFailsCanBeTriedAgainAndACorruptOneCannot) {
   EXPECT_OK(mover().discard({run.get(), 0}));
 }
 
-TEST_F(Mover, RisingWithoutAHostFrameIsBusy) {
+TEST_F(PageMoverTest, LoadingWithoutAHostFrameIsBusy) {
   auto run = cold_run();
   ASSERT_OK(mover().spill({run.get(), 0}));
   ASSERT_TRUE(mover().finish_spill({run.get(), 0}, true).take());
@@ -103,7 +103,7 @@ TEST_F(Mover, RisingWithoutAHostFrameIsBusy) {
   take_all(*run);
 }
 
-TEST_F(Mover, AWrittenPageDropsItsCopiesWhenItHasArrived) {
+TEST_F(PageMoverTest, AWrittenPageDropsItsCopiesAfterItsFetch) {
   auto run = cold_run();
   ASSERT_OK(mover().mount(pages(*run)));
   run->written.store(1);

@@ -6,13 +6,13 @@ namespace tessera {
 namespace {
 
 // Eight base pages fit; four are moved together.
-class PageLinks : public Mover {
+class PageLinks : public PageMoverTest {
  protected:
   explicit PageLinks(bool copies_at_once = true)
-      : Mover({.device = 16_MiB,
-               .host = 12_MiB,
-               .staging = 4_MiB,
-               .sim = {.memory = 16_MiB, .copies_at_once = copies_at_once}}) {}
+      : PageMoverTest({.device = 16_MiB,
+                       .host = 12_MiB,
+                       .staging = 4_MiB,
+                       .sim = {.memory = 16_MiB, .copies_at_once = copies_at_once}}) {}
 
   // Each page with its own byte value.
   std::unique_ptr<tessera::Run> numbered(std::uint32_t count) {
@@ -48,7 +48,7 @@ class PageLinksOneByOne : public PageLinks {
   PageLinksOneByOne() : PageLinks(false) {}
 };
 
-TEST_F(PageLinks, SmallPagesGoAndComeInACallForFour) {
+TEST_F(PageLinks, CopiesSmallPagesInBatchesOfFour) {
   auto run = numbered(6);
   leave_together(*run);
   EXPECT_EQ(calls(DriverCall::kCopyAll), 2U) << "four pages, and two";
@@ -71,7 +71,7 @@ TEST_F(PageLinks, APageAloneIsAnOrdinaryCopy) {
 }
 
 // Pages of one batch share an event: it must not be recorded again while one of them waits for it.
-TEST_F(PageLinks, AnEventServesAgainWhenTheLastOfItsPagesIsDone) {
+TEST_F(PageLinks, AnEventIsReusedAfterItsLastPage) {
   auto first = numbered(3);
   auto second = numbered(2);
   const auto pages_of_first = pages(*first);
@@ -94,7 +94,7 @@ TEST_F(PageLinks, AnEventServesAgainWhenTheLastOfItsPagesIsDone) {
 }
 
 // The budget has six frames, the staging reserve two.
-TEST_F(PageLinks, AsManyLeaveAsThereAreHostFramesAndThroughTheReserveEachAlone) {
+TEST_F(PageLinks, CopiesOutAsManyAsHasHostFramesAndOneAtATimeThroughTheReserve) {
   auto first = numbered(4);
   leave_together(*first);
   auto second = numbered(4);
@@ -147,7 +147,7 @@ TEST_F(PageLinks, MemoryThatCouldNotBePinnedIsCopiedToOneByOne) {
   take_all(*run);
 }
 
-TEST_F(PageLinks, ABatchThatFailsLeavesAllOfItAsItWas) {
+TEST_F(PageLinks, AFailedBatchChangesNoPage) {
   auto run = numbered(4);
   for (DriverCall call : {DriverCall::kCopyAll, DriverCall::kRecordEvent}) {
     // Two events are recorded around timed copies, and are optional.
@@ -170,7 +170,7 @@ TEST_F(PageLinks, ABatchThatFailsLeavesAllOfItAsItWas) {
   take_all(*run);
 }
 
-TEST_F(PageLinksOneByOne, ADriverThatCannotCopyAtOnceIsAskedOnce) {
+TEST_F(PageLinksOneByOne, TriesBatchCopiesOnce) {
   auto run = numbered(6);
   leave_together(*run);
   arrive(*run);
@@ -181,12 +181,12 @@ TEST_F(PageLinksOneByOne, ADriverThatCannotCopyAtOnceIsAskedOnce) {
   take_all(*run);
 }
 
-class LargePageLinks : public Mover {
+class LargePageLinks : public PageMoverTest {
  protected:
-  LargePageLinks() : Mover({.device = 96_MiB, .host = 96_MiB, .sim = {.memory = 96_MiB}}) {}
+  LargePageLinks() : PageMoverTest({.device = 96_MiB, .host = 96_MiB, .sim = {.memory = 96_MiB}}) {}
 };
 
-TEST_F(LargePageLinks, LargePagesGoAlone) {
+TEST_F(LargePageLinks, LargePagesAreNotBatched) {
   auto run = resident_run({2, 3});
   const auto all = pages(*run);
   EXPECT_EQ(mover().batch_of(all), 1U);

@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-TEST_F(Mover, MountingAnEmptyPageNeedsNoCopy) {
+TEST_F(PageMoverTest, MountingAnEmptyPageNeedsNoCopy) {
   auto run = make_run({0, 2});
   ASSERT_OK(mover().mount(pages(*run)));
   EXPECT_EQ(run->missing.load(), 0U);
@@ -14,7 +14,7 @@ TEST_F(Mover, MountingAnEmptyPageNeedsNoCopy) {
   take_all(*run);
 }
 
-TEST_F(Mover, MountingStopsWhereTheFramesEnd) {
+TEST_F(PageMoverTest, MountingStopsWhereTheFramesEnd) {
   auto run = make_run({0, 6});  // the device has four
   EXPECT_EQ(mover().mount(pages(*run)).code(), Code::kOutOfMemory);
   EXPECT_EQ(run->missing.load(), 2U);
@@ -22,7 +22,7 @@ TEST_F(Mover, MountingStopsWhereTheFramesEnd) {
   take_all(*run);
 }
 
-TEST_F(Mover, AMountThatFailsIsUndone) {
+TEST_F(PageMoverTest, AMountThatFailsIsUndone) {
   auto run = make_run({0, 2});
   for (DriverCall call : {DriverCall::kCreateFrame, DriverCall::kMap, DriverCall::kSetAccess}) {
     fail(call, 1);
@@ -35,7 +35,7 @@ TEST_F(Mover, AMountThatFailsIsUndone) {
   take_all(*run);
 }
 
-TEST_F(Mover, AccessThatIsNotReadyIsAskedForAgain) {
+TEST_F(PageMoverTest, RetriesAccessThatIsNotReady) {
   auto run = make_run({0, 1});
   fault().fail({DriverCall::kSetAccess, 1, Status(Code::kNotReady, "not now", 600)});
   EXPECT_OK(mover().mount(pages(*run)));
@@ -43,7 +43,7 @@ TEST_F(Mover, AccessThatIsNotReadyIsAskedForAgain) {
   take_all(*run);
 }
 
-TEST_F(Mover, AccessThatIsNeverReadyIsAnErrorInTheEnd) {
+TEST_F(PageMoverTest, AccessThatIsNeverReadyIsAnErrorInTheEnd) {
   auto run = make_run({0, 1});
   fault().fail({DriverCall::kSetAccess, 1, Status(Code::kNotReady, "not now", 600), true});
   EXPECT_EQ(mover().mount(pages(*run)).code(), Code::kNotReady);
@@ -51,7 +51,7 @@ TEST_F(Mover, AccessThatIsNeverReadyIsAnErrorInTheEnd) {
   EXPECT_EQ(device().usage().used, Bytes());
 }
 
-TEST_F(Mover, APageLeavesWithItsBytesAndComesBackWithThem) {
+TEST_F(PageMoverTest, EvictsAndFetchesAPageWithItsBytes) {
   auto run = resident_run({0, 1});
   fill(*run, 7);
   start_eviction(*run);
@@ -66,7 +66,7 @@ TEST_F(Mover, APageLeavesWithItsBytesAndComesBackWithThem) {
   take_all(*run);
 }
 
-TEST_F(Mover, ACopyThatCannotBeRecordedIsWaitedFor) {
+TEST_F(PageMoverTest, ACopyThatCannotBeRecordedIsWaitedFor) {
   auto run = resident_run({0, 1});
   // Two events are recorded around a timed copy, and are optional.
   fail(DriverCall::kRecordEvent, 3);
@@ -81,7 +81,7 @@ TEST_F(Mover, ACopyThatCannotBeRecordedIsWaitedFor) {
   EXPECT_OK(mover().discard({run.get(), 0}));
 }
 
-TEST_F(Mover, AWaitThatFailsOnceIsMadeGood) {
+TEST_F(PageMoverTest, RetriesAFailedWait) {
   auto run = resident_run({0, 1});
   run->pages[0].copied = 1;
   ASSERT_OK(copy_out({run.get(), 0}));
@@ -91,7 +91,7 @@ TEST_F(Mover, AWaitThatFailsOnceIsMadeGood) {
   EXPECT_OK(mover().discard({run.get(), 0}));
 }
 
-TEST_F(Mover, APageUsedSinceItsCopyIsForwarded) {
+TEST_F(PageMoverTest, APageUsedSinceItsCopyIsForwarded) {
   auto run = resident_run({0, 1});
   ASSERT_OK(copy_out({run.get(), 0}));
   ASSERT_TRUE(mover().copied_out({run.get(), 0}, true).take());
@@ -105,7 +105,7 @@ TEST_F(Mover, APageUsedSinceItsCopyIsForwarded) {
   take_all(*run);
 }
 
-TEST_F(Mover, ACopyFromBeforeTheLastWriteIsNotTakenForThePage) {
+TEST_F(PageMoverTest, ACopyFromBeforeTheLastWriteIsNotTakenForThePage) {
   auto run = resident_run({0, 1});
   run->pages[0].copied = 3;
   ASSERT_OK(copy_out({run.get(), 0}));
@@ -118,7 +118,7 @@ TEST_F(Mover, ACopyFromBeforeTheLastWriteIsNotTakenForThePage) {
   take_all(*run);
 }
 
-TEST_F(Mover, AHeldAPinnedAndADirtyPageStay) {
+TEST_F(PageMoverTest, AHeldAPinnedAndADirtyPageStay) {
   auto run = resident_run({0, 1});
   run->holds.store(1);
   ASSERT_OK(mover().vacate(pages(*run)));
@@ -134,7 +134,7 @@ TEST_F(Mover, AHeldAPinnedAndADirtyPageStay) {
   take_all(*run);
 }
 
-TEST_F(Mover, OneStretchThatCannotBeUnmappedKeepsNoOtherFromLeaving) {
+TEST_F(PageMoverTest, AStretchThatCannotBeUnmappedDoesNotBlockOthers) {
   auto first = resident_run({0, 1});
   auto second = resident_run({0, 2});
   first->live.store(0);
@@ -152,7 +152,7 @@ TEST_F(Mover, OneStretchThatCannotBeUnmappedKeepsNoOtherFromLeaving) {
   take_all(kept);
 }
 
-TEST_F(Mover, ALeavingPageThatCannotBeUnmappedIsForwarded) {
+TEST_F(PageMoverTest, AnEvictingPageThatCannotBeUnmappedIsForwarded) {
   auto run = resident_run({0, 1});
   ASSERT_OK(copy_out({run.get(), 0}));
   ASSERT_TRUE(mover().copied_out({run.get(), 0}, true).take());
@@ -163,7 +163,7 @@ TEST_F(Mover, ALeavingPageThatCannotBeUnmappedIsForwarded) {
   take_all(*run);
 }
 
-TEST_F(Mover, AnIllegalStepIsAnError) {
+TEST_F(PageMoverTest, AnIllegalStepIsAnError) {
   auto run = make_run({0, 1});
   EXPECT_EQ(mover().discard({run.get(), 0}).code(), Code::kInternal);
 }
@@ -171,9 +171,9 @@ TEST_F(Mover, AnIllegalStepIsAnError) {
 // ---- large pages on whole frames and on joined ones --------------------------------------------
 
 // The device has room for two large pages, or thirty-two base pages.
-class MoverOfLargePages : public Mover {
+class PageMoverLargePages : public PageMoverTest {
  protected:
-  MoverOfLargePages() : Mover({.device = 64_MiB, .host = 96_MiB, .sim = {.memory = 64_MiB}}) {}
+  PageMoverLargePages() : PageMoverTest({.device = 64_MiB, .host = 96_MiB, .sim = {.memory = 64_MiB}}) {}
 
   std::unique_ptr<tessera::Run> filled(RunShape shape, std::uint8_t value) {
     auto run = resident_run(shape);
@@ -185,7 +185,7 @@ class MoverOfLargePages : public Mover {
   }
 };
 
-TEST_F(MoverOfLargePages, ALargePageComesBackOnTheFramesThatAreSpare) {
+TEST_F(PageMoverLargePages, FetchesALargePageIntoSpareFrames) {
   auto other = resident_run({1, 0});
   auto base = resident_run({0, 16});
   take_all(*base);
@@ -209,7 +209,7 @@ TEST_F(MoverOfLargePages, ALargePageComesBackOnTheFramesThatAreSpare) {
   take_all(*run);
 }
 
-TEST_F(MoverOfLargePages, AStretchOfJoinedFramesGetsAccessAndGoesInOneCall) {
+TEST_F(PageMoverLargePages, MapsAndUnmapsJoinedFramesInOneCall) {
   take_all(*resident_run({0, 32}));
   auto run = filled({2, 0}, 3);
   const std::uint64_t access = fault().calls(DriverCall::kSetAccess);
@@ -225,7 +225,7 @@ TEST_F(MoverOfLargePages, AStretchOfJoinedFramesGetsAccessAndGoesInOneCall) {
   take_all(*run);
 }
 
-TEST_F(MoverOfLargePages, AMapThatFailsHalfWayIsUndone) {
+TEST_F(PageMoverLargePages, APartlyFailedMapIsUndone) {
   auto other = resident_run({1, 0});
   take_all(*resident_run({0, 16}));
   auto run = make_run({1, 0});

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-class PagePartings : public Mover {
+class PagePartings : public PageMoverTest {
  protected:
   // On the device, written, and last used at epoch 1.
   std::unique_ptr<tessera::Run> used_run(RunShape shape = {0, 2}) {
@@ -40,7 +40,7 @@ class PagePartings : public Mover {
   }
 };
 
-TEST_F(PagePartings, TheyAreUnmappedThenCopiedThenCold) {
+TEST_F(PagePartings, PagesAreUnmappedThenCopiedThenCold) {
   auto run = used_run();
   part_all(*run);
   EXPECT_EQ(run->missing.load(), 0U);
@@ -62,7 +62,7 @@ TEST_F(PagePartings, TheyAreUnmappedThenCopiedThenCold) {
   end(*run);
 }
 
-TEST_F(PagePartings, APageThatWasUsedSinceStaysWithoutACopy) {
+TEST_F(PagePartings, APageUsedSinceStaysWithoutACopy) {
   auto run = used_run();
   part_all(*run);
   run->used.store(2);
@@ -73,7 +73,7 @@ TEST_F(PagePartings, APageThatWasUsedSinceStaysWithoutACopy) {
   end(*run);
 }
 
-TEST_F(PagePartings, APageThatIsHeldStays) {
+TEST_F(PagePartings, AHeldPageStays) {
   auto run = used_run();
   part_all(*run);
   run->holds.store(1);
@@ -83,7 +83,7 @@ TEST_F(PagePartings, APageThatIsHeldStays) {
   end(*run);
 }
 
-TEST_F(PagePartings, ADeadPageLeavesNothing) {
+TEST_F(PagePartings, ADeadPageIsDiscarded) {
   auto run = used_run();
   part_all(*run);
   run->live.store(0);
@@ -94,7 +94,7 @@ TEST_F(PagePartings, ADeadPageLeavesNothing) {
 }
 
 // Neither copied nor mapped again: the frame keeps the bytes until one of the two succeeds.
-TEST_F(PagePartings, WhatCannotBeMappedAgainIsStillApart) {
+TEST_F(PagePartings, APageThatCannotBeRemappedStaysApart) {
   for (const DriverCall call : {DriverCall::kMap, DriverCall::kSetAccess}) {
     for (const std::uint64_t nth : {std::uint64_t{1}, std::uint64_t{2}}) {
       if (call == DriverCall::kSetAccess && nth == 2) continue;  // a single stretch
@@ -112,7 +112,7 @@ TEST_F(PagePartings, WhatCannotBeMappedAgainIsStillApart) {
   }
 }
 
-TEST_F(PagePartings, WhatCannotBeCopiedIsMappedAgainAtItsFrame) {
+TEST_F(PagePartings, APageThatCannotBeCopiedIsRemapped) {
   auto run = used_run({0, 1});
   const std::uint64_t frame = run->pages[0].device->value;
   take_all_apart(*run);
@@ -125,7 +125,7 @@ TEST_F(PagePartings, WhatCannotBeCopiedIsMappedAgainAtItsFrame) {
   end(*run);
 }
 
-TEST_F(PagePartings, APageThatIsRecalledIsForwardedWhenItsCopyIsDoneAlsoIfNoCallHasUsedIt) {
+TEST_F(PagePartings, ARecalledPageIsForwardedAfterItsCopyEvenIfUnused) {
   auto run = used_run();
   take_all_apart(*run);
   ASSERT_OK(mover().copy_apart(pages(*run)));
@@ -141,7 +141,7 @@ TEST_F(PagePartings, APageThatIsRecalledIsForwardedWhenItsCopyIsDoneAlsoIfNoCall
   end(*run);
 }
 
-TEST_F(PagePartings, ADriverThatRefusesSecondMappingsIsNotAskedForEver) {
+TEST_F(PagePartings, StopsTryingSecondMappingsAfterFailures) {
   auto run = resident_run({0, 1});
   fault().fail({DriverCall::kMap, 1, Status(Code::kDriver, "injected", 999), true});
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(mover().open_aliases(pages(*run)));

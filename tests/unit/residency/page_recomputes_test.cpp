@@ -7,10 +7,10 @@ namespace {
 
 using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
-class PageRecomputesTest : public Mover {
+class PageRecomputesTest : public PageMoverTest {
  protected:
   // Resident, idle, and with a callback.
-  std::unique_ptr<DeviceRun> make_remakable(RunShape shape) {
+  std::unique_ptr<DeviceRun> make_recomputable(RunShape shape) {
     auto run = resident_run(shape);
     run->recompute = Recompute{[](StreamId) { return Status(); }, Nanoseconds(1)};
     return run;
@@ -18,8 +18,8 @@ class PageRecomputesTest : public Mover {
   static Bytes in(const DeviceRun& run, PageState state) { return run.bytes_in(state); }
 };
 
-TEST_F(PageRecomputesTest, AllOfARunGoesAndComesBackBlankUntilItsWorkIsDone) {
-  auto run = make_remakable({0, 2});
+TEST_F(PageRecomputesTest, DropsAWholeRunAndRemountsItBlankUntilRecomputed) {
+  auto run = make_recomputable({0, 2});
   EXPECT_OK(mover().drop(*run));
   EXPECT_EQ(in(*run, PageState::kGone), 4_MiB);
   EXPECT_EQ(run->missing.load(), 2U);
@@ -41,8 +41,8 @@ TEST_F(PageRecomputesTest, AllOfARunGoesAndComesBackBlankUntilItsWorkIsDone) {
   take_all(*run);
 }
 
-TEST_F(PageRecomputesTest, CopiesBelowTheDeviceGoWithTheRest) {
-  auto run = make_remakable({0, 2});
+TEST_F(PageRecomputesTest, DroppingARunDropsItsCopies) {
+  auto run = make_recomputable({0, 2});
   EXPECT_OK(copy_out(pages(*run)[0]));
   EXPECT_TRUE(mover().copied_out(pages(*run)[0], true).take());
   EXPECT_OK(mover().vacate(pages(*run)));
@@ -53,8 +53,8 @@ TEST_F(PageRecomputesTest, CopiesBelowTheDeviceGoWithTheRest) {
   take_all(*run);
 }
 
-TEST_F(PageRecomputesTest, WhatIsNotAllowedToGoStays) {
-  auto run = make_remakable({0, 1});
+TEST_F(PageRecomputesTest, DropsNoHeldUsedOrWrittenRun) {
+  auto run = make_recomputable({0, 1});
   const auto stays = [&] {
     EXPECT_OK(mover().drop(*run));
     EXPECT_OK(validate_run(*run));
@@ -73,8 +73,8 @@ TEST_F(PageRecomputesTest, WhatIsNotAllowedToGoStays) {
   take_all(*run);
 }
 
-TEST_F(PageRecomputesTest, APageThatCannotBeUnmappedIsStillThereTheNextTime) {
-  auto run = make_remakable({0, 2});
+TEST_F(PageRecomputesTest, APageThatCannotBeUnmappedStays) {
+  auto run = make_recomputable({0, 2});
   fail(DriverCall::kUnmap, 1);
   EXPECT_FALSE(mover().drop(*run).is_ok());
   EXPECT_EQ(in(*run, PageState::kResident), 4_MiB);
@@ -84,8 +84,8 @@ TEST_F(PageRecomputesTest, APageThatCannotBeUnmappedIsStillThereTheNextTime) {
   take_all(*run);
 }
 
-TEST_F(PageRecomputesTest, AFrameThatIsNotFilledGoesBack) {
-  auto run = make_remakable({0, 2});
+TEST_F(PageRecomputesTest, UndoingAMountReturnsTheFrames) {
+  auto run = make_recomputable({0, 2});
   EXPECT_OK(mover().drop(*run));
   const std::vector<PageRef> both = pages(*run);
   EXPECT_OK(mover().mount(std::span(both).first(1)));
@@ -100,8 +100,8 @@ TEST_F(PageRecomputesTest, AFrameThatIsNotFilledGoesBack) {
   EXPECT_EQ(in(*run, PageState::kEmpty), 4_MiB);
 }
 
-TEST_F(PageRecomputesTest, AnyBytesWillDoForABlockThatIsNew) {
-  auto run = make_remakable({0, 1});
+TEST_F(PageRecomputesTest, ANewBlockNeedsNoRecompute) {
+  auto run = make_recomputable({0, 1});
   EXPECT_OK(mover().drop(*run));
   EXPECT_OK(mover().mount(pages(*run)));
   EXPECT_OK(mover().accept(pages(*run)[0]));

@@ -26,7 +26,7 @@ std::string table() {
   return text;
 }
 
-TEST(PageState, TheTableOfLegalStepsIsThisAndNoOther) {
+TEST(PageState, TheTableHasExactlyTheseTransitions) {
   EXPECT_EQ(table(),
             "empty: back>resident\n"
             "resident: copy-out>leaving check>checking part>parting unmap>cold discard>empty drop>gone\n"
@@ -63,7 +63,7 @@ TEST(PageState, PresentPagesAreMappedAndArrivingOnesAreMappedOnly) {
   }
 }
 
-TEST(PageState, NobodyLeavesAMovingStateButByItsEnd) {
+TEST(PageState, AMovingStateIsLeftOnlyByItsEnd) {
   for (PageState state : {PageState::kSpilling, PageState::kLoading}) {
     EXPECT_TRUE(is_moving(state));
     EXPECT_FALSE(next(state, PageEvent::kDiscard).has_value());

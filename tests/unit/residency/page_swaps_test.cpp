@@ -28,7 +28,7 @@ class PageSwaps : public testing::Test {
   ResidencyMachine machine_{{.device = 8_MiB, .backing = 24_MiB}};
 };
 
-TEST(PageSwapsOfLargePages, ALargePageComesBackOnBaseFrames) {
+TEST(PageSwapsOfLargePages, FetchesALargePageIntoBaseFrames) {
   ResidencyMachine machine({.device = 32_MiB, .backing = 96_MiB});
   auto* large = machine.add({1, 0});
   auto* base = machine.add({0, 15});
@@ -47,7 +47,7 @@ TEST(PageSwapsOfLargePages, ALargePageComesBackOnBaseFrames) {
   ASSERT_OK(machine.check(last, 3));
 }
 
-TEST_F(PageSwaps, BytesSurviveTheWayOutAndBack) {
+TEST_F(PageSwaps, BytesSurviveSwaps) {
   const auto runs = machine_.add_many(9);
   for (std::uint64_t generation = 0; generation < 3; ++generation) {
     for (auto* run : runs) ASSERT_OK(machine_.write(run, generation));
@@ -59,7 +59,7 @@ TEST_F(PageSwaps, BytesSurviveTheWayOutAndBack) {
   EXPECT_EQ(residency().stats().clean_evictions, 0U) << "nobody can say that a copy is still equal";
 }
 
-TEST_F(PageSwaps, AKernelReadsAndWritesWhatHasLeft) {
+TEST_F(PageSwaps, AKernelReadsAndWritesAnEvictedRun) {
   const auto runs = machine_.add_many(8);
   for (auto* run : runs) ASSERT_OK(machine_.write(run, 1));
   ASSERT_EQ(runs[0]->missing.load(), 1U);
@@ -72,7 +72,7 @@ TEST_F(PageSwaps, AKernelReadsAndWritesWhatHasLeft) {
   expect_right();
 }
 
-TEST_F(PageSwaps, WorkUnderWayIsWaitedForBeforeAnythingMoves) {
+TEST_F(PageSwaps, WaitsForRunningWorkBeforeAMove) {
   const StreamId stream = machine_.stream();
   const auto runs = machine_.add_many(8);
   for (auto* run : runs) ASSERT_OK(machine_.write(run, 1));
@@ -93,7 +93,7 @@ TEST_F(PageSwaps, WorkUnderWayIsWaitedForBeforeAnythingMoves) {
   expect_right();
 }
 
-TEST_F(PageSwaps, WorkOnAStreamThatNobodyKnowsIsWaitedForToo) {
+TEST_F(PageSwaps, WaitsForWorkOnAnUnknownStream) {
   const StreamId stream = machine_.stream();
   auto* run = machine_.add();
   ASSERT_OK(machine_.write(run, 1));
@@ -107,7 +107,7 @@ TEST_F(PageSwaps, WorkOnAStreamThatNobodyKnowsIsWaitedForToo) {
   expect_right();
 }
 
-TEST_F(PageSwaps, ThreadsMayWorkUnannouncedWhilePagesChangePlaces) {
+TEST_F(PageSwaps, ThreadsMayRunUnannouncedWorkDuringSwaps) {
   const auto runs = machine_.add_many(9);
   for (auto* run : runs) ASSERT_OK(machine_.write(run, 0));
   ASSERT_OK(machine_.settle());  // other streams run concurrently
@@ -128,7 +128,7 @@ TEST_F(PageSwaps, ThreadsMayWorkUnannouncedWhilePagesChangePlaces) {
   expect_right();
 }
 
-TEST_F(PageSwaps, AFullHeapChangesPlacesPageByPage) {
+TEST_F(PageSwaps, AFullHeapSwapsPageByPage) {
   const auto runs = machine_.add_many(8, {0, 1});  // what the device holds, and half of what is below
   for (auto* run : runs) ASSERT_OK(machine_.write(run, 1));
   const auto wide = machine_.add({0, 2});
@@ -150,7 +150,7 @@ TEST_F(PageSwaps, AHeldRunStays) {
   EXPECT_EQ(backed(), 2_MiB);
 }
 
-TEST_F(PageSwaps, ADeadRunLeavesNothingBehind) {
+TEST_F(PageSwaps, ADeadRunIsDiscarded) {
   const auto runs = machine_.add_many(8);
   for (auto* run : runs) ASSERT_OK(machine_.write(run, 1));
   EXPECT_EQ(backed(), 8_MiB);
@@ -164,7 +164,7 @@ TEST_F(PageSwaps, ADeadRunLeavesNothingBehind) {
   expect_right();
 }
 
-TEST_F(PageSwaps, EachCallThatFailsLeavesAValidCopyWhereItWas) {
+TEST_F(PageSwaps, AFailedCallLeavesAValidCopy) {
   const auto runs = machine_.add_many(8);
   for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine_.write(runs[i], 1));
   for (DriverCall call : {DriverCall::kUnmap, DriverCall::kMap, DriverCall::kSetAccess, DriverCall::kCopy,
@@ -183,7 +183,7 @@ TEST_F(PageSwaps, EachCallThatFailsLeavesAValidCopyWhereItWas) {
   }
 }
 
-TEST_F(PageSwaps, WithoutItsBackingAPageComesBackAllTheSame) {
+TEST_F(PageSwaps, FetchesAPageThatHasNoBacking) {
   auto* run = machine_.add();
   ASSERT_OK(machine_.write(run, 1));
   // The first one maps the frame elsewhere.
@@ -195,7 +195,7 @@ TEST_F(PageSwaps, WithoutItsBackingAPageComesBackAllTheSame) {
   expect_right();
 }
 
-TEST_F(PageSwaps, LargePagesChangePlacesWithSmallOnes) {
+TEST_F(PageSwaps, LargePagesSwapWithSmallOnes) {
   ResidencyMachine machine({.device = 64_MiB, .backing = 192_MiB, .sim = {.memory = 64_MiB}});
   std::vector<tessera::Run*> runs = machine.add_many(3, {1, 1});
   for (auto* run : machine.add_many(20)) runs.push_back(run);

@@ -83,7 +83,7 @@ class Parting : public ::testing::Test {
   std::atomic<bool> gone_{false};
 };
 
-TEST_F(Parting, AStreamThatComesMeanwhileKeepsNothing) {
+TEST_F(Parting, AStreamCreatedMeanwhileBlocksNoEviction) {
   AnyRun* const run = first_of_too_many();
   queue_held();
   begin_to_leave(run);
@@ -93,7 +93,7 @@ TEST_F(Parting, AStreamThatComesMeanwhileKeepsNothing) {
   ASSERT_OK(machine_.check(run, 1));
 }
 
-TEST_F(Parting, WhatIsWrittenUnseenBehindTheDecisionIsInTheCopyAsLongAsThePageIsMapped) {
+TEST_F(Parting, UnseenWritesBeforeTheUnmapAreInTheCopy) {
   AnyRun* const run = first_of_too_many();
   queue_held();
   begin_to_leave(run);
@@ -109,7 +109,7 @@ TEST_F(Parting, WhatIsWrittenUnseenBehindTheDecisionIsInTheCopyAsLongAsThePageIs
 }
 
 // The copy is complete, and no call has noticed it yet.
-TEST_F(Parting, AWriteUnseenBehindTheCopyFaults) {
+TEST_F(Parting, AnUnseenWriteAfterTheCopyFaults) {
   AnyRun* const run = first_of_too_many();
   begin_to_leave(run);
   EXPECT_EQ(run->missing.load(), 1U) << "unmapped before it is copied";
@@ -132,7 +132,7 @@ TEST_F(Parting, ABlockThatIsUsedBeforeItIsUnmappedStaysAndIsNotCopied) {
 }
 
 // It came back for a use that only reads, so its copy was valid then. There is nothing to compare its bytes with.
-TEST_F(Parting, APageThatCameToBeReadIsCopiedAgain) {
+TEST_F(Parting, APageFetchedForAReadIsCopiedAgain) {
   AnyRun* const run = first_of_too_many(true);
   const StreamId other = machine_.stream();
   queue_unseen(run, 2, other);
@@ -146,7 +146,7 @@ TEST_F(Parting, APageThatCameToBeReadIsCopiedAgain) {
   EXPECT_OK(machine_.check(run, 2));
 }
 
-TEST_F(Parting, APageThatCameForNoUseIsCopiedAgain) {
+TEST_F(Parting, AnUnusedFetchedPageIsCopiedAgain) {
   AnyRun* const run = machine_.add();
   ASSERT_OK(machine_.write(run, 1));
   ASSERT_OK(machine_.evict(run));
@@ -158,7 +158,7 @@ TEST_F(Parting, APageThatCameForNoUseIsCopiedAgain) {
   EXPECT_OK(machine_.check(run, 2));
 }
 
-TEST_F(Parting, WhereFramesCannotBeMappedTwiceItIsCopiedAgainToo) {
+TEST_F(Parting, CopiesAgainWithoutSecondMappings) {
   AnyRun* const run = machine_.add();
   ASSERT_OK(machine_.write(run, 1));
   machine_.fault().fail({DriverCall::kReserve, 1, Status(Code::kDriver, "injected", 999), true});
@@ -172,7 +172,7 @@ TEST_F(Parting, WhereFramesCannotBeMappedTwiceItIsCopiedAgainToo) {
   EXPECT_OK(machine_.check(run, 2));
 }
 
-TEST_F(Parting, ABlockThatEndsMeanwhileIsNotCopied) {
+TEST_F(Parting, ABlockFreedMeanwhileIsNotCopied) {
   AnyRun* const run = first_of_too_many();
   queue_held();
   begin_to_leave(run);
@@ -204,7 +204,7 @@ TEST_F(Parting, APageThatCannotBeCopiedIsMappedAgain) {
   EXPECT_OK(machine_.check(run, 1));
 }
 
-TEST_F(Parting, WhereFramesCannotBeMappedTwiceItLeavesMappedAsEver) {
+TEST_F(Parting, WithoutSecondMappingsEvictsWhileMapped) {
   AnyRun* const run = first_of_too_many();
   machine_.fault().fail({DriverCall::kMap, 1, Status(Code::kDriver, "injected", 999), true});
   advance_until_it_has_failed();
@@ -217,17 +217,17 @@ TEST_F(Parting, WhereFramesCannotBeMappedTwiceItLeavesMappedAsEver) {
 
 // The work may wait for the program, so pages that it is not known to use are evicted beside it; queued work is waited
 // for only briefly.
-class PartingBesideWorkThatDoesNotEnd : public Parting {
+class PartingWithEndlessWork : public Parting {
  protected:
   static ResidencySetup impatient() {
     ResidencySetup setup = parting_device();
     setup.options.patience = Nanoseconds(5'000'000);
     return setup;
   }
-  PartingBesideWorkThatDoesNotEnd() : Parting(impatient()) {}
+  PartingWithEndlessWork() : Parting(impatient()) {}
 };
 
-TEST_F(PartingBesideWorkThatDoesNotEnd, ItsRoomIsThereAllTheSame) {
+TEST_F(PartingWithEndlessWork, EvictsAllTheSame) {
   AnyRun* const run = first_of_too_many();
   queue_held();
   begin_to_leave(run);
@@ -238,7 +238,7 @@ TEST_F(PartingBesideWorkThatDoesNotEnd, ItsRoomIsThereAllTheSame) {
   let_it_go();
 }
 
-TEST_F(Parting, SleepAndWakeMoveThemAll) {
+TEST_F(Parting, SleepAndWakeMoveEveryRun) {
   const auto runs = machine_.add_many(3);
   for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
   const Result<Moved> slept = machine_.residency().sleep(std::nullopt);
@@ -250,7 +250,7 @@ TEST_F(Parting, SleepAndWakeMoveThemAll) {
   for (AnyRun* run : runs) EXPECT_OK(machine_.check(run, 1));
 }
 
-TEST(EveryUseAnnounced, NothingIsMappedTwice) {
+TEST(EveryUseAnnounced, MapsNoPageTwice) {
   ResidencyMachine machine(parting_device());
   const auto runs = machine.add_many(6);
   for (int round = 0; round < 3; ++round) {
@@ -291,7 +291,7 @@ TEST_F(SlowParting, ACallThatNeedsItsRoomWaitsForTheWorkAndThenTheCopy) {
   EXPECT_OK(machine_.check(run, 1));
 }
 
-TEST_F(SlowParting, WhileUsesAreNotAnnouncedPagesThatAreApartComeBack) {
+TEST_F(SlowParting, SwitchingAutomaticOffRemapsPagesApart) {
   AnyRun* const run = first_of_too_many();
   begin_to_leave(run);
   ASSERT_TRUE(run->has(PageState::kApartEvicting));
@@ -302,7 +302,7 @@ TEST_F(SlowParting, WhileUsesAreNotAnnouncedPagesThatAreApartComeBack) {
   EXPECT_OK(machine_.check(run, 2));
 }
 
-TEST_F(SlowParting, TheEndGivesBackWhatIsApart) {
+TEST_F(SlowParting, RemovingARunReleasesPagesApart) {
   AnyRun* const run = first_of_too_many();
   begin_to_leave(run);
   ASSERT_TRUE(run->has(PageState::kApartEvicting));
@@ -311,9 +311,9 @@ TEST_F(SlowParting, TheEndGivesBackWhatIsApart) {
 }
 
 // Checked by fingerprint for changes.
-class AskedApart : public SlowParting {
+class CheckedApart : public SlowParting {
  protected:
-  AskedApart() : SlowParting(true) {}
+  CheckedApart() : SlowParting(true) {}
 
   // Written once, evicted, and fetched by a launch that is given it and does not write.
   AnyRun* returned() {
@@ -327,7 +327,7 @@ class AskedApart : public SlowParting {
   }
 };
 
-TEST_F(AskedApart, WhatHasNotChangedLeavesForNothing) {
+TEST_F(CheckedApart, AnUnchangedRunIsEvictedWithoutACopy) {
   AnyRun* const run = returned();
   const Bytes before = stats().bytes_out;
   ASSERT_OK(machine_.evict(run));
@@ -336,7 +336,7 @@ TEST_F(AskedApart, WhatHasNotChangedLeavesForNothing) {
   EXPECT_OK(machine_.check(run, 1));
 }
 
-TEST_F(AskedApart, WhatCameToBeReadIsAskedToo) {
+TEST_F(CheckedApart, ARunFetchedForAReadIsChecked) {
   AnyRun* const run = machine_.add();
   ASSERT_OK(machine_.write(run, 1));
   ASSERT_OK(machine_.evict(run));
@@ -355,7 +355,7 @@ TEST_F(AskedApart, WhatCameToBeReadIsAskedToo) {
   EXPECT_OK(machine_.check(run, 2));
 }
 
-TEST_F(AskedApart, WhatWorkUnseenHasChangedIsCopied) {
+TEST_F(CheckedApart, ARunChangedByUnseenWorkIsCopied) {
   AnyRun* const run = returned();
   const StreamId other = machine_.stream();
   queue_unseen(run, 2, other);

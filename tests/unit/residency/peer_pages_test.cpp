@@ -7,15 +7,15 @@ namespace tessera {
 namespace {
 
 // Eight base pages fit on the device, two on the peer.
-class PeerPages : public Mover {
+class PeerPages : public PageMoverTest {
  protected:
   PeerPages()
-      : Mover({.device = 16_MiB,
-               .host = 8_MiB,
-               .staging = 4_MiB,
-               .file = 8_MiB,
-               .peer = 4_MiB,
-               .sim = {.devices = 2, .memory = 16_MiB}}) {}
+      : PageMoverTest({.device = 16_MiB,
+                       .host = 8_MiB,
+                       .staging = 4_MiB,
+                       .file = 8_MiB,
+                       .peer = 4_MiB,
+                       .sim = {.devices = 2, .memory = 16_MiB}}) {}
 
   std::unique_ptr<tessera::Run> filled(std::uint8_t value, std::uint32_t count = 1) {
     auto run = resident_run({0, count});
@@ -29,7 +29,7 @@ class PeerPages : public Mover {
   static Page& only(tessera::Run& run) { return run.pages[0]; }
 };
 
-TEST_F(PeerPages, BytesComeBackAsTheyLeft) {
+TEST_F(PeerPages, BytesSurviveEvictionToThePeer) {
   auto run = filled(7);
   start_eviction(*run, CopyLocation::kPeer);
   EXPECT_TRUE(only(*run).peer && !only(*run).host);
@@ -62,7 +62,7 @@ TEST_F(PeerPages, ACopyThatIsStillValidStaysWithThePeerAndCountsAsIdle) {
   take_all(*run);
 }
 
-TEST_F(PeerPages, ACopyThatIsStaleGoesWhenItsPageIsThere) {
+TEST_F(PeerPages, AStalePeerCopyIsDroppedAfterTheFetch) {
   auto run = filled(7);
   start_eviction(*run, CopyLocation::kPeer);
   run->written.store(1);
@@ -73,7 +73,7 @@ TEST_F(PeerPages, ACopyThatIsStaleGoesWhenItsPageIsThere) {
   take_all(*run);
 }
 
-TEST_F(PeerPages, WhoIsUsedMeanwhileStaysAndGivesThePeersFrameBack) {
+TEST_F(PeerPages, APageUsedMeanwhileStaysAndReturnsThePeerFrame) {
   auto run = filled(7);
   ASSERT_OK(copy_out({run.get(), 0}, CopyLocation::kPeer));
   EXPECT_TRUE(mover().copied_out({run.get(), 0}, true).take());
@@ -89,7 +89,7 @@ TEST_F(PeerPages, WhoIsUsedMeanwhileStaysAndGivesThePeersFrameBack) {
   take_all(*run);
 }
 
-TEST_F(PeerPages, AsManyGoAsThePeerHasFramesForAndThenNone) {
+TEST_F(PeerPages, CopiesOutAsManyAsThePeerHasFrames) {
   auto run = filled(7, 4);
   const auto all = pages(*run);
   EXPECT_EQ(mover().copy_out(all, CopyLocation::kPeer).take(), 2U);
@@ -99,7 +99,7 @@ TEST_F(PeerPages, AsManyGoAsThePeerHasFramesForAndThenNone) {
   take_all(*run);
 }
 
-TEST_F(PeerPages, ThoseFromThePeerAndThoseFromTheHostComeEachOverTheirOwnLink) {
+TEST_F(PeerPages, FetchesFromPeerAndHostOverSeparateLinks) {
   auto run = filled(7, 4);
   for (std::uint32_t i = 0; i < 4; ++i) {
     const PageRef page{run.get(), i};
@@ -115,7 +115,7 @@ TEST_F(PeerPages, ThoseFromThePeerAndThoseFromTheHostComeEachOverTheirOwnLink) {
   take_all(*run);
 }
 
-TEST_F(PeerPages, ACopyThatCannotBeQueuedLeavesThePageWhereItWas) {
+TEST_F(PeerPages, AFailedPeerCopyLeavesThePage) {
   auto run = filled(7);
   fail(DriverCall::kCopy, 1);
   EXPECT_EQ(copy_out({run.get(), 0}, CopyLocation::kPeer).native_code(), 999);

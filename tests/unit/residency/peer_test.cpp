@@ -17,9 +17,9 @@ ResidencySetup lending(Bytes peer, LinkSpeed host_link = {}, LinkSpeed peer_link
           .sim = {.devices = 2, .memory = 32_MiB, .inbound = host_link, .outbound = host_link, .peer = peer_link}};
 }
 
-class LendingTest : public ::testing::Test {
+class PeerTest : public ::testing::Test {
  protected:
-  explicit LendingTest(const ResidencySetup& setup = lending(4_MiB)) : machine_(setup) {}
+  explicit PeerTest(const ResidencySetup& setup = lending(4_MiB)) : machine_(setup) {}
 
   std::vector<LentRun*> written(std::size_t count) {
     std::vector<LentRun*> runs = machine_.add_many(count);
@@ -34,7 +34,7 @@ class LendingTest : public ::testing::Test {
   ResidencyMachine machine_;
 };
 
-TEST_F(LendingTest, WhoLeavesUnaskedGoesToThePeerAndThenToTheHost) {
+TEST_F(PeerTest, EvictsToThePeerFirstThenToTheHost) {
   const auto runs = written(7);  // four fit
   EXPECT_EQ(machine_.tiers().peer->usage().used, 4_MiB);
   Bytes host;
@@ -45,7 +45,7 @@ TEST_F(LendingTest, WhoLeavesUnaskedGoesToThePeerAndThenToTheHost) {
   EXPECT_GT(stats().bytes_peer_in, Bytes());
 }
 
-TEST_F(LendingTest, CopiesLeftBehindThereMakeWayForWhoHasNone) {
+TEST_F(PeerTest, DropsIdlePeerCopiesForARunWithoutOne) {
   const auto runs = written(4);
   for (std::size_t i = 0; i < 2; ++i) EXPECT_OK(machine_.evict(runs[i]));
   for (std::size_t i = 0; i < 2; ++i) EXPECT_OK(machine_.check(runs[i], i));  // they are only read, so the copies stay
@@ -57,7 +57,7 @@ TEST_F(LendingTest, CopiesLeftBehindThereMakeWayForWhoHasNone) {
   for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
 }
 
-TEST_F(LendingTest, WhoCannotGoToAPeerThatFailsGoesToTheHost) {
+TEST_F(PeerTest, EvictsToTheHostWhenThePeerFails) {
   const auto runs = written(3);
   EXPECT_OK(machine_.evict(runs[0]));
   machine_.fault().fail({DriverCall::kCreateFrame, 1, Status(Code::kDriver, "injected", 999)});
@@ -72,7 +72,7 @@ TEST_F(LendingTest, WhoCannotGoToAPeerThatFailsGoesToTheHost) {
   for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
 }
 
-TEST_F(LendingTest, WhatSleepsLeavesThePeerToWhoIsAwake) {
+TEST_F(PeerTest, SleepingRunsGoToTheHostNotToThePeer) {
   const auto runs = written(3);
   ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
   for (const LentRun* run : runs) EXPECT_EQ(in_host(run), 2_MiB);
@@ -81,7 +81,7 @@ TEST_F(LendingTest, WhatSleepsLeavesThePeerToWhoIsAwake) {
   for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
 }
 
-TEST_F(LendingTest, WhatSleepsGoesToTheHostAlsoWhereACopyIsWithThePeer) {
+TEST_F(PeerTest, ASleepingRunWithAPeerCopyGoesToTheHost) {
   const auto runs = written(1);
   EXPECT_OK(machine_.evict(runs[0]));
   EXPECT_OK(machine_.check(runs[0], 0));  // it is only read, so the copy stays
@@ -93,7 +93,7 @@ TEST_F(LendingTest, WhatSleepsGoesToTheHostAlsoWhereACopyIsWithThePeer) {
   EXPECT_OK(machine_.check(runs[0], 0));
 }
 
-TEST_F(LendingTest, TrimAndSleepGiveTheLenderBackWhatNobodyUses) {
+TEST_F(PeerTest, TrimAndSleepReturnSparePeerFramesToTheLender) {
   const auto runs = written(2);
   const auto leave_a_frame = [&] {
     EXPECT_OK(machine_.evict(runs[0]));
@@ -113,7 +113,7 @@ TEST_F(LendingTest, TrimAndSleepGiveTheLenderBackWhatNobodyUses) {
   EXPECT_EQ(machine_.sim().memory_info(DeviceId(1)).value().free, 32_MiB);
 }
 
-TEST_F(LendingTest, WhoFindsNoRoomIsToldOfThePeerToo) {
+TEST_F(PeerTest, OutOfMemoryReportsPeerUsage) {
   written(4);
   EXPECT_OK(machine_.residency().set_automatic(false));  // so no run is evicted
   const Status full = machine_.write(machine_.add(), 4);
@@ -121,14 +121,14 @@ TEST_F(LendingTest, WhoFindsNoRoomIsToldOfThePeerToo) {
   EXPECT_NE(full.message().find("peer 0 of 4 MiB used, host 0 of 16 MiB used"), std::string::npos) << full.message();
 }
 
-TEST_F(LendingTest, APeersMemoryIsPartOfTheHeap) {
+TEST_F(PeerTest, PeerMemoryIsPartOfTheHeap) {
   EXPECT_EQ(machine_.tiers().capacity(), 28_MiB);
   const auto runs = written(14);
   EXPECT_EQ(machine_.residency().add(machine_.reserve({0, 1}), {0, 1}, TagId()).status().code(), Code::kOutOfMemory);
   for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
 }
 
-TEST(LendingBesideAFile, NewPagesFindRoomWithThePeerWhenTheFileTakesNoMore) {
+TEST(PeerWithFile, EvictsToThePeerWhenTheFileIsFull) {
   ResidencySetup setup = lending(8_MiB);
   setup.host = 4_MiB, setup.file = 8_MiB;
   ResidencyMachine machine(setup);
@@ -143,7 +143,7 @@ TEST(LendingBesideAFile, NewPagesFindRoomWithThePeerWhenTheFileTakesNoMore) {
   EXPECT_OK(machine.check(runs[11], 11));
 }
 
-TEST_F(LendingTest, PagesOfARunGoWhereEachShallBe) {
+TEST_F(PeerTest, PlacesEachPageOfARun) {
   LentRun* const run = machine_.add({0, 4});
   EXPECT_OK(machine_.write(run, 1));
   EXPECT_OK(machine_.settle());
@@ -160,18 +160,18 @@ TEST_F(LendingTest, PagesOfARunGoWhereEachShallBe) {
 }
 
 // The host's link takes ten milliseconds for a page, the peer's next to nothing.
-class TwoLinksTest : public LendingTest {
+class TwoLinksTest : public PeerTest {
  protected:
-  explicit TwoLinksTest(LinkSpeed host_link = kSlow) : LendingTest(lending(4_MiB, host_link, kFast)) {}
+  explicit TwoLinksTest(LinkSpeed host_link = kSlow) : PeerTest(lending(4_MiB, host_link, kFast)) {}
 };
 
 // A tenth of a second for a page, so that the other copy is complete by then, even under a sanitizer.
-class FarApartTest : public TwoLinksTest {
+class SlowHostLinkTest : public TwoLinksTest {
  protected:
-  FarApartTest() : TwoLinksTest({20'000'000, {}}) {}
+  SlowHostLinkTest() : TwoLinksTest({20'000'000, {}}) {}
 };
 
-TEST_F(FarApartTest, ACopyOverOneLinkIsDoneWhileOneOverTheOtherIsUnderWay) {
+TEST_F(SlowHostLinkTest, CopiesOnBothLinksOverlap) {
   const auto runs = written(4);
   ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());  // to the host
   EXPECT_OK(machine_.check(runs[0], 0));
@@ -194,7 +194,7 @@ TEST_F(FarApartTest, ACopyOverOneLinkIsDoneWhileOneOverTheOtherIsUnderWay) {
 }
 
 // Two copies over the host's link take 200 ms, twice as long as recomputing; over the peer's next to nothing.
-TEST_F(FarApartTest, WhatAPeerTakesIsNotRecomputedForWhatTheHostsLinkWouldTake) {
+TEST_F(SlowHostLinkTest, PrefersThePeerToRecompute) {
   const auto runs = written(2);
   ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
   for (std::size_t i = 0; i < 2; ++i) EXPECT_OK(machine_.check(runs[i], i));

@@ -22,7 +22,7 @@ class PlaceTest : public ::testing::Test {
   ResidencyMachine machine_{{.device = 32_MiB, .host = 16_MiB, .file = 64_MiB}};
 };
 
-TEST_F(PlaceTest, EachPageHasTheCopiesThatItShallHave) {
+TEST_F(PlaceTest, GivesEachPageItsCopies) {
   const std::vector<Places> places = {kAtDevice,
                                       kAtHost,
                                       kAtFile,
@@ -37,13 +37,13 @@ TEST_F(PlaceTest, EachPageHasTheCopiesThatItShallHave) {
   EXPECT_OK(machine_.check(run, 1));
 }
 
-TEST_F(PlaceTest, WhatHasNothingBehindItStaysOnTheDevice) {
+TEST_F(PlaceTest, APageWithoutAPlaceStaysOnTheDevice) {
   PlacedRun* const run = written({0, 2});
   EXPECT_OK(machine_.residency().place(run, std::vector<Places>(2)));
   EXPECT_EQ(run->bytes_in(PageState::kResident), 4_MiB);
 }
 
-TEST_F(PlaceTest, MoreThanTheHostHoldsGoesWhereThereIsRoom) {
+TEST_F(PlaceTest, PagesBeyondTheHostGoWhereThereIsRoom) {
   PlacedRun* const run = written({0, 12});
   EXPECT_OK(machine_.residency().place(run, std::vector<Places>(12, kAtHost)));
   const auto [device, peer, host, file] = machine_.residency().whereabouts(*run);

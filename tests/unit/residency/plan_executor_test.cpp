@@ -11,9 +11,9 @@ constexpr std::size_t kLayers = 12;
 
 // Layers of 4 MiB on a device for eight of them: written in forward, read in reverse order, by identical launches. Six
 // iterations of 24 are enough to learn that loop of one launch.
-class FollowerTest : public ::testing::Test {
+class PlanExecutorTest : public ::testing::Test {
  protected:
-  FollowerTest() {
+  PlanExecutorTest() {
     for (std::size_t i = 0; i < kLayers; ++i) {
       const RunShape shape{0, 2};
       layers_.push_back(machine_.residency().add(machine_.reserve(shape), shape, TagId()).take());
@@ -35,12 +35,12 @@ class FollowerTest : public ::testing::Test {
   std::vector<DeviceRun*> layers_;
 };
 
-TEST_F(FollowerTest, EveryByteIsRightWhileAPlanIsFollowed) {
+TEST_F(PlanExecutorTest, BytesAreRightUnderAPlan) {
   for (std::uint64_t i = 1; i <= 8; ++i) iterate(i);
   EXPECT_GT(machine_.residency().stats().bytes_out, Bytes());
 }
 
-TEST_F(FollowerTest, RunsMayGoAwayInTheMiddleOfAPlan) {
+TEST_F(PlanExecutorTest, RunsMayBeRemovedDuringAPlan) {
   for (std::uint64_t i = 1; i <= 5; ++i) iterate(i);
   for (std::size_t i = 0; i < 3; ++i) step(layers_[i], 6, Access::kWrite);
   for (std::size_t i = 0; i < 6; ++i) {
@@ -51,7 +51,7 @@ TEST_F(FollowerTest, RunsMayGoAwayInTheMiddleOfAPlan) {
   for (DeviceRun* layer : layers_) step(layer, 7, Access::kRead);
 }
 
-TEST_F(FollowerTest, EveryByteIsRightWhilePoliciesTakeTurns) {
+TEST_F(PlanExecutorTest, BytesAreRightWhilePoliciesAlternate) {
   std::size_t turn = 0;
   for (std::uint64_t i = 1; i <= 8; ++i) {
     for (DeviceRun* layer : layers_) step(layer, i, Access::kWrite);
@@ -68,7 +68,7 @@ TEST_F(FollowerTest, EveryByteIsRightWhilePoliciesTakeTurns) {
   EXPECT_GT(machine_.residency().stats().bytes_out, Bytes());
 }
 
-TEST_F(FollowerTest, TheNextPolicyPlansWithoutSeeingTheIterationAgain) {
+TEST_F(PlanExecutorTest, ANewPolicyPlansWithoutRelearning) {
   class Asked final : public Policy {
    public:
     explicit Asked(std::size_t& steps) : steps_(steps) {}
@@ -92,7 +92,7 @@ TEST_F(FollowerTest, TheNextPolicyPlansWithoutSeeingTheIterationAgain) {
 }
 
 // An iteration knows which of the runs that it uses are pinned.
-TEST_F(FollowerTest, APlanIsMadeWithoutTheRoomOfPinnedRunsThatTheIterationDoesNotUse) {
+TEST_F(PlanExecutorTest, SubtractsUnusedPinnedRunsFromThePlanBudget) {
   class Listener final : public Policy {
    public:
     explicit Listener(Bytes& device) : device_(device) {}
@@ -117,7 +117,7 @@ TEST_F(FollowerTest, APlanIsMadeWithoutTheRoomOfPinnedRunsThatTheIterationDoesNo
   iterate(7);
 }
 
-TEST_F(FollowerTest, APinnedRunStaysWhateverThePlanSays) {
+TEST_F(PlanExecutorTest, APinnedRunIsNotEvictedByThePlan) {
   for (std::uint64_t i = 1; i <= 4; ++i) iterate(i);
   EXPECT_OK(machine_.residency().pin(layers_[0]));
   for (std::uint64_t i = 5; i <= 7; ++i) {
@@ -130,11 +130,11 @@ TEST_F(FollowerTest, APinnedRunStaysWhateverThePlanSays) {
 // Eight weights used cyclically on a device for five. The plan keeps four of them and evicts the others after their
 // use; the program is ahead of its device, so the next victim is still being fetched or in use when the next run needs
 // room.
-class SweepTest : public ::testing::TestWithParam<bool> {
+class StrictPlanTest : public ::testing::TestWithParam<bool> {
  protected:
   static constexpr std::uint32_t kWeights = 8, kKept = 4;
 
-  SweepTest() {
+  StrictPlanTest() {
     Iteration iteration;
     OffloadPlan plan;
     for (std::uint32_t i = 0; i < kWeights; ++i) {
@@ -167,14 +167,14 @@ class SweepTest : public ::testing::TestWithParam<bool> {
 
 // Strict: only the four are not fetched again. Otherwise one of those kept may be evicted right after its use, if the
 // planned victim is needed sooner.
-TEST_P(SweepTest, WhoIsToLeaveByPlanLeavesBeforeOthers) {
+TEST_P(StrictPlanTest, EvictsPlannedVictimsFirst) {
   sweep(2);
   const Bytes came = sweep(4), planned = 4 * (kWeights - kKept) * 4_MiB;
   EXPECT_GE(came, planned);
   EXPECT_LE(came, GetParam() ? planned : 4 * kWeights * 4_MiB - 4_MiB);
 }
 
-INSTANTIATE_TEST_SUITE_P(Strictly, SweepTest, ::testing::Values(false, true));
+INSTANTIATE_TEST_SUITE_P(Strictly, StrictPlanTest, ::testing::Values(false, true));
 
 }  // namespace
 }  // namespace tessera

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-TEST(ResidencyProgress, WorkIsThereWhileAPageMovesAndNotAfterwards) {
+TEST(ResidencyProgress, HasWorkOnlyWhileAPageMoves) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
@@ -19,7 +19,7 @@ TEST(ResidencyProgress, WorkIsThereWhileAPageMovesAndNotAfterwards) {
   EXPECT_EQ(run->missing.load(), 0U);
 }
 
-TEST(ResidencyProgress, AdvancingFinishesWhatIsDone) {
+TEST(ResidencyProgress, AdvanceFinishesCompletedCopies) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
@@ -31,7 +31,7 @@ TEST(ResidencyProgress, AdvancingFinishesWhatIsDone) {
   EXPECT_EQ(machine.residency().stats().stalls, 0U);
 }
 
-TEST(ResidencyProgress, BehindACopyUnderWayNobodyIsAsked) {
+TEST(ResidencyProgress, QueriesNoCopyAfterAnUnfinishedOne) {
   // A page takes 50 ms, so all of them are in flight during this check.
   ResidencyMachine machine({.sim = {.memory = 64_MiB, .inbound = {40'000'000, {}}}});
   auto* run = machine.add({0, 7});
@@ -44,7 +44,7 @@ TEST(ResidencyProgress, BehindACopyUnderWayNobodyIsAsked) {
   EXPECT_OK(machine.check(run, 1));
 }
 
-TEST(ResidencyProgress, WorkWaitsForItsOwnRunsAndNotForThoseThatComeBehindThem) {
+TEST(ResidencyProgress, WorkWaitsOnlyForTheFetchesOfItsOwnRuns) {
   // A page takes 50 ms, so the second run arrives long after the first.
   ResidencyMachine machine({.sim = {.memory = 64_MiB, .inbound = {40'000'000, {}}}});
   auto *wanted = machine.add(), *later = machine.add({0, 6});
@@ -61,7 +61,7 @@ TEST(ResidencyProgress, WorkWaitsForItsOwnRunsAndNotForThoseThatComeBehindThem) 
   ASSERT_OK(machine.check(later, 2));
 }
 
-TEST(ResidencyProgress, APrefetchThatWasFollowedDoesNotBringAnEvictedRunBack) {
+TEST(ResidencyProgress, ACompletedPrefetchDoesNotRefetchAnEvictedRun) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
@@ -74,7 +74,7 @@ TEST(ResidencyProgress, APrefetchThatWasFollowedDoesNotBringAnEvictedRunBack) {
   EXPECT_EQ(run->missing.load(), 1U);
 }
 
-TEST(ResidencyProgress, StagedPagesMoveOnToTheFile) {
+TEST(ResidencyProgress, StagedPagesSpillToTheFile) {
   ResidencyMachine machine({.host = 0_B, .file = 32_MiB});
   auto* run = machine.add({0, 2});
   ASSERT_OK(machine.write(run, 1));
@@ -85,7 +85,7 @@ TEST(ResidencyProgress, StagedPagesMoveOnToTheFile) {
   EXPECT_OK(machine.check(run, 1));
 }
 
-TEST(ResidencyProgress, StagedPagesStayInHostMemoryWhenThereIsRoomByThen) {
+TEST(ResidencyProgress, StagedPagesStayInTheHostOnceItHasRoom) {
   ResidencyMachine machine({.device = 8_MiB, .host = 2_MiB, .staging = 64_MiB});
   auto* first = machine.add();
   auto* second = machine.add();
@@ -100,7 +100,7 @@ TEST(ResidencyProgress, StagedPagesStayInHostMemoryWhenThereIsRoomByThen) {
   EXPECT_OK(machine.check(second, 2));
 }
 
-TEST(ResidencyProgress, TrimmingGivesSpareFramesBackToTheDriver) {
+TEST(ResidencyProgress, TrimReturnsSpareFramesToTheDriver) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 4});
   ASSERT_OK(machine.write(run, 1));
@@ -156,7 +156,7 @@ TEST(ResidencyProgress, ARunThatIsEvictedIsUnmappedInOneCall) {
   ASSERT_OK(machine.check(run, 1));
 }
 
-TEST(ResidencyProgress, APartOfARunMakesRoomInOneCall) {
+TEST(ResidencyProgress, EvictsAPartOfARunInOneCall) {
   ResidencyMachine machine;
   auto* first = machine.add({0, 8});
   auto* second = machine.add({0, 3});
@@ -168,7 +168,7 @@ TEST(ResidencyProgress, APartOfARunMakesRoomInOneCall) {
   ASSERT_OK(machine.check(second, 2));
 }
 
-TEST(ResidencyProgress, CleanPagesLeaveInOneCall) {
+TEST(ResidencyProgress, EvictsCleanPagesInOneCall) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 8});
   ASSERT_OK(machine.write(run, 1));

@@ -12,7 +12,7 @@ namespace {
 
 void in_another_thread(const std::function<void()>& work) { std::thread(work).join(); }
 
-TEST(RecomputeTurn, BelongsToTheThreadThatTookIt) {
+TEST(RecomputeTurn, IsHeldByTheThreadThatTookIt) {
   RecomputeTurn turn;
   EXPECT_FALSE(turn.is_mine());
   turn.take();

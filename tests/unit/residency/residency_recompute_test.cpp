@@ -24,7 +24,7 @@ class ResidencyRecomputeTest : public ::testing::Test {
 
   Residency& residency() { return machine_.residency(); }
   // The run contains the generation, and its callback recomputes it.
-  DeviceRun* remakable(std::uint64_t generation, Nanoseconds cost = kCheap, RunShape shape = {0, 1}) {
+  DeviceRun* recomputable(std::uint64_t generation, Nanoseconds cost = kCheap, RunShape shape = {0, 1}) {
     DeviceRun* run = machine_.add(shape);
     EXPECT_OK(machine_.write(run, generation));
     recompute_by(run, generation, cost);
@@ -55,8 +55,8 @@ class ResidencyRecomputeTest : public ::testing::Test {
   int called_ = 0;
 };
 
-TEST_F(ResidencyRecomputeTest, BytesThatAreDroppedAreMadeAgainAndNoneIsMoved) {
-  DeviceRun* run = remakable(7, kCheap, {0, 3});
+TEST_F(ResidencyRecomputeTest, DroppedBytesAreRecomputedAndNotCopied) {
+  DeviceRun* run = recomputable(7, kCheap, {0, 3});
   EXPECT_OK(machine_.evict(run));
   EXPECT_TRUE(is_nowhere(run));
   EXPECT_EQ(machine_.valid(), "ok");
@@ -76,7 +76,7 @@ TEST_F(ResidencyRecomputeTest, BytesThatAreDroppedAreMadeAgainAndNoneIsMoved) {
 }
 
 TEST_F(ResidencyRecomputeTest, AWriteEndsTheCallbackUntilItIsSetAgain) {
-  DeviceRun* run = remakable(1);
+  DeviceRun* run = recomputable(1);
   EXPECT_OK(machine_.write(run, 2));
   EXPECT_EQ(machine_.evict(run).code(), Code::kOutOfMemory);
   recompute_by(run, 2);
@@ -86,7 +86,7 @@ TEST_F(ResidencyRecomputeTest, AWriteEndsTheCallbackUntilItIsSetAgain) {
 }
 
 TEST_F(ResidencyRecomputeTest, AWriteNotedLateEndsItToo) {
-  DeviceRun* run = remakable(1);
+  DeviceRun* run = recomputable(1);
   Use use;
   ASSERT_OK(residency().begin_use({&run, 1}, StreamId(0), Access::kRead, Use::Kind::kGate, use));
   residency().note_written(*run);
@@ -97,8 +97,8 @@ TEST_F(ResidencyRecomputeTest, AWriteNotedLateEndsItToo) {
   EXPECT_EQ(called_, 0);
 }
 
-TEST_F(ResidencyRecomputeTest, WorkThatNobodyAnnouncedMayHaveWrittenAnywhere) {
-  DeviceRun* run = remakable(1);
+TEST_F(ResidencyRecomputeTest, UnannouncedWorkForbidsADrop) {
+  DeviceRun* run = recomputable(1);
   EXPECT_OK(residency().set_automatic(false));
   EXPECT_EQ(machine_.evict(run).code(), Code::kOutOfMemory);
   EXPECT_OK(residency().set_automatic(true));
@@ -120,8 +120,8 @@ TEST_F(ResidencyRecomputeTest, TheNextBlockOfARunHasNoCallback) {
   EXPECT_EQ(called_, 0);
 }
 
-TEST_F(ResidencyRecomputeTest, ABlockThatEndsWhileItIsAwayIsNotRecomputed) {
-  DeviceRun* run = remakable(1);
+TEST_F(ResidencyRecomputeTest, AFreedDroppedBlockIsNotRecomputed) {
+  DeviceRun* run = recomputable(1);
   EXPECT_OK(machine_.evict(run));
   run->live.store(0);
   EXPECT_EQ(machine_.valid(), "ok");
@@ -132,7 +132,7 @@ TEST_F(ResidencyRecomputeTest, ABlockThatEndsWhileItIsAwayIsNotRecomputed) {
   EXPECT_EQ(called_, 0);
 }
 
-TEST_F(ResidencyRecomputeTest, ACallbackThatFailsIsToldAtTheCallAndTriedAgainAtTheNext) {
+TEST_F(ResidencyRecomputeTest, AFailedCallbackFailsTheCallAndIsRetriedAtTheNext) {
   DeviceRun* run = machine_.add({0, 2});
   EXPECT_OK(machine_.write(run, 3));
   bool fails = true;
@@ -155,7 +155,7 @@ TEST_F(ResidencyRecomputeTest, ACallbackThatFailsIsToldAtTheCallAndTriedAgainAtT
   EXPECT_EQ(called_, 3);
 }
 
-TEST_F(ResidencyRecomputeTest, WhatItQueuedBeforeItFailedIsOverBeforeItsFramesGo) {
+TEST_F(ResidencyRecomputeTest, AFailedCallbacksWorkEndsBeforeItsFramesAreReleased) {
   HeldKernel held;
   bool fails = true;
   DeviceRun* run = machine_.add();
@@ -183,7 +183,7 @@ TEST_F(ResidencyRecomputeTest, WhatItQueuedBeforeItFailedIsOverBeforeItsFramesGo
   EXPECT_OK(machine_.check(run, 3));
 }
 
-TEST_F(ResidencyRecomputeTest, EveryDriverCallOfItMayFailOnceAndNothingIsLost) {
+TEST_F(ResidencyRecomputeTest, AnyDriverCallMayFailOnceWithoutLoss) {
   constexpr DriverCall kCalls[] = {DriverCall::kUnmap,       DriverCall::kMap,         DriverCall::kSetAccess,
                                    DriverCall::kCreateEvent, DriverCall::kRecordEvent, DriverCall::kQueryEvent};
   for (const DriverCall call : kCalls) {
@@ -205,8 +205,8 @@ TEST_F(ResidencyRecomputeTest, EveryDriverCallOfItMayFailOnceAndNothingIsLost) {
   }
 }
 
-TEST_F(ResidencyRecomputeTest, ACallbackMayUseWhatIsItselfAwayAndToBeRecomputed) {
-  DeviceRun* first = remakable(1);
+TEST_F(ResidencyRecomputeTest, ACallbackMayUseADroppedRun) {
+  DeviceRun* first = recomputable(1);
   DeviceRun* second = machine_.add();
   EXPECT_OK(machine_.write(second, 2));
   set(second, kCheap, [&](StreamId on) {
@@ -233,7 +233,7 @@ TEST_F(ResidencyRecomputeTest, ACallbackMayAnnounceItsOwnRun) {
 }
 
 TEST_F(ResidencyRecomputeTest, WithoutAStreamTheBytesAreWaitedFor) {
-  DeviceRun* run = remakable(4);
+  DeviceRun* run = recomputable(4);
   EXPECT_OK(machine_.evict(run));
   EXPECT_OK(residency().pin(run));
   EXPECT_EQ(run->missing.load(), 0U);
@@ -243,7 +243,7 @@ TEST_F(ResidencyRecomputeTest, WithoutAStreamTheBytesAreWaitedFor) {
 }
 
 TEST_F(ResidencyRecomputeTest, SleepDropsAndWakeRecomputes) {
-  DeviceRun* run = remakable(4, kCheap, {0, 2});
+  DeviceRun* run = recomputable(4, kCheap, {0, 2});
   EXPECT_EQ(residency().sleep(std::nullopt).take().moved, 4_MiB);
   EXPECT_TRUE(is_nowhere(run));
   EXPECT_EQ(residency().wake(std::nullopt).take().moved, 4_MiB);
@@ -252,8 +252,8 @@ TEST_F(ResidencyRecomputeTest, SleepDropsAndWakeRecomputes) {
   EXPECT_EQ(called_, 1);
 }
 
-TEST_F(ResidencyRecomputeTest, WakeTellsOfACallbackThatFails) {
-  DeviceRun* run = remakable(4);
+TEST_F(ResidencyRecomputeTest, WakeReportsAFailedCallback) {
+  DeviceRun* run = recomputable(4);
   EXPECT_OK(machine_.evict(run));
   set(run, kCheap, [](StreamId) { return Status(Code::kIo, "no model file"); });
   EXPECT_EQ(residency().wake(std::nullopt).status().code(), Code::kIo);
@@ -262,8 +262,8 @@ TEST_F(ResidencyRecomputeTest, WakeTellsOfACallbackThatFails) {
   EXPECT_OK(machine_.check(run, 4));
 }
 
-TEST_F(ResidencyRecomputeTest, TheOnlyWayBackIsNotTakenAway) {
-  DeviceRun* run = remakable(4);
+TEST_F(ResidencyRecomputeTest, TheCallbackOfADroppedRunCannotBeRemoved) {
+  DeviceRun* run = recomputable(4);
   EXPECT_OK(machine_.evict(run));
   EXPECT_EQ(residency().set_recompute(run, {}).code(), Code::kBusy);
   EXPECT_OK(machine_.check(run, 4));
@@ -274,7 +274,7 @@ TEST_F(ResidencyRecomputeTest, TheOnlyWayBackIsNotTakenAway) {
 // While one thread is in a callback, another that needs the same bytes waits for it, and for nothing else.
 TEST_F(ResidencyRecomputeTest, TwoThreadsThatNeedARunRecomputeItOnce) {
   DeviceRun* run = machine_.add();
-  DeviceRun* free = remakable(9);
+  DeviceRun* free = recomputable(9);
   EXPECT_OK(machine_.write(run, 6));
   std::atomic<bool> inside{false}, goes_on{false};
   set(run, kCheap, [&](StreamId on) {
@@ -302,14 +302,14 @@ class RecomputeOrCopyTest : public ResidencyRecomputeTest {
   RecomputeOrCopyTest() : ResidencyRecomputeTest({.device = 8_MiB, .host = 64_MiB}) {}
 };
 
-TEST_F(RecomputeOrCopyTest, WhatIsCheaperIsDone) {
-  DeviceRun* early = remakable(1, kCheap);
+TEST_F(RecomputeOrCopyTest, ChoosesTheCheaperOfRecomputeAndCopy) {
+  DeviceRun* early = recomputable(1, kCheap);
   EXPECT_OK(machine_.evict(early));
   EXPECT_FALSE(is_nowhere(early)) << "nobody knows yet what a copy takes";
   EXPECT_OK(residency().remove(early));
   measure_links();
-  DeviceRun* cheap = remakable(1, kCheap);
-  DeviceRun* dear = remakable(2, kDear);
+  DeviceRun* cheap = recomputable(1, kCheap);
+  DeviceRun* dear = recomputable(2, kDear);
   EXPECT_OK(machine_.evict(cheap));
   EXPECT_OK(machine_.evict(dear));
   EXPECT_TRUE(is_nowhere(cheap));
@@ -319,9 +319,9 @@ TEST_F(RecomputeOrCopyTest, WhatIsCheaperIsDone) {
   EXPECT_EQ(called_, 1);
 }
 
-TEST_F(RecomputeOrCopyTest, WhatACallbackUsesHasToFitBesideTheCallAndIsRefusedWhereItDoesNot) {
+TEST_F(RecomputeOrCopyTest, RefusesACallbackWhoseRunsDoNotFit) {
   measure_links();
-  DeviceRun* other = remakable(1, kCheap, {0, 3});
+  DeviceRun* other = recomputable(1, kCheap, {0, 3});
   EXPECT_OK(machine_.evict(other));
   DeviceRun* run = machine_.add({0, 2});
   EXPECT_OK(machine_.write(run, 2));
@@ -338,11 +338,11 @@ TEST_F(RecomputeOrCopyTest, WhatACallbackUsesHasToFitBesideTheCallAndIsRefusedWh
   EXPECT_OK(machine_.check(other, 1));
 }
 
-TEST_F(RecomputeOrCopyTest, MemoryThatIsShortIsFoundByDropping) {
+TEST_F(RecomputeOrCopyTest, DropsRunsWhenMemoryIsShort) {
   measure_links();
   const Bytes out = residency().stats().bytes_out;
   std::vector<DeviceRun*> runs;
-  for (std::uint64_t i = 0; i < 12; ++i) runs.push_back(remakable(i));
+  for (std::uint64_t i = 0; i < 12; ++i) runs.push_back(recomputable(i));
   for (int round = 0; round < 3; ++round) {
     for (std::uint64_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
     ASSERT_EQ(machine_.valid(), "ok");
@@ -351,8 +351,8 @@ TEST_F(RecomputeOrCopyTest, MemoryThatIsShortIsFoundByDropping) {
   EXPECT_EQ(residency().stats().bytes_out, out) << "all of it was cheaper to recompute";
 }
 
-TEST_F(RecomputeOrCopyTest, APlanMayWantItAnyhow) {
-  DeviceRun* run = remakable(5, kDear, {0, 2});
+TEST_F(RecomputeOrCopyTest, APlanMayForceRecompute) {
+  DeviceRun* run = recomputable(5, kDear, {0, 2});
   DeviceRun* other = machine_.add({0, 2});
   EXPECT_OK(machine_.write(other, 1));
   Iteration iteration;
@@ -373,7 +373,7 @@ TEST_F(RecomputeOrCopyTest, APlanMayWantItAnyhow) {
   EXPECT_EQ(called_, 2);
 }
 
-TEST(RecomputeBackedTest, PagesThatAnyWorkMayTouchAreNeverWithoutTheirBytes) {
+TEST(RecomputeBackedTest, NeverDropsPagesThatUnseenWorkMayTouch) {
   ResidencyMachine machine({.device = 8_MiB, .backing = 32_MiB});
   DeviceRun* run = machine.add();
   EXPECT_OK(machine.write(run, 1));

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-using StandingRun = tessera::Run;  // a test has a member Run() of its own
+using SnapshotRun = tessera::Run;  // a test has a member Run() of its own
 
 // Keeps the request that it was given.
 class Asked final : public Policy {
@@ -26,20 +26,20 @@ class Asked final : public Policy {
 
 // Layers of 4 to 14 MiB are written in forward and read in reverse order on a device of 32 MiB. Another block is
 // written before.
-class StandingTest : public ::testing::Test {
+class ResidencySnapshotTest : public ::testing::Test {
  protected:
   static constexpr std::size_t kLayers = 6;
 
   void iterate_on(Bytes host, bool with_pin = false) {
     ResidencyMachine machine({.device = 32_MiB, .host = host, .file = 256_MiB, .sim = {.memory = 48_MiB}});
     machine.residency().set_policy(std::make_unique<Asked>(seen_));
-    StandingRun* const other = machine.add({0, 3});
+    SnapshotRun* const other = machine.add({0, 3});
     ASSERT_OK(machine.write(other, 1));
     if (with_pin) ASSERT_OK(machine.residency().pin(other));
-    std::vector<StandingRun*> layers;
+    std::vector<SnapshotRun*> layers;
     for (std::uint32_t i = 0; i < kLayers; ++i) layers.push_back(machine.add({0, i + 2}));
     for (int i = 0; i < 6; ++i) {
-      for (StandingRun* layer : layers) step(machine, machine.write(layer, 1));
+      for (SnapshotRun* layer : layers) step(machine, machine.write(layer, 1));
       for (std::size_t layer = kLayers; layer-- > 0;) step(machine, machine.check(layers[layer], 1));
     }
     ASSERT_EQ(seen_.steps.size(), 2 * kLayers);
@@ -53,7 +53,7 @@ class StandingTest : public ::testing::Test {
   Iteration seen_;
 };
 
-TEST_F(StandingTest, TellsWhereEachPageIsOnceSomeHaveBeenToTheFile) {
+TEST_F(ResidencySnapshotTest, HasTheLocationOfEachPageOnceTheFileIsInUse) {
   iterate_on(16_MiB);
   ASSERT_TRUE(seen_.last_step);
   std::size_t pages = 0, on_device = 0, away = 0;
@@ -69,20 +69,20 @@ TEST_F(StandingTest, TellsWhereEachPageIsOnceSomeHaveBeenToTheFile) {
   EXPECT_EQ(on_device + away, pages);
 }
 
-TEST_F(StandingTest, TellsOfWhatNoStepUses) {
+TEST_F(ResidencySnapshotTest, IncludesRunsThatNoStepUses) {
   iterate_on(16_MiB);
   ASSERT_EQ(seen_.others.size(), 1u);
   EXPECT_EQ(seen_.others[0].bytes, 6_MiB);
   EXPECT_EQ(seen_.others[0].pages, std::vector<Places>(3, kAtFile));
 }
 
-TEST_F(StandingTest, TellsNothingOfWhatIsPinnedBeside) {
+TEST_F(ResidencySnapshotTest, OmitsUnusedPinnedRuns) {
   iterate_on(16_MiB, true);
   ASSERT_TRUE(seen_.last_step);
   EXPECT_TRUE(seen_.others.empty());
 }
 
-TEST_F(StandingTest, TellsNothingWhereTheHostHasRoomForAll) {
+TEST_F(ResidencySnapshotTest, IsEmptyWhileTheHostHoldsAll) {
   iterate_on(128_MiB);
   EXPECT_FALSE(seen_.last_step);
   EXPECT_TRUE(seen_.others.empty());

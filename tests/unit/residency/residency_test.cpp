@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-TEST(ResidencyRuns, ANewRunHasNothingBehindIt) {
+TEST(ResidencyRuns, ANewRunHasNoFrames) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 2});
   EXPECT_EQ(run->missing.load(), 2U);
@@ -23,7 +23,7 @@ TEST(ResidencyRuns, ANewRunHasNothingBehindIt) {
 
 // Its launch is recorded before the run is removed, and then read; otherwise the next reader would access a removed
 // run.
-TEST(ResidencyRuns, ALaunchThatFoundTheRunIsReadBeforeItGoes) {
+TEST(ResidencyRuns, ARecordedLaunchIsReadBeforeItsRunIsRemoved) {
   ResidencyMachine machine;
   const std::array runs = {machine.add()};
   machine.add({0, 8});  // memory is short, so every launch is recorded
@@ -71,7 +71,7 @@ TEST(ResidencyRuns, RemovingARunInABlockingUseIsRefused) {
   EXPECT_OK(machine.residency().remove(run));
 }
 
-TEST(ResidencyPins, APinnedRunStaysAndAnUnpinnedOneMayGo) {
+TEST(ResidencyPins, PinnedRunsStayAndUnpinnedRunsAreEvictable) {
   ResidencyMachine machine({.device = 8_MiB});
   auto* pinned = machine.add();
   ASSERT_OK(machine.write(pinned, 1));
@@ -88,7 +88,7 @@ TEST(ResidencyPins, APinnedRunStaysAndAnUnpinnedOneMayGo) {
   EXPECT_OK(machine.check(pinned, 1));
 }
 
-TEST(ResidencyPins, AnExposedRunStaysForGoodAndSaysWhy) {
+TEST(ResidencyPins, AnExposedRunStaysPinnedWithItsReason) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.residency().pin(run, "ipc"));
@@ -101,7 +101,7 @@ TEST(ResidencyPins, AnExposedRunStaysForGoodAndSaysWhy) {
   ASSERT_EQ(machine.residency().exposures().size(), 1U);
 }
 
-TEST(ResidencyPins, WhatIsKeptForPlacesThatNoCallShowsStaysAsLongAsThereAreSuch) {
+TEST(ResidencyPins, AKeptRunStaysUntilItsLastUnkeep) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.residency().keep(run, "global"));
@@ -118,7 +118,7 @@ TEST(ResidencyPins, WhatIsKeptForPlacesThatNoCallShowsStaysAsLongAsThereAreSuch)
   EXPECT_OK(machine.residency().validate());
 }
 
-TEST(ResidencyPins, WhatKernelsWroteUnseenWhileItWasKeptIsNotLost) {
+TEST(ResidencyPins, UnseenWritesToAKeptRunAreNotLost) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
@@ -132,7 +132,7 @@ TEST(ResidencyPins, WhatKernelsWroteUnseenWhileItWasKeptIsNotLost) {
   EXPECT_OK(machine.check(run, 2));
 }
 
-TEST(ResidencyPins, WhatIsKeptLeavesLaunchesTheirRoom) {
+TEST(ResidencyPins, KeptRunsLeaveRoomForLaunches) {
   ResidencyMachine machine({.device = 16_MiB});
   const auto runs = machine.add_many(8);
   for (auto* run : runs) ASSERT_OK(machine.write(run, 1));
@@ -157,7 +157,7 @@ TEST(ResidencyStatistics, WhereaboutsAndLiveBytesFollowTheRun) {
   EXPECT_EQ(machine.residency().stats().bytes_out, 4_MiB);
 }
 
-TEST(ResidencyFailures, AnEngineThatCannotBeMadeLeavesNothing) {
+TEST(ResidencyFailures, AFailedCreationLeaksNothing) {
   SteadyClock clock;
   SimDriver sim({.memory = 64_MiB}, clock);
   FaultDriver driver(sim);
@@ -194,7 +194,7 @@ TEST(ResidencyFailures, AFrameThatCannotBeUnmappedAfterAFailedMountIsWrittenOff)
   machine.abandon();
 }
 
-TEST(ResidencyFailures, APoisonedDeviceReportsItselfAndNothingHangs) {
+TEST(ResidencyFailures, APoisonedDeviceIsAnErrorAndNothingHangs) {
   ResidencyMachine machine({.device = 8_MiB});
   const auto runs = machine.add_many(8);
   for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.write(runs[i], i));

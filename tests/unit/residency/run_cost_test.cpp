@@ -44,7 +44,7 @@ TEST(RunCost, TheCostliestOfManyAreKept) {
   }
 }
 
-TEST(RunCost, ARunIsRememberedWhenItIsGone) {
+TEST(RunCost, KeepsTheCostOfARemovedRun) {
   ResidencyMachine machine;
   auto* run = machine.add();
   auto* other = machine.add();

@@ -109,7 +109,7 @@ TEST_F(ARun, KeepsNoCopiesOfBytesThatDoNotMatter) {
   expect_broken("are not needed");
 }
 
-TEST_F(ARun, MayLeaveUnlessItIsHeldOrPinned) {
+TEST_F(ARun, IsEvictableUnlessHeldOrPinned) {
   EXPECT_TRUE(run_.is_evictable());
   run_.holds.store(1);
   EXPECT_FALSE(run_.is_evictable());

@@ -32,7 +32,7 @@ class RunsByTraitTest : public ::testing::Test {
   RunsByTrait by_trait_;
 };
 
-TEST_F(RunsByTraitTest, FindsThoseWithSuchAPageInTheOrderOfTheList) {
+TEST_F(RunsByTraitTest, FindsRunsWithTheTraitInListOrder) {
   add(200);
   EXPECT_EQ(found(), Indices());
   for (const std::size_t run : {199u, 64u, 0u, 63u, 130u}) put(run, 1, PageState::kResident);
@@ -63,7 +63,7 @@ TEST_F(RunsByTraitTest, ACopyCountsByWhereItsPageIs) {
   }
 }
 
-TEST_F(RunsByTraitTest, WhoIsChangedOnTheWayIsSeenAsItIsThen) {
+TEST_F(RunsByTraitTest, SeesChangesMadeDuringTheWalk) {
   add(100);
   for (const std::size_t run : {1u, 2u, 90u}) put(run, 0, PageState::kResident);
   Indices seen;
@@ -75,7 +75,7 @@ TEST_F(RunsByTraitTest, WhoIsChangedOnTheWayIsSeenAsItIsThen) {
   EXPECT_EQ(seen, (Indices{1, 3, 90}));
 }
 
-TEST_F(RunsByTraitTest, TheLastTakesThePlaceOfWhoGoes) {
+TEST_F(RunsByTraitTest, TheLastRunTakesTheIndexOfARemovedOne) {
   add(70);
   for (const std::size_t run : {5u, 69u}) put(run, 0, PageState::kResident);
   const auto remove = [&](std::size_t index) {

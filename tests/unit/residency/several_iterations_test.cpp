@@ -63,10 +63,10 @@ class SeveralIterationsTest : public IterationTrackerTest {
   std::vector<DeviceRun*> weights_;
 };
 
-TEST_F(SeveralIterationsTest, ALongerOneGoesFirstOnceTheLoopsInItTakeLongerThanItWasTold) {
+TEST_F(SeveralIterationsTest, PrefersTheLongerPlanWhenTheLoopsAreSlowerThanPredicted) {
   for (int i = 0; i < 3; ++i) loop_in(Nanoseconds(100));
   for (int i = 0; i < 8; ++i) EXPECT_NE(round_in(Nanoseconds(100)), &of_round_) << i;
-  EXPECT_EQ(round_in(Nanoseconds(100)), &of_loop_) << "the round was told to take a tenth longer";
+  EXPECT_EQ(round_in(Nanoseconds(100)), &of_loop_) << "the round was predicted to take a tenth longer";
   round_in(Nanoseconds(200));
   EXPECT_EQ(round_in(Nanoseconds(200)), &of_round_);
   EXPECT_EQ(round_in(Nanoseconds(100)), &of_round_) << "and stays";

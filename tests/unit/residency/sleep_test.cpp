@@ -39,7 +39,7 @@ TEST(ResidencySleep, MovesTheRunsOfItsTagAndNoOthers) {
   EXPECT_EQ(machine.valid(), "ok");
 }
 
-TEST(ResidencySleep, GivesTheDeviceMemoryBackToTheDriver) {
+TEST(ResidencySleep, ReturnsTheDeviceMemoryToTheDriver) {
   ResidencyMachine machine;
   written(machine, kWeights, 3);
   const Bytes before = machine.sim().memory_info(DeviceId(0)).take().free;
@@ -70,7 +70,7 @@ TEST(ResidencySleep, WithoutATagMeansAll) {
   check_each(machine, cache);
 }
 
-TEST(ResidencySleep, AUseBringsItsOwnRunBackAndTheOthersSleepOn) {
+TEST(ResidencySleep, AUseFetchesOnlyItsOwnRun) {
   ResidencyMachine machine;
   const auto weights = written(machine, kWeights, 3);
   ASSERT_OK(machine.residency().sleep(kWeights).status());
@@ -115,7 +115,7 @@ TEST(ResidencySleep, ARunFreedWhileAsleepCostsNothingToWake) {
   ASSERT_OK(machine.check(weights[1], 1));
 }
 
-TEST(ResidencySleep, ARunRemovedWhileAsleepGivesItsFramesBack) {
+TEST(ResidencySleep, ARunRemovedWhileAsleepReleasesItsFrames) {
   ResidencyMachine machine;
   const auto weights = written(machine, kWeights, 2);
   ASSERT_OK(machine.residency().sleep(kWeights).status());
@@ -131,7 +131,7 @@ TEST(ResidencySleep, DeadRunsLoseTheirFramesWithoutACopy) {
   EXPECT_EQ(machine.residency().stats().bytes_out, Bytes());
 }
 
-TEST(ResidencySleep, GoesOnToTheFileWhenTheHostIsFull) {
+TEST(ResidencySleep, SpillsToTheFileWhenTheHostIsFull) {
   ResidencyMachine machine({.host = 4_MiB, .file = 64_MiB});
   const auto weights = written(machine, kWeights, 7, 3);
   EXPECT_EQ(machine.residency().sleep(kWeights).take().moved, 14_MiB);
@@ -141,7 +141,7 @@ TEST(ResidencySleep, GoesOnToTheFileWhenTheHostIsFull) {
   check_each(machine, weights, 3);
 }
 
-TEST(ResidencySleep, APrefetchFromBeforeDoesNotBringWhoSleepsBack) {
+TEST(ResidencySleep, AnEarlierPrefetchDoesNotFetchASleepingRun) {
   ResidencyMachine machine({.host = 0_B, .file = 64_MiB});
   const auto weights = written(machine, kWeights, 1, 3);
   ASSERT_OK(machine.evict(weights[0]));
@@ -154,7 +154,7 @@ TEST(ResidencySleep, APrefetchFromBeforeDoesNotBringWhoSleepsBack) {
   check_each(machine, weights, 3);
 }
 
-TEST(ResidencySleep, FailsWithoutRoomBelowAndLosesNothing) {
+TEST(ResidencySleep, FailsWithoutRoomInLowerTiersAndLosesNothing) {
   ResidencyMachine machine({.host = 4_MiB, .staging = 2_MiB});
   const auto weights = written(machine, kWeights, 7);
   EXPECT_EQ(machine.residency().sleep(kWeights).status().code(), Code::kOutOfMemory);
@@ -162,7 +162,7 @@ TEST(ResidencySleep, FailsWithoutRoomBelowAndLosesNothing) {
   check_each(machine, weights);
 }
 
-TEST(ResidencySleep, WhatDoesNotFitWhenWokenStaysAway) {
+TEST(ResidencySleep, RunsThatDoNotFitAtWakeStayEvicted) {
   ResidencyMachine machine({.device = 16_MiB});
   const auto weights = written(machine, kWeights, 7);
   ASSERT_OK(machine.residency().sleep(kWeights).status());
@@ -175,7 +175,7 @@ TEST(ResidencySleep, WhatDoesNotFitWhenWokenStaysAway) {
   check_each(machine, weights);
 }
 
-TEST(ResidencySleep, OthersLeaveForTheTagThatWakes) {
+TEST(ResidencySleep, WakeEvictsOtherTags) {
   ResidencyMachine machine({.device = 16_MiB});
   const auto weights = written(machine, kWeights, 7, 4);
   ASSERT_OK(machine.residency().sleep(kWeights).status());
@@ -198,7 +198,7 @@ TEST(ResidencySleep, AFailedCopyIsReportedAndTheBytesStay) {
   EXPECT_OK(machine.residency().sleep(kWeights).status());
 }
 
-TEST(ResidencySleep, WithoutAutomaticNoLiveRunLeavesUnasked) {
+TEST(ResidencySleep, WithoutAutomaticNoLiveRunIsEvicted) {
   ResidencyMachine machine({.device = 16_MiB});
   ASSERT_OK(machine.residency().set_automatic(false));
   const auto weights = written(machine, kWeights, 8);
@@ -211,7 +211,7 @@ TEST(ResidencySleep, WithoutAutomaticNoLiveRunLeavesUnasked) {
   check_each(machine, weights);
 }
 
-TEST(ResidencySleep, WorkThatNobodyAnnouncedIsWaitedForWithoutAutomatic) {
+TEST(ResidencySleep, WithoutAutomaticWaitsForUnannouncedWork) {
   ResidencyMachine machine;
   ASSERT_OK(machine.residency().set_automatic(false));
   const StreamId stream = machine.stream();
@@ -225,7 +225,7 @@ TEST(ResidencySleep, WorkThatNobodyAnnouncedIsWaitedForWithoutAutomatic) {
   }
 }
 
-TEST(ResidencySleep, ThreadsMayUseWhatGoesToSleepAndWakesMeanwhile) {
+TEST(ResidencySleep, ThreadsMayUseRunsDuringSleepAndWake) {
   ResidencyMachine machine({.device = 16_MiB});
   const auto weights = written(machine, kWeights, 6, 0);
   ASSERT_OK(machine.settle());  // the users' streams do not wait for the writing stream

@@ -15,14 +15,14 @@ SpareRoom with_copies_of(Nanoseconds time) {
   return spare;
 }
 
-TEST(SpareRoom, NothingIsKeptFreeWhereNothingLeaves) {
+TEST(SpareRoom, KeepsNothingFreeWithoutEvictions) {
   SpareRoom spare = with_copies_of(kMillisecond * 10);
   EXPECT_EQ(spare.low(kDevice, kMillisecond * 5000), Bytes());
   spare.note_leaving(64_MiB, kMillisecond * 5000);
   EXPECT_EQ(spare.low(kDevice, kMillisecond * 5000 + SpareRoom::kWindow * 2), Bytes()) << "it has ended";
 }
 
-TEST(SpareRoom, IsWhatLeavesWhileOnePageDoes) {
+TEST(SpareRoom, CoversTheBytesEvictedDuringOneCopyOut) {
   SpareRoom spare = with_copies_of(kMillisecond * 10);
   for (int i = 0; i < 64; ++i) spare.note_wait(kMillisecond * 10);
   for (std::uint64_t ms = 0; ms < 3000; ++ms) spare.note_leaving(2_MiB, kMillisecond * ms);

@@ -13,7 +13,7 @@ namespace {
 
 StallPart part(const StallParts& parts, StallCause cause) { return parts[static_cast<std::size_t>(cause)]; }
 
-TEST(Stall, EachWaitGoesToItsCauseAndTheRestToMapping) {
+TEST(Stall, ChargesEachWaitToItsCauseAndTheRestToMapping) {
   HandClock clock(100);
   const EventLog log(clock, 4);
   Stall stall(log);
@@ -39,7 +39,7 @@ TEST(Stall, EachWaitGoesToItsCauseAndTheRestToMapping) {
   EXPECT_EQ(part(parts, StallCause::kWork).stalls, 0U);
 }
 
-TEST(Stall, SteppingAsideForOthersIsAWait) {
+TEST(Stall, YieldingToOthersIsAWait) {
   HandClock clock(0);
   const EventLog log(clock, 4);
   Stall stall(log);
@@ -63,7 +63,7 @@ TEST(Stall, AWaitThatTookNoTimeIsOneToo) {
   EXPECT_EQ(stall.main_cause(), StallCause::kFileRead);
 }
 
-TEST(Stall, NobodysWaitIsNotTimed) {
+TEST(Stall, AWaitWithoutAStallIsNotTimed) {
   { const StallWait waiting(nullptr, StallCause::kWork); }
 }
 
@@ -85,7 +85,7 @@ TEST(Stall, OnlyCallsOfTheProgramStall) {
   EXPECT_EQ(part(stats.stall_parts, StallCause::kCopyIn).stalls, 1U);
 }
 
-TEST(Stall, TheBlockThatHadToComeIsBlamed) {
+TEST(Stall, NamesTheFetchedBlock) {
   ResidencyMachine machine;
   auto* there = machine.add();
   auto* away = machine.add();

@@ -23,7 +23,7 @@ class StopwatchesTest : public ::testing::Test {
   Stopwatches watches_{fault_, DeviceId(0), 2};
 };
 
-TEST_F(StopwatchesTest, TellHowLongTheWorkBetweenTook) {
+TEST_F(StopwatchesTest, MeasureTheWorkBetween) {
   work(500);
   const auto watch = watches_.start(stream_);
   ASSERT_TRUE(watch);
@@ -41,7 +41,7 @@ TEST_F(StopwatchesTest, AreNotReadyWhileTheyRun) {
   watches_.give_back(*watch);
 }
 
-TEST_F(StopwatchesTest, SayNoWhenAllAreOutAndYesAgainAfterOneWasRead) {
+TEST_F(StopwatchesTest, RefuseWhenAllAreInUseUntilOneIsRead) {
   const auto first = watches_.start(stream_);
   const auto second = watches_.start(stream_);
   ASSERT_TRUE(first && second);
@@ -52,7 +52,7 @@ TEST_F(StopwatchesTest, SayNoWhenAllAreOutAndYesAgainAfterOneWasRead) {
   EXPECT_TRUE(watches_.start(stream_));
 }
 
-TEST_F(StopwatchesTest, ARefusalTimesNothingAndLosesNothing) {
+TEST_F(StopwatchesTest, ADriverErrorLeaksNoStopwatch) {
   for (const DriverCall call : {DriverCall::kCreateTimedEvent, DriverCall::kRecordEvent}) {
     fault_.fail({.call = call, .status = Status(Code::kDriver, "told to")});
     EXPECT_FALSE(watches_.start(stream_));
@@ -68,7 +68,7 @@ TEST_F(StopwatchesTest, ARefusalTimesNothingAndLosesNothing) {
 }
 
 // An error is a final result: a caller that gets it does not ask again, whatever the work does.
-TEST_F(StopwatchesTest, OneThatCannotBeReadIsGivenBack) {
+TEST_F(StopwatchesTest, AStopwatchThatCannotBeReadIsReturned) {
   const auto watch = watches_.start(stream_);
   ASSERT_TRUE(watch);
   work(100);
@@ -85,7 +85,7 @@ TEST_F(StopwatchesTest, OneThatCannotBeReadIsGivenBack) {
 }
 
 // A caller that knows it may read it once more.
-TEST_F(StopwatchesTest, OneThatCouldNotBeStoppedIsHandedOutOnceMore) {
+TEST_F(StopwatchesTest, AStopwatchThatCouldNotBeStoppedIsReused) {
   const auto first = watches_.start(stream_);
   fault_.fail({.call = DriverCall::kRecordEvent, .status = Status(Code::kDriver, "told to")});
   ASSERT_FALSE(watches_.stop(*first, stream_));

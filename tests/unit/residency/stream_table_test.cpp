@@ -61,7 +61,7 @@ TEST_F(Streams, AStreamKeepsItsSlot) {
   EXPECT_EQ(table_->slot_of(first), slot);
 }
 
-TEST_F(Streams, WithoutUsesNothingIsToBeWaitedFor) {
+TEST_F(Streams, WithoutUsesEveryWaitIsOver) {
   const std::uint64_t bit = std::uint64_t{1} << table_->slot_of(stream());
   EXPECT_TRUE(table_->passed(bit, 7));
   EXPECT_TRUE(table_->passed(0, 7));
@@ -76,7 +76,7 @@ TEST_F(Streams, AUseIsOverWhenTheFenceBehindItHasPassed) {
 }
 
 // Covers all streams, up to the newest use on any: work that the first one has queued since is behind the fence.
-TEST_F(Streams, AFenceCoversAllThatWasQueuedWhateverItsStreamIsGivenLater) {
+TEST_F(Streams, AFenceCoversAllWorkQueuedBeforeIt) {
   const StreamId one = stream();
   const std::uint64_t both = use(one, table_->tick()) | use(stream(), table_->tick());
   const std::uint64_t until = table_->epoch();
@@ -267,7 +267,7 @@ TEST_F(Streams, AThreadThatEndedWithoutAFenceIsWaitedForWithTheDevice) {
 }
 
 // In sequence, as in a program with a thread per request.
-TEST_F(Streams, ThreadsThatEndedLeaveTheirPlacesToOthers) {
+TEST_F(Streams, SlotsOfEndedThreadsAreReused) {
   for (std::uint64_t epoch = 1; epoch <= 5 * StreamTable::kSlots; ++epoch) {
     std::thread([&] {
       use(kPerThreadStream, epoch);
@@ -280,7 +280,7 @@ TEST_F(Streams, ThreadsThatEndedLeaveTheirPlacesToOthers) {
   EXPECT_EQ(slots.size(), StreamTable::kSlots) << "nobody shares one";
 }
 
-TEST_F(Streams, ThreadsThatEndedWithoutAFenceDoSoWhenTheDeviceWasWaitedFor) {
+TEST_F(Streams, SlotsOfUnfencedEndedThreadsAreReusedAfterADeviceWait) {
   std::uint64_t theirs = 0;
   for (std::uint64_t epoch = 1; epoch <= 5 * StreamTable::kSlots; ++epoch) {
     std::thread([&] { theirs |= use(kPerThreadStream, epoch); }).join();

@@ -55,7 +55,7 @@ class StreamWaits : public testing::Test {
 
 using enum StreamTable::Bound;
 
-TEST_F(StreamWaits, AWaitEndsAfterThePatienceAndTheNextOneAtOnce) {
+TEST_F(StreamWaits, AWaitEndsAfterItsTimeoutAndTheNextAtOnce) {
   const std::uint64_t bit = held_use(stream(), 1);
   EXPECT_EQ(table_->stuck(), 0U);
   EXPECT_EQ(wait(bit, 1, kPatience), Code::kNotReady);
@@ -75,7 +75,7 @@ TEST_F(StreamWaits, TheWholeWaitHasABoundToo) {
   EXPECT_FALSE(table_->await_news(bit).value());
 }
 
-TEST_F(StreamWaits, NewsAreSeenWhoeverBringsThem) {
+TEST_F(StreamWaits, CompletionsFromOtherThreadsAreSeen) {
   const std::uint64_t bit = held_use(stream(), 1);
   EXPECT_EQ(wait(bit, 1, kPatience), Code::kNotReady);
   std::jthread other([this] { kernels_.front().let_go(); });
@@ -83,7 +83,7 @@ TEST_F(StreamWaits, NewsAreSeenWhoeverBringsThem) {
   EXPECT_EQ(wait(bit, 1, kWhole), Code::kOk);
 }
 
-TEST_F(StreamWaits, WhatTheProgramHasWaitedForIsOverBeforeItsFence) {
+TEST_F(StreamWaits, WorkTheProgramWaitedForIsOverBeforeItsFence) {
   const StreamId one = stream(), two = stream();
   const std::uint64_t first = use(one, 1);
   held_use(one, 2);
@@ -104,7 +104,7 @@ TEST_F(StreamWaits, WorkOfNoStreamIsNotOverWithTheOthers) {
   EXPECT_FALSE(table_->passed(bit, 1));
 }
 
-TEST_F(StreamWaits, BehindAKernelThatWaitsItIsWaitedForAsLongAsThatIsWorth) {
+TEST_F(StreamWaits, BehindAWaitingKernelTheWaitIsBoundedByItsAllowance) {
   const std::uint64_t bit = held_use(stream(), 5);
   ASSERT_TRUE(table_->fence(bit, 5).is_ok());
   table_->note_waiter(static_cast<std::uint32_t>(std::countr_zero(bit)), 5, Nanoseconds());
@@ -116,7 +116,7 @@ TEST_F(StreamWaits, BehindAKernelThatWaitsItIsWaitedForAsLongAsThatIsWorth) {
   EXPECT_EQ(table_->stuck(), 0U) << "another kernel is not meant";
 }
 
-TEST_F(StreamWaits, AMarkTellsWhatIsBehindIt) {
+TEST_F(StreamWaits, AMarkSeparatesLaterWork) {
   const StreamId on = stream();
   const std::uint64_t bit = use(on, 1);
   const auto slot = static_cast<std::uint32_t>(std::countr_zero(bit));

@@ -4,7 +4,7 @@
 namespace tessera {
 namespace {
 
-TEST(ResidencyTransfers, ADeviceThatIsNearlyFullAsksForHostMemory) {
+TEST(ResidencyTransfers, ANearlyFullDeviceGrowsHostMemory) {
   ResidencyMachine machine({.device = 8_MiB});
   ASSERT_OK(machine.write(machine.add(), 1));
   ASSERT_OK(machine.write(machine.add(), 2));
@@ -39,7 +39,7 @@ TEST(ResidencyTransfers, MovesThatCannotBeWaitedForEndWithTheirRun) {
   machine.abandon();
 }
 
-TEST(ResidencyTransfers, TheEndGivesEverythingBackWhateverIsInFlight) {
+TEST(ResidencyTransfers, DestructionReleasesEverythingInFlight) {
   ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB, .file = 32_MiB});
   const auto runs = machine.add_many(16);
   for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.write(runs[i], i));

@@ -50,7 +50,7 @@ class UnseenWork : public ::testing::Test {
   HeldKernel kernel_;
 };
 
-TEST_F(UnseenWork, WhatItWritesIsInTheCopy) {
+TEST_F(UnseenWork, ItsWritesAreInTheCopy) {
   AnyRun* const run = machine_.add();
   ASSERT_OK(machine_.write(run, 1));
   ASSERT_OK(machine_.settle());
@@ -60,7 +60,7 @@ TEST_F(UnseenWork, WhatItWritesIsInTheCopy) {
   EXPECT_OK(machine_.check(run, 2));
 }
 
-TEST_F(UnseenWork, WhatItReadsStaysEvenWhereAValidCopyExists) {
+TEST_F(UnseenWork, ARunItReadsStaysMappedEvenWithAValidCopy) {
   AnyRun* const run = machine_.add();
   ASSERT_OK(machine_.write(run, 1));
   ASSERT_OK(machine_.evict(run));
@@ -100,7 +100,7 @@ class Grace : public ::testing::TestWithParam<std::uint32_t> {
   ResidencyMachine machine_{{.device = 16_MiB, .options = {.grace = GetParam()}}};
 };
 
-TEST_P(Grace, TheVictimIsNotAmongTheRunsOfTheLastLaunches) {
+TEST_P(Grace, TheVictimIsNoRunOfTheLastLaunches) {
   machine_.residency().set_policy(std::make_unique<NewestFirst>());
   const auto runs = machine_.add_many(4, {0, 2});
   for (AnyRun* const run : runs) ASSERT_OK(machine_.write(run, 1));
@@ -109,7 +109,7 @@ TEST_P(Grace, TheVictimIsNotAmongTheRunsOfTheLastLaunches) {
   EXPECT_EQ(victim_of(runs), runs[3 - behind]);
 }
 
-TEST_P(Grace, APlanSendsARunAwayOnlyBehindTheLaunchesThatMayUseIt) {
+TEST_P(Grace, APlanEvictsARunOnlyAfterTheGraceLaunches) {
   const auto runs = machine_.add_many(4, {0, 2});
   for (AnyRun* const run : runs) ASSERT_OK(machine_.write(run, 1));
   ASSERT_OK(machine_.settle());

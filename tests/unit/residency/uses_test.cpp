@@ -34,12 +34,12 @@ TEST(ResidencyUses, ARunMayBeNamedTwice) {
   EXPECT_OK(machine.evict(run));
 }
 
-TEST(ResidencyUses, AUseOfNothingIsFine) {
+TEST(ResidencyUses, AUseOfNoRunsSucceeds) {
   ResidencyMachine machine;
   EXPECT_OK(machine.touch({}));
 }
 
-TEST(ResidencyUses, AUseAtOnceNeedsEverythingInPlace) {
+TEST(ResidencyUses, TryUseNeedsEveryPageResident) {
   ResidencyMachine machine;
   auto* run = machine.add();
   const auto find = [&] { return std::optional(std::span<tessera::Run* const>(&run, 1)); };
@@ -55,7 +55,7 @@ TEST(ResidencyUses, AUseAtOnceNeedsEverythingInPlace) {
   EXPECT_OK(machine.evict(run));  // closes the gate, which the use has left
 }
 
-TEST(ResidencyUses, AUseAtOnceThatFindsNothingHasNotBegun) {
+TEST(ResidencyUses, AFailedTryUseHasNotBegun) {
   ResidencyMachine machine;
   const auto find = [] { return std::optional<std::span<tessera::Run* const>>(); };
   Use use;
@@ -145,7 +145,7 @@ TEST(ResidencyUses, AFreedBlockIsNotedOnItsStream) {
   EXPECT_EQ(run->last_work(), epoch);
 }
 
-TEST(ResidencyUses, FreesShareAnEpochUntilAUseOrAFenceComesBetween) {
+TEST(ResidencyUses, FreesShareAnEpochUntilTheNextUseOrFence) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.touch({run}));

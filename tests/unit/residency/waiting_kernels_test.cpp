@@ -23,7 +23,7 @@ class Waiting : public ::testing::Test {
   WaitingKernels kernels_;
 };
 
-TEST_F(Waiting, OneThatIsKnownKeepsItsAllowance) {
+TEST_F(Waiting, AKnownKernelKeepsItsAllowance) {
   EXPECT_FALSE(kernels_.any());
   kernels_.add(a_, Nanoseconds(7));
   EXPECT_TRUE(kernels_.any());
@@ -36,7 +36,7 @@ TEST_F(Waiting, OneThatIsKnownKeepsItsAllowance) {
   EXPECT_FALSE(kernels_.find(b_)) << "which one of them waits is known";
 }
 
-TEST_F(Waiting, TheOnlyOneThatWasLaunchedIsTheOne) {
+TEST_F(Waiting, AKernelLaunchedAloneIsTheWaitingOne) {
   kernels_.note(b_, kSlot, 4);
   kernels_.note(a_, kSlot, 5);
   kernels_.note(b_, kOther, 6);
@@ -47,7 +47,7 @@ TEST_F(Waiting, TheOnlyOneThatWasLaunchedIsTheOne) {
   EXPECT_FALSE(kernels_.find(b_));
 }
 
-TEST_F(Waiting, OfSeveralEachIsASuspectUntilOneIsFoundAlone) {
+TEST_F(Waiting, SeveralKernelsAreSuspectsUntilOneIsIsolated) {
   kernels_.note(a_, kSlot, 5);
   kernels_.note(b_, kSlot, 6);
   kernels_.accuse(kSlot, 4, 6);
@@ -67,7 +67,7 @@ TEST_F(Waiting, KernelsWithoutANameAreNotAccused) {
   EXPECT_FALSE(kernels_.any());
 }
 
-TEST_F(Waiting, SoManyAreKnownAtMost) {
+TEST_F(Waiting, TheTableIsBounded) {
   std::vector<char> names(WaitingKernels::kMostKnown + 1);
   for (const char& name : names) kernels_.add(&name, Nanoseconds(1));
   EXPECT_TRUE(kernels_.find(&names[WaitingKernels::kMostKnown - 1]));

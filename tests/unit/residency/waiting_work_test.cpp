@@ -37,7 +37,7 @@ class WaitingWork : public ::testing::Test {
   HeldKernel kernel_;
 };
 
-TEST_F(WaitingWork, ARunForWhichTheProgramHasWaitedLeavesBesideIt) {
+TEST_F(WaitingWork, EvictsARunWhoseWorkTheProgramWaitedFor) {
   AnyRun* const run = machine_.add();
   const StreamId stream = machine_.stream();
   ASSERT_OK(machine_.write(run, 1, stream));
@@ -49,7 +49,7 @@ TEST_F(WaitingWork, ARunForWhichTheProgramHasWaitedLeavesBesideIt) {
   EXPECT_OK(machine_.check(run, 1, stream));
 }
 
-TEST_F(WaitingWork, ARunOfWhichThatIsNotKnownStaysAndNothingWaitsForEver) {
+TEST_F(WaitingWork, ARunWithUnknownWorkIsBusyAndNothingHangs) {
   AnyRun* const run = machine_.add();
   const StreamId stream = machine_.stream();
   hold(stream);
@@ -62,7 +62,7 @@ TEST_F(WaitingWork, ARunOfWhichThatIsNotKnownStaysAndNothingWaitsForEver) {
   EXPECT_OK(machine_.check(run, 1, stream));
 }
 
-TEST_F(WaitingWork, ThoseThatCannotLeaveKeepNoneBackThatCan) {
+TEST_F(WaitingWork, HeldVictimsDoNotBlockEvictableOnes) {
   const auto held = machine_.add_many(2), free = machine_.add_many(2);
   const StreamId waiting = machine_.stream(), other = machine_.stream();
   hold(waiting);
@@ -76,7 +76,7 @@ TEST_F(WaitingWork, ThoseThatCannotLeaveKeepNoneBackThatCan) {
   for (AnyRun* run : free) EXPECT_OK(machine_.check(run, 1, other));
 }
 
-TEST_F(WaitingWork, WhereNothingCanLeaveItIsOutOfMemory) {
+TEST_F(WaitingWork, NothingEvictableIsOutOfMemory) {
   const auto held = machine_.add_many(4);
   const StreamId waiting = machine_.stream(), other = machine_.stream();
   hold(waiting);
@@ -90,7 +90,7 @@ TEST_F(WaitingWork, WhereNothingCanLeaveItIsOutOfMemory) {
   EXPECT_OK(machine_.write(more, 1, other));  // it continues as soon as the work has finished
 }
 
-TEST_F(WaitingWork, WhatLetsItGoOnMayBeLaunchedMeanwhile) {
+TEST_F(WaitingWork, TheProgramMayReleaseTheKernelDuringTheWait) {
   const auto held = machine_.add_many(4);
   const StreamId waiting = machine_.stream(), other = machine_.stream();
   hold(waiting);
@@ -118,7 +118,7 @@ TEST_F(WaitingWork, ADeadRunIsNotWaitedFor) {
   EXPECT_OK(machine_.residency().remove(runs[0]));
 }
 
-TEST_F(WaitingWork, ALaunchThatHasNotReturnedSaysNothingOfWhatIsQueued) {
+TEST_F(WaitingWork, AnUnreturnedLaunchDoesNotCountAsWaitedFor) {
   AnyRun* const run = machine_.add();
   ASSERT_OK(machine_.write(run, 1));
   const StreamId stream = machine_.stream();
@@ -138,7 +138,7 @@ class WorkAhead : public WaitingWork {
                      .options = {.low_percent = 20, .high_percent = 25, .patience = kShortPatience}}) {}
 };
 
-TEST_F(WorkAhead, WhatIsToBeUnmappedWhileALaunchDoesNotReturnLeavesLater) {
+TEST_F(WorkAhead, DefersAnUnmapDuringAnUnreturnedLaunch) {
   const StreamId busy = machine_.stream(), launching = machine_.stream();
   const auto runs = machine_.add_many(4);
   for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
@@ -193,7 +193,7 @@ class QueuedCopies : public ::testing::Test {
   HeldKernel kernel_;
 };
 
-TEST_F(QueuedCopies, NoCallWaitsForOneBehindWorkThatDoesNotEnd) {
+TEST_F(QueuedCopies, NoCallWaitsForACopyQueuedAfterEndlessWork) {
   const StreamId waiting = machine_.stream();
   const auto runs = machine_.add_many(4, {0, 2});
   for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
@@ -212,7 +212,7 @@ TEST_F(QueuedCopies, NoCallWaitsForOneBehindWorkThatDoesNotEnd) {
   EXPECT_OK(machine_.check(runs[0], 2, waiting));
 }
 
-TEST_F(QueuedCopies, WhatNeedsNoCopyMakesRoomBesideOne) {
+TEST_F(QueuedCopies, EvictsACleanRunWhileACopyIsQueued) {
   const StreamId waiting = machine_.stream();
   const auto runs = machine_.add_many(4, {0, 2});
   for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
@@ -229,7 +229,7 @@ TEST_F(QueuedCopies, WhatNeedsNoCopyMakesRoomBesideOne) {
   ASSERT_OK(machine_.settle());
 }
 
-TEST_F(QueuedCopies, WhereDeviceMemoryIsNotMappedTwiceNoneIsQueuedBehindWorkThatIsUnseen) {
+TEST_F(QueuedCopies, WithoutSecondMappingsQueuesNoCopyAfterUnseenWork) {
   const StreamId waiting = machine_.stream();
   const auto runs = machine_.add_many(4, {0, 2});
   for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));

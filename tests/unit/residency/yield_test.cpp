@@ -34,7 +34,7 @@ class Yield : public testing::Test {
   std::vector<tessera::Run*> runs_;
 };
 
-TEST_F(Yield, WhatIsFreeGoesBackWithoutAMove) {
+TEST_F(Yield, ReturnsFreeFramesWithoutAMove) {
   start();
   free_first(10);
   EXPECT_EQ(driver_free(), 8_MiB);
@@ -47,7 +47,7 @@ TEST_F(Yield, WhatIsFreeGoesBackWithoutAMove) {
   check_from(10);
 }
 
-TEST_F(Yield, AsMuchLeavesAsTheDriverLacks) {
+TEST_F(Yield, EvictsWhatTheDriverLacks) {
   start();
   EXPECT_EQ(machine_->residency().begin_yield(18_MiB).value(), 10_MiB);
   EXPECT_EQ(driver_free(), 18_MiB);
@@ -65,14 +65,14 @@ TEST_F(Yield, AsMuchLeavesAsTheDriverLacks) {
   EXPECT_EQ(machine_->residency().stats().bytes_in, moved) << "all of it fits again";
 }
 
-TEST_F(Yield, WhatTheDriverHasAlreadyMakesNothingLeave) {
+TEST_F(Yield, EvictsNothingWhenTheDriverHasEnough) {
   start();
   EXPECT_EQ(machine_->residency().begin_yield(8_MiB).value(), Bytes());
   machine_->residency().end_yield();
   EXPECT_EQ(machine_->residency().stats().bytes_out, Bytes());
 }
 
-TEST_F(Yield, WhatCanNeverBeEnoughMakesNothingLeave) {
+TEST_F(Yield, EvictsNothingWhenItCannotBeEnough) {
   start();
   EXPECT_EQ(machine_->residency().begin_yield(33_MiB).value(), Bytes());
   machine_->residency().end_yield();
@@ -89,7 +89,7 @@ TEST_F(Yield, PinnedRunsStay) {
   check_from(0);
 }
 
-TEST_F(Yield, WhatWouldNotFitIntoAllTiersStays) {
+TEST_F(Yield, EvictsNoMoreThanTheLowerTiersHold) {
   start(6_MiB);
   EXPECT_EQ(machine_->residency().begin_yield(16_MiB).value(), Bytes()) << "the staging reserve is no place to stay";
   machine_->residency().end_yield();
@@ -98,7 +98,7 @@ TEST_F(Yield, WhatWouldNotFitIntoAllTiersStays) {
   check_from(0);
 }
 
-TEST_F(Yield, OfAnUnknownNeedHalfStays) {
+TEST_F(Yield, AnUnknownNeedEvictsHalf) {
   start();
   EXPECT_EQ(machine_->residency().begin_yield(Residency::kUnknown).value(), 12_MiB);
   ASSERT_OK(machine_->touch({runs_[0], runs_[5]}));  // repeated work finds room for its blocks
@@ -107,7 +107,7 @@ TEST_F(Yield, OfAnUnknownNeedHalfStays) {
   check_from(0);
 }
 
-TEST_F(Yield, WorkThatUsesFreedRunsIsWaitedForWhenTheyHaveToGo) {
+TEST_F(Yield, WaitsForWorkOnFreedRunsItReleases) {
   start();
   for (std::uint64_t i = 0; i < 12; ++i) {
     (void)machine_->residency().note_free(runs_[i], StreamId(0));
@@ -127,7 +127,7 @@ TEST_F(Yield, ADriverThatFailsEndsTheYield) {
   check_from(0);
 }
 
-TEST_F(Yield, ATrimLeavesAsMuchAsIsAskedFor) {
+TEST_F(Yield, ATrimKeepsTheRequestedBytes) {
   start();
   free_first(8);
   ASSERT_OK(machine_->residency().trim_device(20_MiB));

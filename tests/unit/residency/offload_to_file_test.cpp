@@ -9,9 +9,9 @@ using SentRun = tessera::Run;  // a test has a member Run() of its own
 constexpr Bytes kRunBytes = 4_MiB;
 
 // Two runs used alternately on a device for four: by plan the first is in the file from its use to its next.
-class OnwardTest : public ::testing::Test {
+class OffloadToFileTest : public ::testing::Test {
  protected:
-  explicit OnwardTest(Bytes host = 64_MiB, Bytes file = 64_MiB)
+  explicit OffloadToFileTest(Bytes host = 64_MiB, Bytes file = 64_MiB)
       : machine_({.device = 4 * kRunBytes, .host = host, .file = file}) {}
 
   void activate_plan(OffloadTarget to = OffloadTarget::kFile) {
@@ -44,7 +44,7 @@ class OnwardTest : public ::testing::Test {
   SentRun* other_ = machine_.add({0, 2});
 };
 
-TEST_F(OnwardTest, WhoIsSentToTheFileIsThereAlsoWhereTheHostHasRoom) {
+TEST_F(OffloadToFileTest, SpillsToTheFileEvenWithHostRoom) {
   write_both();
   activate_plan();
   step(sent_);
@@ -56,7 +56,7 @@ TEST_F(OnwardTest, WhoIsSentToTheFileIsThereAlsoWhereTheHostHasRoom) {
   EXPECT_EQ(stats().bytes_file_read, kRunBytes);
 }
 
-TEST_F(OnwardTest, WhoIsSentToTheHostStaysThere) {
+TEST_F(OffloadToFileTest, ARunOffloadedToTheHostStaysThere) {
   write_both();
   activate_plan(OffloadTarget::kHost);
   step(sent_);
@@ -64,7 +64,7 @@ TEST_F(OnwardTest, WhoIsSentToTheHostStaysThere) {
   EXPECT_EQ(stats().bytes_file_written, Bytes());
 }
 
-TEST_F(OnwardTest, WhatIsReadOnlyIsWrittenOnceAndReadEachTime) {
+TEST_F(OffloadToFileTest, AReadOnlyRunIsWrittenOnceAndReadEachTime) {
   write_both();
   activate_plan();
   for (std::uint64_t round = 0; round < 4; ++round) {
@@ -77,7 +77,7 @@ TEST_F(OnwardTest, WhatIsReadOnlyIsWrittenOnceAndReadEachTime) {
   EXPECT_EQ(stats().bytes_out, kRunBytes);
 }
 
-TEST_F(OnwardTest, ACopyThatIsInTheHostAlreadyGoesOnWithoutAnother) {
+TEST_F(OffloadToFileTest, SpillsAnExistingHostCopyWithoutACopyOut) {
   write_both();
   ASSERT_OK(machine_.evict(sent_));
   ASSERT_OK(machine_.check(sent_, 1));  // it is only read, so the copy stays
@@ -92,7 +92,7 @@ TEST_F(OnwardTest, ACopyThatIsInTheHostAlreadyGoesOnWithoutAnother) {
   step(sent_);
 }
 
-TEST_F(OnwardTest, WhoCannotGoOnStaysInTheHost) {
+TEST_F(OffloadToFileTest, AFailedSpillLeavesTheHostCopy) {
   write_both();
   machine_.file().set_write_outcome(Status(Code::kIo, "worn out"));
   activate_plan();
@@ -103,7 +103,7 @@ TEST_F(OnwardTest, WhoCannotGoOnStaysInTheHost) {
   EXPECT_EQ(in_host(sent_), kRunBytes) << "and is not tried again for ever";
 }
 
-TEST_F(OnwardTest, WhoComesBackBeforeItIsWrittenIsReadFromTheHost) {
+TEST_F(OffloadToFileTest, AUseBeforeTheSpillReadsTheHostCopy) {
   write_both();
   activate_plan();
   EXPECT_OK(machine_.check(sent_, 1));
@@ -115,12 +115,12 @@ TEST_F(OnwardTest, WhoComesBackBeforeItIsWrittenIsReadFromTheHost) {
   EXPECT_OK(machine_.settle());
 }
 
-class SmallFileTest : public OnwardTest {
+class SmallFileTest : public OffloadToFileTest {
  protected:
-  SmallFileTest() : OnwardTest(64_MiB, kRunBytes / 2) {}
+  SmallFileTest() : OffloadToFileTest(64_MiB, kRunBytes / 2) {}
 };
 
-TEST_F(SmallFileTest, WhatTheFileHasNoRoomForStaysInTheHost) {
+TEST_F(SmallFileTest, PagesBeyondTheFileStayInTheHost) {
   write_both();
   activate_plan();
   step(sent_);
@@ -131,12 +131,12 @@ TEST_F(SmallFileTest, WhatTheFileHasNoRoomForStaysInTheHost) {
 }
 
 // The host is full of two other runs that were used longer ago.
-class FullHostTest : public OnwardTest {
+class FullHostTest : public OffloadToFileTest {
  protected:
-  FullHostTest() : OnwardTest(2 * kRunBytes) {}
+  FullHostTest() : OffloadToFileTest(2 * kRunBytes) {}
 };
 
-TEST_F(FullHostTest, NobodyThereMakesWayForWhoGoesOn) {
+TEST_F(FullHostTest, SpillsNoOtherRunFromTheHost) {
   std::vector<SentRun*> rest = machine_.add_many(2, {0, 2});
   for (SentRun* run : rest) {
     ASSERT_OK(machine_.write(run, 1));
