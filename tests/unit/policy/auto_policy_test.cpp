@@ -60,7 +60,7 @@ Forecast best_forecast(const Machine& machine, std::string_view name) {
   return best;
 }
 
-TEST(AutoPolicy, OffersWhatItDoesWithoutAPlanFirst) {
+TEST(AutoPolicy, OffersThePlainFallbackFirst) {
   const AutoPolicy policy;
   const std::vector<Strategy> strategies = test::strategies_of(policy, training(), machine(Bytes(11'000), 1e9));
   EXPECT_EQ(strategies.front().name, "recency");
@@ -69,7 +69,7 @@ TEST(AutoPolicy, OffersWhatItDoesWithoutAPlanFirst) {
 }
 
 // A plan that is not requested is not made.
-TEST(AutoPolicy, OffersNoMoreThanIsWanted) {
+TEST(AutoPolicy, OffersNoMoreThanRequested) {
   const AutoPolicy policy;
   for (std::size_t wanted = 1; wanted < 20; ++wanted) {
     std::size_t heard = 0;
@@ -78,7 +78,7 @@ TEST(AutoPolicy, OffersNoMoreThanIsWanted) {
   }
 }
 
-TEST(AutoPolicy, OffersThePublishedButNotItself) {
+TEST(AutoPolicy, OffersPublishedPoliciesButNotItself) {
   const AutoPolicy policy;
   const std::vector<Strategy> strategies = test::strategies_of(policy, training(), machine(Bytes(11'000), 1e9));
   for (const char* name : {"lru", "belady", "capuchin", "delta", "vdnn-all", "lamina"}) {
@@ -87,7 +87,7 @@ TEST(AutoPolicy, OffersThePublishedButNotItself) {
   EXPECT_FALSE(offers(strategies, "auto"));
 }
 
-TEST(AutoPolicy, NamesOneObjectForAllThatDecideAlike) {
+TEST(AutoPolicy, SharesOneObjectAmongEqualDeciders) {
   const AutoPolicy policy;
   const std::vector<Strategy> strategies = test::strategies_of(policy, training(), machine(Bytes(11'000), 1e9));
   const auto rest_of = [&](std::string_view name) {
@@ -98,7 +98,7 @@ TEST(AutoPolicy, NamesOneObjectForAllThatDecideAlike) {
   EXPECT_NE(rest_of("lru"), rest_of("belady"));
 }
 
-TEST(AutoPolicy, OffersTheFileOnlyWhereTheHostHasNoRoomForAll) {
+TEST(AutoPolicy, OffersTheFileOnlyWhenTheHostIsTooSmall) {
   const AutoPolicy policy;
   Machine with_disk = machine(Bytes(11'000), 1e9);
   with_disk.file = 1_GiB, with_disk.file_write_rate = with_disk.file_read_rate = 1e9;

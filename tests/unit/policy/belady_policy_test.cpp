@@ -20,17 +20,17 @@ Snapshot snapshot_of(std::initializer_list<std::uint64_t> nexts) {
   return snapshot;
 }
 
-TEST(BeladyPolicy, SendsAwayFirstWhatIsUsedLast) {
+TEST(BeladyPolicy, EvictsTheFarthestUseFirst) {
   EXPECT_EQ(BeladyPolicy().decide(snapshot_of({110, 190, 101, 150})).victims, (std::vector<std::size_t>{1, 3, 0, 2}));
 }
 
-TEST(BeladyPolicy, ExpectsTheUnknownWhereItsPastSays) {
+TEST(BeladyPolicy, EstimatesUnknownUsesFromThePast) {
   Snapshot snapshot = snapshot_of({105, 0, 150});
   snapshot.runs[1].gap = 40;  // used at 90, so due at 130
   EXPECT_EQ(BeladyPolicy().decide(snapshot).victims, (std::vector<std::size_t>{2, 1, 0}));
 }
 
-TEST(BeladyPolicy, DoesNotTrustAPredictionThatDidNotComeTrue) {
+TEST(BeladyPolicy, IgnoresAPredictionThatFailed) {
   Snapshot snapshot = snapshot_of({105, 99});
   snapshot.runs[1].gap = 40;
   EXPECT_EQ(BeladyPolicy().decide(snapshot).victims.front(), 1u);

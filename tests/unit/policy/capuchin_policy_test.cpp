@@ -55,7 +55,7 @@ std::vector<std::uint32_t> triggers_of(const OffloadPlan& plan) {
   return steps;
 }
 
-TEST(CapuchinPolicy, TellsWhatTheForecastComesToAndThenEachRound) {
+TEST(CapuchinPolicy, ReportsTheForecastAndEachRound) {
   const Iteration iteration = test::training();
   const Machine machine = test::machine_of(120_MiB, 10e9);
   std::vector<std::vector<std::uint32_t>> told;
@@ -78,7 +78,7 @@ TEST(CapuchinPolicy, TellsWhatTheForecastComesToAndThenEachRound) {
   EXPECT_EQ(told.front(), with_lead(1.3)) << "which is given";
 }
 
-TEST(CapuchinPolicy, WhatCannotBeHiddenIsRecomputedIfThatIsCheaper) {
+TEST(CapuchinPolicy, RecomputesUnhiddenRunsWhenCheaper) {
   test::TrainingShape shape;
   shape.recompute = Nanoseconds(1000);
   const Iteration iteration = test::training(shape);

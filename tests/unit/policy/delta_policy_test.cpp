@@ -19,7 +19,7 @@ std::vector<std::size_t> order(std::vector<RunPicture> runs) {
   return DeltaPolicy().decide({.need = 1_GiB, .epoch = 100, .runs = std::move(runs)}).victims;
 }
 
-TEST(DeltaPolicy, LargeIdleAndCleanRunsLeaveFirst) {
+TEST(DeltaPolicy, EvictsLargeIdleAndCleanRunsFirst) {
   EXPECT_EQ(order({picture(0, 2_MiB, 50), picture(1, 64_MiB, 50)}).front(), 1u);
   EXPECT_EQ(order({picture(0, 4_MiB, 90), picture(1, 4_MiB, 10)}).front(), 1u);
   EXPECT_EQ(order({picture(0, 4_MiB, 50), picture(1, 4_MiB, 50, 4_MiB)}).front(), 1u);
@@ -36,7 +36,7 @@ TEST(DeltaPolicy, FromAColdStartItMovesNoLessThanBeladyAndNoMoreThanLru) {
   EXPECT_LE(ours, test::page_on_demand(LruPolicy(), accesses, 7).misses);
 }
 
-TEST(DeltaPolicy, ItsDirectorRecomputesWhereTheCopyWouldBeWaitedFor) {
+TEST(DeltaPolicy, RecomputesWhenTheCopyWouldStall) {
   test::TrainingShape shape;
   shape.recompute = Nanoseconds(1000);
   const Iteration iteration = test::training(shape);

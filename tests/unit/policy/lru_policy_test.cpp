@@ -24,20 +24,18 @@ std::vector<std::size_t> order(std::vector<RunPicture> runs, Bytes need) {
 
 using Names = std::vector<std::size_t>;
 
-TEST(LruPolicy, TheOldestUseLeavesFirst) {
+TEST(LruPolicy, EvictsTheOldestUseFirst) {
   EXPECT_EQ(order({run(1, 30), run(2, 10), run(3, 20)}, 6_MiB), (Names{2, 3, 1}));
 }
 
-TEST(LruPolicy, DeadRunsLeaveBeforeAllOthers) {
-  EXPECT_EQ(order({run(1, 10), run(2, 90, true)}, 4_MiB), (Names{2, 1}));
-}
+TEST(LruPolicy, EvictsDeadRunsFirst) { EXPECT_EQ(order({run(1, 10), run(2, 90, true)}, 4_MiB), (Names{2, 1})); }
 
 TEST(LruPolicy, NamesNoMoreThanIsNeeded) {
   EXPECT_EQ(order({run(1, 30), run(2, 10), run(3, 20)}, 3_MiB), (Names{2, 3}));
   EXPECT_EQ(order({run(1, 30)}, Bytes(0)), Names{});
 }
 
-TEST(LruPolicy, EqualRunsLeaveInTheOrderOfTheirNames) {
+TEST(LruPolicy, EvictsEqualRunsInNameOrder) {
   EXPECT_EQ(order({run(3, 7), run(1, 7), run(2, 7)}, 6_MiB), (Names{1, 2, 3}));
 }
 

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-TEST(PlanGround, BeginsWithWhatTheProgramFreesAndOffersTheRest) {
+TEST(PlanGround, StartsWithFreedRunsAndOffersTheRest) {
   const Iteration iteration = test::stack(4, 1_MiB, 100);
   const Machine machine = test::machine_of(8_MiB, 25e9);
   const PlanGround ground(iteration, machine);
@@ -24,7 +24,7 @@ TEST(PlanGround, OffersNothingOfPinnedRuns) {
   EXPECT_EQ(ground.gaps.size(), 2u);
 }
 
-TEST(PlanGround, SavedActivationsAreThoseThatWaitForTheWayBack) {
+TEST(PlanGround, SavedActivationsAwaitTheBackwardPass) {
   const Iteration iteration = test::training({.layers = 5});
   const Machine machine = test::machine_of(1_GiB, 25e9);
   const PlanGround ground(iteration, machine);
@@ -33,7 +33,7 @@ TEST(PlanGround, SavedActivationsAreThoseThatWaitForTheWayBack) {
   for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(saved[i].run, i);
 }
 
-TEST(PlanGround, AChainBringsEachRunBackWhenTheOneBeforeItIsUsed) {
+TEST(PlanGround, AChainFetchesEachRunAtThePreviousUse) {
   const Iteration iteration = test::stack(5, 1_MiB, 100);
   const Machine machine = test::machine_of(8_MiB, 25e9);
   PlanGround ground(iteration, machine);
@@ -48,7 +48,7 @@ TEST(PlanGround, AChainBringsEachRunBackWhenTheOneBeforeItIsUsed) {
   EXPECT_EQ(ground.plan[3].to, OffloadTarget::kFile);
 }
 
-TEST(PlanGround, LayersBringRunsBackAheadOfTheirNeed) {
+TEST(PlanGround, LayersFetchRunsAheadOfUse) {
   const test::TrainingShape shape{.layers = 4};
   const Iteration iteration = test::training(shape);
   const Machine machine = test::machine_of(1_GiB, 25e9);
@@ -59,7 +59,7 @@ TEST(PlanGround, LayersBringRunsBackAheadOfTheirNeed) {
   EXPECT_EQ(ground.plan[0].back_at, 5u);
 }
 
-TEST(PlanGround, KnowsWhatIsReadAndWrittenBesideWeights) {
+TEST(PlanGround, ReportsNonWeightReadsAndWrites) {
   const test::TrainingShape shape{.layers = 3};
   const Iteration iteration = test::training(shape);
   const Structure structure = find_structure(iteration);

@@ -13,7 +13,7 @@ RunPicture run(std::size_t name, bool dead = false) {
   return picture;
 }
 
-TEST(Ranking, TheHighestScoreLeavesFirstAndNoMoreThanNeeded) {
+TEST(Ranking, EvictsTheHighestScoreFirstAndNoMoreThanNeeded) {
   const RunPicture runs[] = {run(0), run(1), run(2), run(3)};
   const std::vector<RankedRun> ranked = {{&runs[0], 1}, {&runs[1], 4}, {&runs[2], 3}, {&runs[3], 2}};
   EXPECT_EQ(highest_first(ranked, 3_MiB).victims, (std::vector<std::size_t>{1, 2}));
@@ -22,21 +22,21 @@ TEST(Ranking, TheHighestScoreLeavesFirstAndNoMoreThanNeeded) {
   EXPECT_TRUE(highest_first({}, 1_GiB).victims.empty());
 }
 
-TEST(Ranking, DeadRunsLeaveBeforeAllOthers) {
+TEST(Ranking, EvictsDeadRunsFirst) {
   const RunPicture runs[] = {run(0), run(1, true), run(2, true)};
   const std::vector<RankedRun> ranked = {{&runs[0], 9}, {&runs[1], 1}, {&runs[2], 2}};
   EXPECT_EQ(highest_first(ranked, 6_MiB).victims, (std::vector<std::size_t>{2, 1, 0}));
 }
 
 // Their scores refer to a next use, which dead runs do not have; their last use has to be waited for.
-TEST(Ranking, OfDeadRunsThoseUsedLongestAgoLeaveFirst) {
+TEST(Ranking, EvictsTheLeastRecentlyUsedDeadRunsFirst) {
   RunPicture runs[] = {run(0, true), run(1, true), run(2, true)};
   for (RunPicture& each : runs) each.used = 30 - 10 * each.run;
   const std::vector<RankedRun> ranked = {{&runs[0], 9}, {&runs[1], 1}, {&runs[2], 2}};
   EXPECT_EQ(highest_first(ranked, 6_MiB).victims, (std::vector<std::size_t>{2, 1, 0}));
 }
 
-TEST(Ranking, EqualsLeaveInTheOrderOfTheirNames) {
+TEST(Ranking, EvictsEqualsInNameOrder) {
   const RunPicture runs[] = {run(5), run(3), run(4)};
   const std::vector<RankedRun> ranked = {{&runs[0], 1}, {&runs[1], 1}, {&runs[2], 1}};
   EXPECT_EQ(highest_first(ranked, 6_MiB).victims, (std::vector<std::size_t>{3, 4, 5}));

@@ -23,16 +23,16 @@ TEST(RecencyPolicy, ARunIsExpectedOneGapAfterItsLastUse) {
   EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 10), 100), 10u);
 }
 
-TEST(RecencyPolicy, ARunThatIsOverdueALittleMayComeAnyMoment) {
+TEST(RecencyPolicy, ASlightlyOverdueRunIsExpectedSoon) {
   EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 10), 115), 0u);
 }
 
-TEST(RecencyPolicy, ABrokenPromiseCountsLikeNoPast) {
+TEST(RecencyPolicy, AFailedPredictionCountsAsNone) {
   EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 10), 121), 21u);
   EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 0), 121), 21u);
 }
 
-TEST(RecencyPolicy, WhatIsCheapToLetGoLeavesFirstAmongEquals) {
+TEST(RecencyPolicy, EvictsTheCheapestAmongEqualsFirst) {
   Snapshot snapshot;
   snapshot.epoch = 100;
   snapshot.need = 8_MiB;

@@ -31,7 +31,7 @@ TEST(Atc24Policy, ThePeakIsLinearInAlphaWithTheBytesInFlightAsItsSlope) {
   EXPECT_LE(peak_at(1), 4 * double{2 << 20});
 }
 
-TEST(Atc24Policy, OfEachPassTheShareLeavesAndTheRunAtTheBorderIsSplit) {
+TEST(Atc24Policy, OffloadsTheShareOfEachPassAndSplitsTheBoundaryRun) {
   const test::PipelineIteration pipeline;
   const Iteration iteration = pipeline.made();
   const Machine machine = test::machine_of(1_GiB, 25e9);
@@ -84,7 +84,7 @@ TEST(Atc24Policy, ThePeakOfAnInterleavedPipelineIsLinearInAlphaWithTheBytesInFli
   }
 }
 
-TEST(Atc24Policy, TakesTheSmallestTenthThatFitsWhenNotTold) {
+TEST(Atc24Policy, PicksTheSmallestTenthThatFits) {
   const Iteration iteration = test::stack(kInFlight, 2_MiB, 1'000'000);
   const auto moves = [&](Bytes device) {
     return test::moves_of(Atc24Policy().plan(iteration, test::machine_of(device, 25e9))).size();

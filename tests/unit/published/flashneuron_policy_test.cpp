@@ -22,20 +22,20 @@ std::vector<std::uint32_t> leaving(const Iteration& iteration, const Machine& ma
   return runs;
 }
 
-TEST(FlashneuronPolicy, WithBandwidthToSpareAPrefixLeavesThatCoversWhatIsOver) {
+TEST(FlashneuronPolicy, WithSpareBandwidthOffloadsAPrefixCoveringTheExcess) {
   const Iteration iteration = test::stack(10, 8_MiB, 10'000'000);
   EXPECT_EQ(leaving(iteration, machine_with(56_MiB, 20e9)), (std::vector<std::uint32_t>{0, 1, 2}));
   EXPECT_TRUE(leaving(iteration, machine_with(80_MiB, 20e9)).empty());
 }
 
-TEST(FlashneuronPolicy, TheLastCopyEndsBeforeTheWayForwardDoes) {
+TEST(FlashneuronPolicy, TheLastCopyEndsBeforeTheForwardPass) {
   const Iteration iteration = test::stack(10, 8_MiB, 10'000'000);
   // 8 MiB in 21 ms: the queue has room for four in the 90 ms after the first step.
   const Machine machine = machine_with(8_MiB, 0.4e9);
   EXPECT_EQ(leaving(iteration, machine).size(), 4u);
 }
 
-TEST(FlashneuronPolicy, TheWayBackKeepsTheQueueOfTheLink) {
+TEST(FlashneuronPolicy, FetchesInLinkOrder) {
   const Iteration iteration = test::stack(6, 8_MiB, 10'000'000);
   const Machine machine = machine_with(16_MiB, 0.9e9);  // a copy takes most of a step
   const OffloadPlan plan = test::moves_of(FlashneuronPolicy().plan(iteration, machine));

@@ -31,12 +31,12 @@ Shares shares(const Machine& machine) {
   return shares;
 }
 
-TEST(FlexgenPolicy, AllStaysWhereAllFits) {
+TEST(FlexgenPolicy, EvictsNothingWhenAllFits) {
   const Shares all = shares(test::machine_of(1_GiB, 1e9));
   EXPECT_EQ(all.weights_away + all.cache_away, 0);
 }
 
-TEST(FlexgenPolicy, WeightsLeaveBeforeACacheThatHasToBeWrittenBack) {
+TEST(FlexgenPolicy, OffloadsWeightsBeforeADirtyCache) {
   // The outbound link is slow: only the cache uses it. 0.8 × 150 - 20 MiB stay.
   Machine machine = test::machine_of(150_MiB, 0.2e9);
   machine.out_rate = 0.02e9;
@@ -45,7 +45,7 @@ TEST(FlexgenPolicy, WeightsLeaveBeforeACacheThatHasToBeWrittenBack) {
   EXPECT_NEAR(half.weights_away, 1, 1e-9);
 }
 
-TEST(FlexgenPolicy, WhatTheHostCannotHoldGoesToTheFile) {
+TEST(FlexgenPolicy, SpillsToTheFileBeyondTheHost) {
   Machine machine = test::machine_of(50_MiB, 25e9);
   machine.file_read_rate = machine.file_write_rate = 3e9;
   machine.host = 100_MiB;  // 0.8 of it

@@ -23,7 +23,7 @@ TEST(LaminaPolicy, ClassTagsKeepTheCacheApartFromTheWeights) {
   }
 }
 
-TEST(LaminaPolicy, APeerThatHoldsTheWholeCacheHasIt) {
+TEST(LaminaPolicy, ThePeerHoldsTheWholeCacheWhenItFits) {
   Machine machine = test::machine_of(48_MiB, 25e9);
   machine.peer_rate = 50e9;
   machine.peer = 32_MiB;

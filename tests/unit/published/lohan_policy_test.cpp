@@ -31,7 +31,7 @@ TEST(LohanPolicy, TheTimeHasOneMinimumInTheBytesMovedAndTheSearchFindsIt) {
   EXPECT_EQ(forecast(iteration, machine, LohanPolicy().plan(iteration, machine)).makespan.value(), *least);
 }
 
-TEST(LohanPolicy, TheDearestToRecomputeMovesFirst) {
+TEST(LohanPolicy, OffloadsTheMostExpensiveToRecomputeFirst) {
   test::IterationBuilder build;
   for (int i = 0; i < 6; ++i) build.run(8_MiB);
   for (std::uint32_t i = 0; i < 6; ++i) build.step(i == 3 ? 5'000'000 : 1'000'000, {test::makes(i)});

@@ -15,7 +15,7 @@ Machine with_peer(Bytes device, double host_rate, Bytes peer, double peer_rate) 
   return machine;
 }
 
-TEST(MpressPolicy, FreeTimeThatCoversOnlyTheFastTierSendsItThere) {
+TEST(MpressPolicy, OffloadsToThePeerWhenOnlyThatLinkHidesIt) {
   // 8 MiB: 8 ms over the host's link, 0.2 ms to the peer. The longest gap is 18 ms, the others are shorter.
   const Iteration iteration = test::stack(10, 8_MiB, 1'000'000);
   const OffloadPlan plan = test::moves_of(MpressPolicy().plan(iteration, with_peer(40_MiB, 1.05e9, 1_GiB, 50e9)));
@@ -35,7 +35,7 @@ TEST(MpressPolicy, ThePeerLendsNoMoreThanItHas) {
 
 // Twelve runs have the longest gaps, except when a step is over; all twelve would fill the link for the whole
 // iteration.
-TEST(MpressPolicy, WhatWouldNotHelpTakesNothingOfTheHostsLink) {
+TEST(MpressPolicy, UselessIntervalsTakeNoHostLinkTime) {
   test::IterationBuilder build;
   std::vector<std::uint32_t> idle;
   for (int i = 0; i < 12; ++i) idle.push_back(build.run(16_MiB));
@@ -62,7 +62,7 @@ TEST(MpressPolicy, WithoutAPeerThereIsTheHost) {
   for (const OffloadInterval& interval : plan) EXPECT_EQ(interval.to, OffloadTarget::kHost);
 }
 
-TEST(MpressPolicy, ThePeersLinksAreBesideTheHosts) {
+TEST(MpressPolicy, PeerAndHostLinksOverlap) {
   const Iteration iteration = test::stack(10, 8_MiB, 1'000'000);
   const Machine alone = test::machine_of(40_MiB, 2e9);
   const Machine helped = with_peer(40_MiB, 2e9, 1_GiB, 50e9);

@@ -28,7 +28,7 @@ TEST(ObjectWalk, PinnedRunsNeedNoObject) {
   EXPECT_EQ(walk.classes()[0].most, 2u);
 }
 
-TEST(ObjectWalk, WhatNobodyNeedsAtOnceIsSharedEvenly) {
+TEST(ObjectWalk, SharesMemoryEvenlyAmongUnconstrainedClasses) {
   test::IterationBuilder build;
   for (int i = 0; i < 5; ++i) build.step(1, {test::reads(build.run(8_MiB)), test::reads(build.run(16_MiB))});
   const auto even = [&](Bytes device) {
@@ -40,7 +40,7 @@ TEST(ObjectWalk, WhatNobodyNeedsAtOnceIsSharedEvenly) {
   EXPECT_EQ(even(1_GiB), (ObjectCounts{5, 5}));
 }
 
-TEST(ObjectWalk, TheRunUsedFarthestInTheFutureGivesItsObject) {
+TEST(ObjectWalk, EvictsTheRunUsedFarthestInTheFuture) {
   const Iteration iteration = test::stack(5, 8_MiB, 1'000'000);
   const Machine machine = test::machine_of(64_MiB, 25e9);
   const ObjectWalk walk(iteration, machine);

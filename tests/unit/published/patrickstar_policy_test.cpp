@@ -21,7 +21,7 @@ Snapshot at(std::uint64_t moment, std::initializer_list<std::uint64_t> nexts) {
 }
 
 // The example of its unit test: chunk 0 is used at moment 0, chunk 1 at moment 1, of two in total.
-TEST(PatrickstarPolicy, TwoChunksThatTakeTurnsLeaveWhenTheirMomentIsOver) {
+TEST(PatrickstarPolicy, EvictsAlternatingChunksAfterTheirMoment) {
   EXPECT_EQ(PatrickstarPolicy().decide(at(0, {2, 1})).victims, std::vector<std::size_t>{0});
   EXPECT_EQ(PatrickstarPolicy().decide(at(1, {2, 3})).victims, std::vector<std::size_t>{1});
 }

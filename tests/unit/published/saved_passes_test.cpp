@@ -25,7 +25,7 @@ TEST(SavedPasses, EachPassOfAnInterleavedPipelineIsOne) {
 }
 
 // The last chunk of the last rank is used by backward at once, so the activation of its last operation is not saved.
-TEST(SavedPasses, WhatIsUsedAgainAtOnceIsNotSaved) {
+TEST(SavedPasses, AnImmediatelyReusedRunIsNotSaved) {
   const test::PipelineIteration pipeline{.shape = {.rank = 3}};
   const Iteration iteration = pipeline.made();
   std::size_t whole = 0, less = 0;
@@ -37,7 +37,7 @@ TEST(SavedPasses, WhatIsUsedAgainAtOnceIsNotSaved) {
   EXPECT_EQ(whole, less);
 }
 
-TEST(SavedPasses, ARunThatIsAllocatedAnewIsOfAnotherPass) {
+TEST(SavedPasses, AReallocatedRunIsOfAnotherPass) {
   test::IterationBuilder build;
   const std::uint32_t first = build.run(8_MiB, RunClass::kActivation), second = build.run(8_MiB, RunClass::kActivation);
   const std::uint32_t gradient = build.run(2_MiB, RunClass::kGradient);
@@ -54,7 +54,7 @@ TEST(SavedPasses, ARunThatIsAllocatedAnewIsOfAnotherPass) {
 }
 
 // After the single turn that the structure detects, a new untagged run is taken for a gradient.
-TEST(SavedPasses, WhereGradientsAreTaggedNoOtherRunMakesAStepGoBack) {
+TEST(SavedPasses, WithTaggedGradientsNoOtherRunMarksABackwardStep) {
   test::IterationBuilder build;
   const std::uint32_t large = build.run(64_MiB, RunClass::kActivation), small = build.run(8_MiB, RunClass::kActivation);
   const std::uint32_t untagged = build.run(8_MiB), gradient = build.run(2_MiB, RunClass::kGradient);
@@ -73,7 +73,7 @@ TEST(SavedPasses, WhereGradientsAreTaggedNoOtherRunMakesAStepGoBack) {
   EXPECT_EQ(by_pass[1][0].run, small);
 }
 
-TEST(SavedPasses, OneTurnIsOnePassThoughNothingIsTagged) {
+TEST(SavedPasses, OneTurnIsOnePassWithoutTags) {
   const test::TrainingShape shape;
   const Iteration iteration = test::training(shape);
   const auto by_pass = saved_by_pass(PlanGround(iteration, test::machine_of(1_GiB, 25e9)));

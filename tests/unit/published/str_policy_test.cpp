@@ -68,7 +68,7 @@ TEST(StrPolicy, EqualsBruteForce) {
 
 // Times of policies' plans relative to the optimum, mean and maximum. Other policies may fetch a run earlier than a
 // copy before its use, which is not a choice here: that gains less than a hundredth.
-TEST(StrPolicy, NobodyIsBetterThanTheOptimum) {
+TEST(StrPolicy, NoPolicyBeatsTheOptimum) {
   for (const PolicyEntry& entry : policies()) {
     double sum = 0, most = 0;
     int plans = 0;
@@ -90,7 +90,7 @@ TEST(StrPolicy, NobodyIsBetterThanTheOptimum) {
   }
 }
 
-TEST(StrPolicy, TheSecondTimeACleanRunLeavesNothingMoves) {
+TEST(StrPolicy, ACleanRunIsEvictedWithoutACopyTheSecondTime) {
   // Made once, read twice later: offloaded in both gaps, copied out only in the first.
   test::IterationBuilder build;
   const auto a = build.run(8_MiB), b = build.run(8_MiB);

@@ -78,7 +78,7 @@ TEST(SuperneuronsPolicy, RecomputesWhatIsCheapAndMovesOutputsOfWeightedLayers) {
   }
 }
 
-TEST(SuperneuronsPolicy, OnDemandTheLeastRecentlyUsedLeaves) {
+TEST(SuperneuronsPolicy, EvictsTheLeastRecentlyUsedOnDemand) {
   Snapshot snapshot{.need = 2_MiB, .epoch = 9, .runs = {}};
   snapshot.runs.push_back({.run = 1, .bytes = 2_MiB, .used = 5, .next = 100});
   snapshot.runs.push_back({.run = 2, .bytes = 2_MiB, .used = 4, .next = 10});

@@ -22,7 +22,7 @@ TEST(TbaPolicy, TheBudgetIsTheFirstLayerThatOutrunsTheWrites) {
   EXPECT_EQ(TbaPolicy::layers_leaving({}, {}, 1e9), 0u);
 }
 
-TEST(TbaPolicy, TheFirstLayersGoToTheFileAndComeBackInReverse) {
+TEST(TbaPolicy, OffloadsTheFirstLayersToTheFileAndFetchesInReverse) {
   const Iteration iteration = test::stack(8, 16_MiB, 10'000'000);
   Machine machine = test::machine_of(64_MiB, 25e9);
   machine.file_write_rate = machine.file_read_rate = 0.9e9;
@@ -36,7 +36,7 @@ TEST(TbaPolicy, TheFirstLayersGoToTheFileAndComeBackInReverse) {
   EXPECT_EQ(plan[1].back_at, plan[0].gap.until);
 }
 
-TEST(TbaPolicy, SmallRunsStay) {
+TEST(TbaPolicy, KeepsSmallRuns) {
   const Iteration iteration = test::stack(8, 8_MiB, 10'000'000);
   const Machine machine = test::machine_of(64_MiB, 25e9);
   EXPECT_TRUE(test::moves_of(TbaPolicy().plan(iteration, machine)).empty());

@@ -16,7 +16,7 @@ Machine machine_of_copies(Bytes device, double copy) {
   return test::machine_of(device, static_cast<double>((8_MiB).value()) * 1e9 / (copy * double{kStep}));
 }
 
-TEST(TeGroupsPolicy, ThePeakOfUniformLayersIsThoseThatStay) {
+TEST(TeGroupsPolicy, ThePeakOfUniformLayersIsTheKeptOnes) {
   for (const std::uint32_t layers : {5u, 8u, 12u}) {
     const Iteration iteration = test::stack(layers, 8_MiB, kStep);
     for (std::uint32_t leaving = 0; leaving + 2 <= layers; ++leaving) {
@@ -31,7 +31,7 @@ TEST(TeGroupsPolicy, ThePeakOfUniformLayersIsThoseThatStay) {
 
 // If they take exactly as long as the computation, copies of three layers are just in time; any longer, and the third
 // cannot be copied out and back beside the others.
-TEST(TeGroupsPolicy, OfFiveLayersTwoLeaveWithoutAStallAndThreeDoNot) {
+TEST(TeGroupsPolicy, OffloadsTwoOfFiveLayersWithoutAStallButNotThree) {
   const Iteration iteration = test::stack(5, 8_MiB, kStep);
   const auto stall = [&](std::uint32_t leaving) {
     const Machine machine = machine_of_copies(8_MiB * (5 - leaving), 1.05);
@@ -43,7 +43,7 @@ TEST(TeGroupsPolicy, OfFiveLayersTwoLeaveWithoutAStallAndThreeDoNot) {
   EXPECT_GT(stall(4), stall(3));
 }
 
-TEST(TeGroupsPolicy, TakesTheFewestLayersThatFitWhenNotTold) {
+TEST(TeGroupsPolicy, PicksTheFewestLayersThatFit) {
   const Iteration iteration = test::stack(8, 8_MiB, kStep);
   const auto moves = [&](Bytes device) {
     return test::moves_of(TeGroupsPolicy().plan(iteration, machine_of_copies(device, 0.9))).size();
@@ -52,7 +52,7 @@ TEST(TeGroupsPolicy, TakesTheFewestLayersThatFitWhenNotTold) {
   EXPECT_EQ(moves(48_MiB), 2u);
 }
 
-TEST(TeGroupsPolicy, SmallRunsStay) {
+TEST(TeGroupsPolicy, KeepsSmallRuns) {
   const Iteration iteration = test::stack(8, 256_KiB, kStep);
   EXPECT_TRUE(test::moves_of(TeGroupsPolicy(4).plan(iteration, machine_of_copies(64_MiB, 0.9))).empty());
 }

@@ -65,7 +65,7 @@ TEST(VdnnPolicy, ThePeakFallsFromNoneOverConvToAll) {
   EXPECT_LT(conv, none);
 }
 
-TEST(VdnnPolicy, DynTakesTheFirstLineThatFitsAsCapacityRises) {
+TEST(VdnnPolicy, DynTakesTheFirstConfigurationThatFits) {
   const Iteration iteration = train(vgg16(), 256);
   Machine machine = test::machine_of(1_GiB, 12e9);
   const auto moves = [&](const Policy& policy) { return test::moves_of(policy.plan(iteration, machine)).size(); };

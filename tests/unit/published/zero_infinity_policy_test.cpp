@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 // ait·bw / (ait·bw + peak), with ait = flop / byte moved.
-TEST(ZeroInfinityPolicy, EfficiencyIsThePaperSFormula) {
+TEST(ZeroInfinityPolicy, EfficiencyIsThePapersFormula) {
   const double flops = 6e12, peak = 70e12, bandwidth = 3e9;
   const Bytes bytes(2'000'000'000);
   const double ait = flops / 2e9;
@@ -21,7 +21,7 @@ TEST(ZeroInfinityPolicy, EfficiencyIsThePaperSFormula) {
 }
 
 // DeepSpeed's estimator, 4 L on the device: weights and gradient of the largest layer.
-TEST(ZeroInfinityPolicy, OfT5SmallTheLargestLayerStaysOnBothWays) {
+TEST(ZeroInfinityPolicy, KeepsTheLargestLayerOfT5SmallInBothPasses) {
   const test::ModelStates states{test::t5_small()};
   const Iteration iteration = states.made();
   const OffloadPlan plan = ZeroInfinityPolicy().plan(iteration, test::machine_of(1_GiB, 1e15));
@@ -33,7 +33,7 @@ TEST(ZeroInfinityPolicy, OfT5SmallTheLargestLayerStaysOnBothWays) {
 // The paper's working memory, 16 hidden^2 bytes, plus the weights of the next module, of the same size. Of its model
 // states, 240 layers hidden^2 bytes, 192 exist here: 16 bytes for each of 12 layers hidden^2 parameters, where the
 // paper has a second, 4-byte gradient.
-TEST(ZeroInfinityPolicy, OfATransformerItsWorkingMemoryStaysHoweverManyLayersThereAre) {
+TEST(ZeroInfinityPolicy, WorkingMemoryIsIndependentOfTheNumberOfLayers) {
   constexpr std::uint64_t kSquare = 1024 * 1024;
   for (const std::uint64_t layers : {2U, 8U}) {
     test::ModelStates states;
@@ -66,7 +66,7 @@ TEST(ZeroInfinityPolicy, AClassGoesToTheFileWhenThatIsFastEnough) {
   EXPECT_EQ(in_file(100e9), all);
 }
 
-TEST(ZeroInfinityPolicy, AFullHostLeavesTheFileWhateverItsSpeed) {
+TEST(ZeroInfinityPolicy, AFullHostUsesTheFileWhateverItsSpeed) {
   const Iteration iteration = test::training();
   Machine machine = test::machine_of(1_GiB, 25e9);
   machine.file_read_rate = machine.file_write_rate = 0.1e9;

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-TEST(ZeroOffloadPolicy, OptimizerStatesAreAwayForwardAndBackward) {
+TEST(ZeroOffloadPolicy, OffloadsOptimizerStatesInBothPasses) {
   const test::TrainingShape shape{.layers = 6};
   const Iteration iteration = test::training(shape);
   const Machine machine = test::machine_of(1_GiB, 25e9);
@@ -26,7 +26,7 @@ TEST(ZeroOffloadPolicy, OptimizerStatesAreAwayForwardAndBackward) {
 
 // DeepSpeed's estimator, 2 P + 4 L on the device: 2 L of it are a copy of the largest layer's weights, which are used
 // in place here, and 2 L its gradient.
-TEST(ZeroOffloadPolicy, OfT5SmallTheWeightsAndOneGradientStayOnBothWays) {
+TEST(ZeroOffloadPolicy, KeepsTheWeightsAndOneGradientOfT5SmallInBothPasses) {
   const test::ModelStates states{test::t5_small()};
   ASSERT_EQ(states.parameters(), 60'506'624U);
   ASSERT_EQ(states.largest(), 16'449'536U);
