@@ -43,7 +43,7 @@ TEST_F(AliasTierTest, AnAliasIsOneStretchSoFramesAreNotJoined) {
   tier.give_back(large);
 }
 
-TEST_F(AliasTierTest, WhatIsCopiedToTheAliasStandsWhereverTheFrameIsMapped) {
+TEST_F(AliasTierTest, BytesCopiedToTheAliasAppearInEveryMapping) {
   BackingTier tier(sim(), DeviceId(0), 8_MiB);
   const Frame frame = tier.take(PageClass::kBase).value();
   EXPECT_EQ(frame.tier, TierKind::kHost);
@@ -74,7 +74,7 @@ TEST_F(AliasTierTest, ADeviceThatIsAdmittedReachesOldAndNewFrames) {
   }
 }
 
-TEST_F(AliasTierTest, EachCallThatMakesAFrameFailsWithNothingLeftBehind) {
+TEST_F(AliasTierTest, AFailedFrameCreationLeaksNothing) {
   FaultDriver driver(sim());
   BackingTier tier(driver, DeviceId(0), 8_MiB);
   for (DriverCall call : {DriverCall::kCreateFrame, DriverCall::kReserve, DriverCall::kMap, DriverCall::kSetAccess}) {
@@ -85,7 +85,7 @@ TEST_F(AliasTierTest, EachCallThatMakesAFrameFailsWithNothingLeftBehind) {
   EXPECT_TRUE(sim().leaks().empty());
 }
 
-TEST_F(AliasTierTest, AccessThatIsNotReadyIsAskedForAgain) {
+TEST_F(AliasTierTest, RetriesAccessThatIsNotReady) {
   FaultDriver driver(sim());
   BackingTier tier(driver, DeviceId(0), 8_MiB);
   const auto fail_once = [&] { driver.fail({DriverCall::kSetAccess, 1, Status(Code::kNotReady, "busy", 600)}); };
@@ -98,7 +98,7 @@ TEST_F(AliasTierTest, AccessThatIsNotReadyIsAskedForAgain) {
   tier.give_back(frame.value());
 }
 
-TEST_F(AliasTierTest, AFrameThatCannotBeDestroyedIsHandedOutAgain) {
+TEST_F(AliasTierTest, AFrameThatCannotBeDestroyedIsReused) {
   FaultDriver driver(sim());
   BackingTier tier(driver, DeviceId(0), 8_MiB);
   const Frame frame = tier.take(PageClass::kBase).value();

@@ -23,7 +23,7 @@ TEST_F(BackingTierTest, TakesNoDeviceMemory) {
   tier.give_back(frame);
 }
 
-TEST_F(BackingTierTest, KeepsRoomForAnyTwoPagesToChangePlaces) {
+TEST_F(BackingTierTest, KeepsRoomToSwapAnyTwoPages) {
   EXPECT_EQ(BackingTier::reserve_of(1_GiB), 2 * kLargePage);
   EXPECT_EQ(BackingTier::reserve_of(16_MiB), 8_MiB);
   EXPECT_EQ(BackingTier::reserve_of(Bytes()), Bytes());

@@ -55,7 +55,7 @@ TEST_F(BudgetInForce, ReachIsTheBudgetOrWhatTheDriverHasLessTheMargin) {
   give_back(tier, std::span(frames).subspan(1));
 }
 
-TEST_F(BudgetInForce, MemoryOutsideOfAGivenBudgetIsOfNoConcern) {
+TEST_F(BudgetInForce, IgnoresMemoryOutsideAGivenBudget) {
   DeviceTier tier(machine_.driver(), DeviceId(0), 32_MiB, {3_MiB, 3_MiB});
   take_elsewhere(60_MiB);
   EXPECT_EQ(tier.reach().value(), 32_MiB);
@@ -63,7 +63,7 @@ TEST_F(BudgetInForce, MemoryOutsideOfAGivenBudgetIsOfNoConcern) {
   free_elsewhere();
 }
 
-TEST_F(BudgetInForce, GoesDownToWhatThereIsWhenTheDriverIsOutOfMemory) {
+TEST_F(BudgetInForce, ShrinksWhenTheDriverIsOutOfMemory) {
   DeviceTier tier(machine_.driver(), DeviceId(0), 96_MiB);
   take_elsewhere(86_MiB);
   const std::vector<Frame> frames = take(tier, 5);
@@ -84,7 +84,7 @@ TEST_F(BudgetInForce, ALargeFrameThatDoesNotFitLeavesRoomForSmallOnes) {
   free_elsewhere();
 }
 
-TEST_F(BudgetInForce, StaysWhereTheDriverRefusesWhatItHas) {
+TEST_F(BudgetInForce, StaysWhenTheDriverRefusesAvailableMemory) {
   FaultDriver driver(machine_.driver());
   DeviceTier tier(driver, DeviceId(0), 96_MiB);
   driver.fail({DriverCall::kCreateFrame, 1, Status(Code::kOutOfMemory, "injected")});
@@ -108,7 +108,7 @@ TEST_F(BudgetInForce, RisesAgainWhenTheDriverHasMemory) {
   give_back(tier, frames);
 }
 
-TEST_F(BudgetInForce, TheDriverIsAskedOnceInAWhileByWhatWasReturned) {
+TEST_F(BudgetInForce, QueriesTheDriverByReturnedBytes) {
   FaultDriver driver(machine_.driver());
   DeviceTier tier(driver, DeviceId(0), 96_MiB);
   take_elsewhere(90_MiB);
@@ -126,7 +126,7 @@ TEST_F(BudgetInForce, TheDriverIsAskedOnceInAWhileByWhatWasReturned) {
   free_elsewhere();
 }
 
-TEST_F(BudgetInForce, WhatIsYieldedIsNotTakenAgainBeforeTheEnd) {
+TEST_F(BudgetInForce, YieldedMemoryIsNotTakenBeforeTheEnd) {
   DeviceTier tier(machine_.driver(), DeviceId(0), 96_MiB, {Bytes(), 2_MiB});
   std::vector<Frame> frames = take(tier, 40);
   give_back(tier, std::span(frames).subspan(10));
@@ -158,7 +158,7 @@ TEST_F(BudgetInForce, TwoYieldsEndWithTheLast) {
   EXPECT_EQ(tier.usage().capacity, 96_MiB);
 }
 
-TEST_F(BudgetInForce, TrimsToAsMuchAsIsAskedFor) {
+TEST_F(BudgetInForce, TrimsToTheRequestedSize) {
   DeviceTier tier(machine_.driver(), DeviceId(0), 96_MiB);
   const std::vector<Frame> frames = take(tier, 12);
   give_back(tier, std::span(frames).subspan(4));

@@ -20,7 +20,7 @@ TEST(Checksum, ChangesWithEveryByteOfAPage) {
 }
 
 // The value from the algorithm's specification, so that our files use standard XXH3.
-TEST(Checksum, OfNothingIsTheKnownConstant) { EXPECT_EQ(checksum_of("", Bytes()), 0x2d06800538d394c2u); }
+TEST(Checksum, EmptyInputGivesTheKnownConstant) { EXPECT_EQ(checksum_of("", Bytes()), 0x2d06800538d394c2u); }
 
 }  // namespace
 }  // namespace tessera

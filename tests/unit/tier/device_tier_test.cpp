@@ -26,7 +26,7 @@ TEST_F(DeviceTierTest, TrimGivesTheMemoryBackToTheDevice) {
   EXPECT_EQ(free_memory(), 96_MiB);
 }
 
-TEST_F(DeviceTierTest, ADriverThatRefusesIsReportedAsItself) {
+TEST_F(DeviceTierTest, ReportsADriverRefusal) {
   DeviceTier tier(machine_.driver(), DeviceId(9), 64_MiB);
   const Status status = tier.take(PageClass::kBase).status();
   EXPECT_FALSE(status.is_ok());
@@ -65,7 +65,7 @@ TEST_F(DeviceTierTest, AFrameIsMappedASecondTimeUntilItsMemoryGoesBack) {
   EXPECT_TRUE(driver.release(place, kLargePage).is_ok());
 }
 
-TEST_F(DeviceTierTest, AJoinedFrameIsOneStretchThereUntilItComesApart) {
+TEST_F(DeviceTierTest, AJoinedFrameIsContiguousUntilSplit) {
   SimDriver& driver = machine_.driver();
   const Address place = driver.reserve(kLargePage, kLargePage).take();
   {

@@ -42,7 +42,7 @@ class FileIoChoiceTest : public ::testing::Test {
   }
 };
 
-TEST_F(FileIoChoiceTest, ThreadsServeForEveryReasonForWhichThereIsNoRing) {
+TEST_F(FileIoChoiceTest, FallsBackToThreadsForEveryRingRefusal) {
   for (const int error : {EPERM, EACCES, ENOSYS, ENOMEM, EINVAL, EMFILE}) {
     const std::string reason = std::strerror(error);
     EXPECT_TRUE(chosen({{SYS_io_uring_setup, error, 0, 0}}, "threads", "io_uring_setup: " + reason)) << reason;
@@ -60,7 +60,7 @@ TEST_F(FileIoChoiceTest, ARingWithWhichNothingMayBeRegisteredIsNone) {
   EXPECT_TRUE(chosen({{SYS_io_uring_register, EPERM, 0, 0}}, "threads", "io_uring_register: Operation not permitted"));
 }
 
-TEST_F(FileIoChoiceTest, WithoutThreadsEitherTheCallsThatWaitServe) {
+TEST_F(FileIoChoiceTest, FallsBackToBlockingCallsWithoutThreads) {
   EXPECT_TRUE(in_child([] {
     const NoThreads none;
     if (!refuse({{SYS_io_uring_setup, EPERM, 0, 0}})) return false;

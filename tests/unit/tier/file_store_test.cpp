@@ -47,13 +47,13 @@ TEST_F(FileStoreTest, PlacesBeginWhereTheFileBeginsAmongTheOthers) {
   EXPECT_EQ(store_.used(), Bytes());
 }
 
-TEST_F(FileStoreTest, WhatWasNeverWrittenIsNotToldToTheDisk) {
+TEST_F(FileStoreTest, DoesNotDiscardUnwrittenSpace) {
   store_.give_back(*store_.take(kBasePage), kBasePage, false);
   store_.trim();
   EXPECT_TRUE(io_.forgotten.empty());
 }
 
-TEST_F(FileStoreTest, FreedSpaceGoesBackInOnePieceWithOffsetsInTheFile) {
+TEST_F(FileStoreTest, DiscardsFreedSpaceInOnePiece) {
   const auto a = store_.take(kBasePage), b = store_.take(kBasePage);
   store_.give_back(*a, kBasePage, true);
   store_.give_back(*b, kBasePage, true);
@@ -64,7 +64,7 @@ TEST_F(FileStoreTest, FreedSpaceGoesBackInOnePieceWithOffsetsInTheFile) {
   EXPECT_EQ(store_.spare(), Bytes());
 }
 
-TEST_F(FileStoreTest, ALotOfFreeSpaceGoesBackUnasked) {
+TEST_F(FileStoreTest, DiscardsALotOfFreeSpaceUnasked) {
   std::vector<Bytes> places;
   for (Bytes taken; taken <= 1_GiB; taken += kLargePage) places.push_back(*store_.take(kLargePage));
   for (const Bytes place : places) store_.give_back(place, kLargePage, true);

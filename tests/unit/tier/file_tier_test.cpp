@@ -61,7 +61,7 @@ class FileTierTest : public testing::Test {
   std::unique_ptr<FileTier> tier_;
 };
 
-TEST_F(FileTierTest, PagesOfBothClassesComeBackAsTheyWere) {
+TEST_F(FileTierTest, PagesOfBothClassesSurviveTheFile) {
   for (const PageClass page_class : kPageClasses) {
     const Frame frame = tier_->take(page_class).value();
     BlockBuffer out(frame.bytes(), 3);

@@ -50,7 +50,7 @@ TEST(FirstTouch, EveryPageIsPresentWhateverTheNumberOfThreads) {
   }
 }
 
-TEST(FirstTouch, OneThreadTouchesAllWhereNoOtherCanBeHad) {
+TEST(FirstTouch, OneThreadTouchesAllWithoutOtherThreads) {
   const FreshMemory memory(9_MiB);
   const NoThreads none;
   EXPECT_EQ(touch_first(memory.start(), 9_MiB, 8), 0);
@@ -64,14 +64,14 @@ TEST(FirstTouch, NothingBeyondTheRangeIsTouched) {
   EXPECT_EQ(touch_first(memory.start(), Bytes(), 2), 0);
 }
 
-TEST(FirstTouch, APieceThatTheMachineRefusesIsSaid) {
+TEST(FirstTouch, ReportsARefusedPiece) {
   const FreshMemory memory(8_MiB);
   ASSERT_EQ(::munmap(memory.start() + (6_MiB).value(), (2_MiB).value()), 0);
   EXPECT_EQ(touch_first(memory.start(), 8_MiB, 4), ENOMEM);
   EXPECT_EQ(touch_first(memory.start(), 8_MiB, 1), ENOMEM);
 }
 
-TEST(FirstTouch, LittleMemoryIsWorthOneThreadAndNoneMoreThanEight) {
+TEST(FirstTouch, LittleMemoryUsesOneThreadAndNoneMoreThanEight) {
   EXPECT_EQ(touching_threads(Bytes()), 1u);
   EXPECT_EQ(touching_threads(2_MiB), 1u);
   EXPECT_LE(touching_threads(1_TiB), 8u);

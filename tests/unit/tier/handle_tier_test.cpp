@@ -31,7 +31,7 @@ class HandleTierTest : public testing::Test {
   SimMachine machine_{SimOptions{.memory = 96_MiB}};
 };
 
-TEST_F(HandleTierTest, AFrameThatComesBackIsHandedOutAgain) {
+TEST_F(HandleTierTest, AReturnedFrameIsReused) {
   DeviceTier tier(machine_.driver(), DeviceId(0), 64_MiB);
   const Frame first = tier.take(PageClass::kBase).value();
   tier.give_back(first);
@@ -76,7 +76,7 @@ TEST_F(HandleTierTest, OnlyAsManySpareFramesAsNeededAreDestroyed) {
   tier.give_back(large);
 }
 
-TEST_F(HandleTierTest, SixteenSpareBaseFramesStandForALargeOneAndPartAgain) {
+TEST_F(HandleTierTest, SixteenSpareBaseFramesJoinIntoALargeOneAndSplitAgain) {
   FaultDriver driver(machine_.driver());
   DeviceTier tier(driver, DeviceId(0), 32_MiB);
   std::vector<Frame> frames = take(tier, 16);

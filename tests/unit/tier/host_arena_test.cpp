@@ -33,7 +33,7 @@ TEST_F(HostArenaTest, SixtyFourMebibytesHoldThirtyTwoBasePages) {
   for (void* const page : pages) arena.free(page, kBasePage);
 }
 
-TEST_F(HostArenaTest, PagesThatCameBackJoinToLargePages) {
+TEST_F(HostArenaTest, ReturnedPagesJoinIntoLargePages) {
   HostArena arena(machine_.driver(), 64_MiB);
   for (int round = 0; round < 5; ++round) {
     std::vector<void*> base;
@@ -50,7 +50,7 @@ TEST_F(HostArenaTest, PagesThatCameBackJoinToLargePages) {
   }
 }
 
-TEST_F(HostArenaTest, ABudgetOfZeroGivesNothing) {
+TEST_F(HostArenaTest, ABudgetOfZeroHasNoMemory) {
   HostArena arena(machine_.driver(), Bytes());
   EXPECT_EQ(arena.allocate(kBasePage), nullptr);
   arena.trim();
@@ -119,7 +119,7 @@ TEST_F(HostArenaTest, SeveralThreadsShareTheArenaToTheLastPage) {
   EXPECT_TRUE(arena.validate().is_ok());
 }
 
-TEST_F(HostArenaTest, ArenasComeAndGo) {
+TEST_F(HostArenaTest, ArenasAreCreatedAndDestroyedRepeatedly) {
   for (int round = 0; round < 20; ++round) {
     HostArena arena(machine_.driver(), 4_MiB);
     void* const page = arena.allocate(kBasePage);

@@ -34,7 +34,7 @@ TEST_F(HostGrowerTest, GrowsAheadUntilNothingIsDue) {
   EXPECT_EQ(due.load(), 0);
 }
 
-TEST_F(HostGrowerTest, WhoNeedsMemoryIsServedByTheThread) {
+TEST_F(HostGrowerTest, TheThreadServesARequest) {
   HostArena arena(machine_.driver(), 64_MiB, 32_MiB);
   HostGrower grower([] { return false; });
   EXPECT_TRUE(grower.grow([&] { return arena.grow(4_MiB, 0); }));
@@ -59,7 +59,7 @@ class ToldPages final : public HostPages {
 };
 
 // The thread is pinning a piece ahead of need when a request arrives, which is served before the next piece.
-TEST_F(HostGrowerTest, WhoNeedsMemoryComesBeforeWhatIsDueAhead) {
+TEST_F(HostGrowerTest, ServesARequestBeforeGrowingAhead) {
   std::atomic<int> opened{0}, pieces{0}, opened_at_second{-1};
   std::atomic<bool> in_first{false}, may_go_on{false};
   ToldPages pages([&opened] { ++opened; });
@@ -85,7 +85,7 @@ TEST_F(HostGrowerTest, WhoNeedsMemoryComesBeforeWhatIsDueAhead) {
   EXPECT_EQ(opened_at_second.load(), 1);
 }
 
-TEST_F(HostGrowerTest, WhereNoThreadCanBeHadWhoeverNeedsMemoryPinsIt) {
+TEST_F(HostGrowerTest, WithoutAThreadTheCallerPinsMemory) {
   HostArena arena(machine_.driver(), 64_MiB, 32_MiB);
   std::optional<NoThreads> none(std::in_place);
   HostGrower grower([] { return true; });

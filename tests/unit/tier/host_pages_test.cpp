@@ -21,7 +21,7 @@
 namespace tessera {
 namespace {
 
-TEST(HostPages, TheSystemsOwnAreWritableWhileOpenAndZeroWhenOpenedAgain) {
+TEST(HostPages, SystemPagesAreWritableWhileOpenAndZeroWhenReopened) {
   const std::size_t size = (2_MiB).value();
   void* const start = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(start, MAP_FAILED);
@@ -34,7 +34,7 @@ TEST(HostPages, TheSystemsOwnAreWritableWhileOpenAndZeroWhenOpenedAgain) {
   ::munmap(start, size);
 }
 
-TEST(HostPages, AreNotCopiedForAChildOfFork) {
+TEST(HostPages, AreZeroInAForkedChild) {
   const std::size_t size = (2_MiB).value();
   void* const start = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(start, MAP_FAILED);
@@ -52,7 +52,7 @@ TEST(HostPages, AreNotCopiedForAChildOfFork) {
   ::munmap(start, size);
 }
 
-TEST(HostPages, AreTakenFromTheNodeThatIsWishedAndFromAnyWhereThereIsNone) {
+TEST(HostPages, PreferTheRequestedNodeAndFallBackToAny) {
   const std::size_t size = (2_MiB).value();
   void* const start = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(start, MAP_FAILED);
@@ -76,7 +76,7 @@ TEST(HostPages, AreTakenFromTheNodeThatIsWishedAndFromAnyWhereThereIsNone) {
   ::munmap(start, size);
 }
 
-TEST(HostPages, MoreThanTheMachineHasLeftIsRefusedAndNotTried) {
+TEST(HostPages, MoreThanTheMachineHasIsRefusedUntried) {
   const Bytes too_much = available_memory();
   ASSERT_GT(too_much, Bytes());
   const std::size_t size = too_much.value() / 4096 * 4096;
@@ -113,7 +113,7 @@ void use_pages_at_the_end() {
   ::_exit(system_host_pages().open(start, kBasePage) ? 3 : 4);
 }
 
-TEST(SystemHostPagesDeathTest, AreThereWhileTheProcessEnds) {
+TEST(SystemHostPagesDeathTest, AreUsableDuringProcessExit) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // no call has been made there before
   EXPECT_EXIT(
       {

@@ -45,7 +45,7 @@ TEST_F(HostRegionTest, GrowsByChunksUpToTheBoundAndNoFurther) {
   expect_sound(region);
 }
 
-TEST_F(HostRegionTest, GrowsNoFurtherForOneWhoHasNotSeenTheLastGrowth) {
+TEST_F(HostRegionTest, DoesNotGrowForACallerUnawareOfTheLastGrowth) {
   HostRegion region(machine_.driver(), 64_MiB, 16_MiB);
   const std::uint64_t seen = region.growths();
   EXPECT_TRUE(region.grow(4_KiB, seen));
@@ -72,7 +72,7 @@ class SlowPages final : public HostPages {
   std::counting_semaphore<> go_on_{0};
 };
 
-TEST_F(HostRegionTest, WhoTakesAndGivesDoesNotWaitForOneWhoGrows) {
+TEST_F(HostRegionTest, TakeAndGiveDoNotWaitForGrowth) {
   SlowPages pages;
   HostRegion region(machine_.driver(), 8_MiB, 4_MiB, pages);
   pages.go_on();
@@ -125,7 +125,7 @@ TEST_F(HostRegionTest, AlignmentIsThatOfTheAddress) {
   EXPECT_EQ(reinterpret_cast<std::uint64_t>(found) % (1_MiB).value(), 0u);
 }
 
-TEST_F(HostRegionTest, PiecesMayComeBackOneByOneAndJoin) {
+TEST_F(HostRegionTest, ReturnedPiecesJoin) {
   HostRegion region(machine_.driver(), 4_MiB, 4_MiB);
   ASSERT_TRUE(region.grow(4_KiB));
   auto* const all = static_cast<std::byte*>(region.take(4_MiB, 4_KiB));
@@ -135,7 +135,7 @@ TEST_F(HostRegionTest, PiecesMayComeBackOneByOneAndJoin) {
   EXPECT_EQ(region.take(4_MiB, 4_KiB), all);
 }
 
-TEST_F(HostRegionTest, TrimGivesBackOnlyChunksThatAreWhollyFree) {
+TEST_F(HostRegionTest, TrimReleasesOnlyFreeChunks) {
   HostRegion region(machine_.driver(), 8_MiB, 4_MiB);
   ASSERT_TRUE(region.grow(4_KiB));
   ASSERT_TRUE(region.grow(4_KiB));
@@ -149,7 +149,7 @@ TEST_F(HostRegionTest, TrimGivesBackOnlyChunksThatAreWhollyFree) {
   EXPECT_FALSE(machine_.driver().is_registered(kept));
 }
 
-TEST_F(HostRegionTest, WhatWasTrimmedCanGrowAgain) {
+TEST_F(HostRegionTest, GrowsAgainAfterATrim) {
   HostRegion region(machine_.driver(), 10_MiB, 4_MiB);
   for (int round = 0; round < 50; ++round) {
     while (region.grow(4_KiB)) {
@@ -198,7 +198,7 @@ class RefusedPages final : public HostPages {
   bool refuses = true;
 };
 
-TEST_F(HostRegionTest, AMachineThatRefusesIsSaidOnceEachTimeThatItBegins) {
+TEST_F(HostRegionTest, WarnsOncePerRefusalPeriod) {
   RefusedPages pages;
   HostRegion region(machine_.driver(), 16_MiB, 4_MiB, pages);
   const auto lines_of = [&](bool grown) {
@@ -216,7 +216,7 @@ TEST_F(HostRegionTest, AMachineThatRefusesIsSaidOnceEachTimeThatItBegins) {
   expect_sound(region);
 }
 
-TEST_F(HostRegionTest, WhatTheDriverWillNotPinIsUsedUnpinnedAndSaidOnce) {
+TEST_F(HostRegionTest, MemoryThatCannotBePinnedIsUsedUnpinnedWithOneWarning) {
   FaultDriver driver(machine_.driver());
   driver.fail({DriverCall::kRegisterHost, 1, Status(Code::kDriver, "memlock", 2), true});
   testing::internal::CaptureStderr();

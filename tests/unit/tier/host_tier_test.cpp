@@ -79,7 +79,7 @@ class PlacedPages final : public HostPages {
   std::vector<Place> placed, opened;
 };
 
-TEST_F(HostTierTest, MemoryLiesWhereTheFirstDeviceWishesIt) {
+TEST_F(HostTierTest, MemoryIsOnTheNodeOfTheFirstDevice) {
   PlacedPages pages;
   {
     HostTier tier(machine_.driver(), 128_MiB, 32_MiB, pages);
@@ -96,7 +96,7 @@ TEST_F(HostTierTest, MemoryLiesWhereTheFirstDeviceWishesIt) {
   }
 }
 
-TEST_F(HostTierTest, AReserveThatIsAddedLaterLiesThereToo) {
+TEST_F(HostTierTest, ALaterReserveIsOnTheSameNode) {
   PlacedPages pages;
   {
     HostTier tier(machine_.driver(), 128_MiB, 32_MiB, pages);
@@ -108,7 +108,7 @@ TEST_F(HostTierTest, AReserveThatIsAddedLaterLiesThereToo) {
   }
 }
 
-TEST_F(HostTierTest, WithoutAWishMemoryLiesAnywhere) {
+TEST_F(HostTierTest, WithoutAPreferenceMemoryIsOnAnyNode) {
   PlacedPages pages;
   HostTier tier(machine_.driver(), 128_MiB, Bytes(), pages);
   tier.give_back(tier.take(PageClass::kBase).value());
@@ -123,7 +123,7 @@ TEST_F(HostTierTest, NothingIsPinnedAheadForAProgramThatFits) {
   EXPECT_EQ(tier.usage().spare, Bytes());
 }
 
-TEST_F(HostTierTest, WhatIsExpectedIsPinnedBeforeTheFirstFrameIsTaken) {
+TEST_F(HostTierTest, ExpectedUsePinsMemoryBeforeTheFirstFrame) {
   HostTier tier(machine_.driver(), 256_MiB, 64_MiB);
   tier.add_reserve(kDevice);
   EXPECT_FALSE(tier.grow_ahead());
@@ -144,7 +144,7 @@ TEST_F(HostTierTest, WithoutABudgetTheReserveIsPinnedAhead) {
   EXPECT_FALSE(tier.grow_ahead());
 }
 
-TEST_F(HostTierTest, PinsAChunkAheadOfWhatIsUsedAndNoMore) {
+TEST_F(HostTierTest, PinsOneChunkAheadOfUse) {
   HostTier tier(machine_.driver(), 256_MiB, Bytes());
   const Frame frame = tier.take(PageClass::kBase).value();
   EXPECT_EQ(tier.usage().spare, 62_MiB);
@@ -201,7 +201,7 @@ TEST_F(HostTierTest, TheReserveOfEachDeviceIsPinnedAhead) {
   EXPECT_FALSE(tier.grow_ahead());
 }
 
-TEST_F(HostTierTest, AMachineThatRefusesIsAskedAheadOnce) {
+TEST_F(HostTierTest, StopsGrowingAheadAfterARefusal) {
   RefusingPages pages;
   {
     HostTier tier(machine_.driver(), 256_MiB, Bytes(), pages);
@@ -228,7 +228,7 @@ TEST_F(HostTierTest, ABudgetOfZeroStillStages) {
   tier.give_back_staging(staging.value());
 }
 
-TEST_F(HostTierTest, APageLargerThanTheReserveIsNotAskedForAgain) {
+TEST_F(HostTierTest, APageLargerThanTheReserveIsNotRetried) {
   HostTier tier(machine_.driver(), 64_MiB, 8_MiB);
   tier.add_reserve(kDevice);
   EXPECT_EQ(tier.take_staging(PageClass::kLarge, kDevice).status().code(), Code::kOutOfMemory);
@@ -260,7 +260,7 @@ TEST_F(HostTierTest, AdoptionIsRefusedWhenTheBudgetIsFull) {
 }
 
 // Invariant: scattered adopted frames never prevent a large staging frame.
-TEST_F(HostTierTest, WhateverIsAdoptedALargePageCanBeStaged) {
+TEST_F(HostTierTest, ALargePageCanAlwaysBeStaged) {
   for (const Bytes reserve : {32_MiB, 48_MiB, 64_MiB, 80_MiB, 160_MiB}) {
     HostTier tier(machine_.driver(), 1_GiB, reserve);
     tier.add_reserve(kDevice);

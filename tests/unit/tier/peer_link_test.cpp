@@ -16,13 +16,13 @@ constexpr DeviceId kLinkBorrower{0}, kLinkLender{1};
 
 SimOptions two_devices() { return {.devices = 2, .memory = 4_MiB}; }
 
-TEST(PeerLink, BytesThatComeBackTellOfALinkAndNothingStays) {
+TEST(PeerLink, ACopiedBytePatternProvesALinkAndLeaksNothing) {
   SimMachine machine(two_devices());
   EXPECT_EQ(try_peer_link(machine.driver(), kLinkBorrower, kLinkLender).to_string(), "ok");
   machine.finish();
 }
 
-TEST(PeerLink, CopiesThatEndWellAndWroteNothingAreFound) {
+TEST(PeerLink, DetectsCopiesThatWroteNothing) {
   SimOptions options = two_devices();
   options.peers_carry = false;
   SimMachine machine(options);
@@ -30,7 +30,7 @@ TEST(PeerLink, CopiesThatEndWellAndWroteNothingAreFound) {
   machine.finish();
 }
 
-TEST(PeerLink, WhoGetsNoAccessHasNone) {
+TEST(PeerLink, ADeviceWithoutAccessHasNoLink) {
   SimOptions options = two_devices();
   options.apart = {{0, 1}};
   SimMachine machine(options);
@@ -39,7 +39,7 @@ TEST(PeerLink, WhoGetsNoAccessHasNone) {
   machine.finish();
 }
 
-TEST(PeerLink, OfDevicesWithoutBytesNoneIsMissed) {
+TEST(PeerLink, DevicesWithoutContentsPass) {
   SimOptions options = two_devices();
   options.contents = SimContents::kNone;
   VirtualClock clock;
@@ -48,7 +48,7 @@ TEST(PeerLink, OfDevicesWithoutBytesNoneIsMissed) {
   EXPECT_TRUE(driver.leaks().empty());
 }
 
-TEST(PeerLink, EachCallThatFailsIsToldAndLeavesNothingBehind) {
+TEST(PeerLink, EveryFailedCallIsReportedAndLeaksNothing) {
   SimMachine machine(two_devices());
   FaultDriver driver(machine.driver());
   for (const DriverCall call : {DriverCall::kCreateFrame, DriverCall::kReserve, DriverCall::kMap,
@@ -60,7 +60,7 @@ TEST(PeerLink, EachCallThatFailsIsToldAndLeavesNothingBehind) {
   }
 }
 
-TEST(PeerLink, WhatCannotBeUnmappedAtOnceIsUnmappedThen) {
+TEST(PeerLink, RetriesAFailedUnmap) {
   SimMachine machine(two_devices());
   FaultDriver driver(machine.driver());
   driver.fail({DriverCall::kUnmap, 1, Status(Code::kDriver, "injected", 999)});
@@ -69,7 +69,7 @@ TEST(PeerLink, WhatCannotBeUnmappedAtOnceIsUnmappedThen) {
   machine.finish();
 }
 
-TEST(PeerLink, AccessThatIsNotReadyIsAskedForAgain) {
+TEST(PeerLink, RetriesAccessThatIsNotReady) {
   SimMachine machine(two_devices());
   FaultDriver driver(machine.driver());
   driver.fail({DriverCall::kSetAccess, 2, Status(Code::kNotReady, "busy", native::kNotReady)});

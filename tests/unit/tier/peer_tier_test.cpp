@@ -44,7 +44,7 @@ TEST_F(PeerTierTest, AFrameIsMemoryOfTheLenderThatTheBorrowerReaches) {
   tier.give_back(frame);
 }
 
-TEST_F(PeerTierTest, ItsCapacityIsAllThatIsLentAndWhoHasMostLeftGivesNext) {
+TEST_F(PeerTierTest, TheLenderWithTheMostLeftGivesTheNextFrame) {
   PeerTier tier(sim(), {{kNear, 8_MiB}, {kFar, 4_MiB}});
   EXPECT_EQ(tier.usage().capacity, 12_MiB);
   std::vector<Frame> frames;
@@ -60,7 +60,7 @@ TEST_F(PeerTierTest, ItsCapacityIsAllThatIsLentAndWhoHasMostLeftGivesNext) {
   for (const Frame& frame : frames) tier.give_back(frame);
 }
 
-TEST_F(PeerTierTest, ALenderThatHasLessThanItWasToLendIsPassedOver) {
+TEST_F(PeerTierTest, ALenderWithTooLittleMemoryIsSkipped) {
   PeerTier tier(sim(), {{kNear, 32_MiB}, {kFar, 8_MiB}});
   std::vector<Frame> frames;
   while (frames.size() < 12) frames.push_back(tier.take(PageClass::kBase).value());
@@ -83,7 +83,7 @@ TEST_F(PeerTierTest, ALoanIsNoMoreThanTheLenderHasFree) {
   EXPECT_EQ(tier.usage().capacity, 20_MiB) << "who lends nothing";
 }
 
-TEST_F(PeerTierTest, NobodyBorrowsFromWhoHasNothing) {
+TEST_F(PeerTierTest, AnEmptyLenderAdmitsNoBorrower) {
   const FrameId own = sim().create_frame(kNear, FrameLocation::kDevice, 16_MiB).take();
   PeerTier tier(sim(), {{kNear, 8_MiB}});
   EXPECT_EQ(tier.try_admit(kBorrower).code(), Code::kOutOfMemory);
@@ -93,7 +93,7 @@ TEST_F(PeerTierTest, NobodyBorrowsFromWhoHasNothing) {
   EXPECT_TRUE(sim().destroy_frame(own).is_ok());
 }
 
-TEST_F(PeerTierTest, WhoRefusedIsNotAskedAgainBeforeSomethingOfItWentBack) {
+TEST_F(PeerTierTest, ARefusingLenderIsNotRetriedBeforeAFrameIsReturned) {
   FaultDriver driver(sim());
   PeerTier tier(driver, {{kNear, 16_MiB}});
   ASSERT_TRUE(tier.try_admit(kBorrower).is_ok());
@@ -113,7 +113,7 @@ TEST_F(PeerTierTest, WhoRefusedIsNotAskedAgainBeforeSomethingOfItWentBack) {
   for (const Frame& frame : frames) tier.give_back(frame);
 }
 
-TEST_F(PeerTierTest, WhatIsStillToComeFromALenderIsLessByWhatCame) {
+TEST_F(PeerTierTest, TheRemainingLoanShrinksByTakenFrames) {
   PeerTier tier(sim(), {{kNear, 8_MiB}});
   EXPECT_TRUE(tier.lends(kNear));
   EXPECT_FALSE(tier.lends(kFar));
@@ -127,7 +127,7 @@ TEST_F(PeerTierTest, WhatIsStillToComeFromALenderIsLessByWhatCame) {
   EXPECT_EQ(free_on(kNear), 16_MiB);
 }
 
-TEST_F(PeerTierTest, WhoComesWhenAllIsLentIsAdmittedAllTheSame) {
+TEST_F(PeerTierTest, ABorrowerIsAdmittedWhenAllIsLent) {
   PeerTier tier(sim(), {{kNear, 2_MiB}});
   ASSERT_TRUE(tier.try_admit(kBorrower).is_ok());
   const Frame frame = tier.take(PageClass::kBase).value();
@@ -136,7 +136,7 @@ TEST_F(PeerTierTest, WhoComesWhenAllIsLentIsAdmittedAllTheSame) {
   tier.give_back(frame);
 }
 
-TEST_F(PeerTierTest, WhoCannotReachTheLenderIsNotAdmitted) {
+TEST_F(PeerTierTest, ABorrowerThatCannotReachTheLenderIsRefused) {
   FaultDriver driver(sim());
   PeerTier tier(driver, {{kNear, 8_MiB}});
   driver.fail({DriverCall::kSetAccess, 2, Status(Code::kDriver, "no link", 217)});
@@ -150,7 +150,7 @@ TEST_F(PeerTierTest, WhoCannotReachTheLenderIsNotAdmitted) {
   EXPECT_FALSE(nobody.try_admit(kBorrower).is_ok()) << "there is no such device";
 }
 
-TEST_F(PeerTierTest, WhoReachesOneLenderOfTwoIsNotAdmittedAndToldWhichItWas) {
+TEST_F(PeerTierTest, ABorrowerThatReachesOneLenderOfTwoIsRefusedWithItsName) {
   SimMachine machine({.devices = 3, .memory = 16_MiB, .apart = {{0, 2}}});
   PeerTier tier(machine.driver(), {{kNear, 8_MiB}, {kFar, 8_MiB}});
   const Status refused = tier.try_admit(kBorrower);
@@ -159,14 +159,14 @@ TEST_F(PeerTierTest, WhoReachesOneLenderOfTwoIsNotAdmittedAndToldWhichItWas) {
   machine.finish();
 }
 
-TEST_F(PeerTierTest, WhoseBytesAreLostOnTheWayIsNotAdmitted) {
+TEST_F(PeerTierTest, ABorrowerWhoseCopiesLoseBytesIsRefused) {
   SimMachine machine({.devices = 2, .memory = 16_MiB, .peers_carry = false});
   PeerTier tier(machine.driver(), {{kNear, 8_MiB}});
   EXPECT_EQ(tier.try_admit(kBorrower).code(), Code::kNotSupported);
   machine.finish();
 }
 
-TEST_F(PeerTierTest, WhereNothingIsLeftToTryWithTheFramesThereAreHaveToDo) {
+TEST_F(PeerTierTest, ProbesWithExistingFramesWhenNoneIsLeft) {
   PeerTier tier(sim(), {{kNear, 16_MiB}});
   ASSERT_TRUE(tier.try_admit(kBorrower).is_ok());
   std::vector<Frame> frames;

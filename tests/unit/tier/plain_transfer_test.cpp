@@ -23,7 +23,7 @@ class PlainTransferTest : public ::testing::Test {
   SpillFile file_ = make_spill_file(::testing::TempDir(), 16_MiB).take();
 };
 
-TEST_F(PlainTransferTest, WhatWasWrittenIsReadBack) {
+TEST_F(PlainTransferTest, WrittenBytesAreReadBack) {
   BlockBuffer out(1_MiB, 7), in(1_MiB);
   Chunk writing = chunk(true, out, 1_MiB, 2_MiB), reading = chunk(false, in, 1_MiB, 2_MiB);
   EXPECT_EQ(carry_out(file(), writing), 0);
@@ -32,7 +32,7 @@ TEST_F(PlainTransferTest, WhatWasWrittenIsReadBack) {
   EXPECT_EQ(reading.left(), Bytes());
 }
 
-TEST_F(PlainTransferTest, AChunkThatIsHalfDoneIsGoneOnWith) {
+TEST_F(PlainTransferTest, ContinuesAPartialChunk) {
   BlockBuffer out(8_KiB, 7), in(8_KiB);
   Chunk whole = chunk(true, out, 8_KiB, Bytes()), rest = chunk(false, in, 8_KiB, Bytes());
   EXPECT_EQ(carry_out(file(), whole), 0);
@@ -42,7 +42,7 @@ TEST_F(PlainTransferTest, AChunkThatIsHalfDoneIsGoneOnWith) {
   EXPECT_TRUE(in.holds(7));
 }
 
-TEST_F(PlainTransferTest, TheEndOfTheFileAndErrorsAreTold) {
+TEST_F(PlainTransferTest, ReportsEndOfFileAndErrors) {
   BlockBuffer memory(1_MiB);
   Chunk behind = chunk(false, memory, 1_MiB, 16_MiB);
   EXPECT_EQ(carry_out(file(), behind), kFileEnds);
@@ -50,7 +50,7 @@ TEST_F(PlainTransferTest, TheEndOfTheFileAndErrorsAreTold) {
   EXPECT_EQ(carry_out(-1, nowhere), EBADF);
 }
 
-TEST_F(PlainTransferTest, WhatIsInterruptedForEverEnds) {
+TEST_F(PlainTransferTest, EndlessInterruptionsEndInAnError) {
   if (!can_refuse()) GTEST_SKIP() << "no filters of system calls on this machine";
   for (const int error : {EINTR, EAGAIN}) {
     EXPECT_TRUE(in_child([&] {
@@ -61,7 +61,7 @@ TEST_F(PlainTransferTest, WhatIsInterruptedForEverEnds) {
   }
 }
 
-TEST_F(PlainTransferTest, WhereSpaceCannotBeFreedTheReasonIsTold) {
+TEST_F(PlainTransferTest, ReportsWhySpaceCannotBeFreed) {
   EXPECT_TRUE(punch_hole(file(), Bytes(), 1_MiB, "/d").is_ok());
   EXPECT_EQ(punch_hole(-1, Bytes(), 1_MiB, "/d").code(), Code::kIo);
   if (!can_refuse()) GTEST_SKIP() << "no filters of system calls on this machine";

@@ -48,7 +48,7 @@ class DiskInBursts {
   const std::uint64_t speed_;
 };
 
-TEST(QueueDepthTest, ADiskThatTellsManyEndsAtOnceIsNotTakenForAFastOne) {
+TEST(QueueDepthTest, BatchedCompletionsDoNotInflateTheSpeed) {
   QueueDepth depth;
   DiskInBursts disk(2'000'000'000);
   disk.move(depth, 1_GiB);
@@ -74,7 +74,7 @@ TEST(QueueDepthTest, ADiskThatGainsFromEveryRequestGetsThemAll) {
   EXPECT_EQ(depth.depth(), QueueDepth::kMost);
 }
 
-TEST(QueueDepthTest, OneSlowStretchDecidesNothing) {
+TEST(QueueDepthTest, OneSlowMeasurementDecidesNothing) {
   QueueDepth depth;
   int calls = 0;
   Disk disk([&calls](unsigned at) -> std::uint64_t {
@@ -85,7 +85,7 @@ TEST(QueueDepthTest, OneSlowStretchDecidesNothing) {
   EXPECT_EQ(depth.depth(), 32u);
 }
 
-TEST(QueueDepthTest, AQueueThatIsNotFullTellsNothing) {
+TEST(QueueDepthTest, IgnoresAQueueThatIsNotFull) {
   QueueDepth depth;
   const unsigned first = depth.depth();
   for (int i = 0; i < 4096; ++i) depth.ended(1_MiB, Nanoseconds(1000), false);
@@ -94,7 +94,7 @@ TEST(QueueDepthTest, AQueueThatIsNotFullTellsNothing) {
   EXPECT_EQ(depth.speed(), 0u);
 }
 
-TEST(QueueDepthTest, WhatWasQueuedAtAnotherDepthIsNotMeasured) {
+TEST(QueueDepthTest, IgnoresRequestsQueuedAtAnotherDepth) {
   QueueDepth depth;
   for (unsigned before = 0; !depth.is_settled();) {
     const unsigned now = depth.depth();
@@ -107,7 +107,7 @@ TEST(QueueDepthTest, WhatWasQueuedAtAnotherDepthIsNotMeasured) {
   EXPECT_NEAR(static_cast<double>(depth.speed()), 1.048576e9, 1e7);
 }
 
-TEST(QueueDepthTest, AGapBeginsTheStretchAgain) {
+TEST(QueueDepthTest, AnIdleGapRestartsTheMeasurement) {
   QueueDepth depth;
   Disk disk([](unsigned) { return 1'000'000'000; });
   const unsigned first = depth.depth();
@@ -118,7 +118,7 @@ TEST(QueueDepthTest, AGapBeginsTheStretchAgain) {
   EXPECT_EQ(depth.depth(), first);
 }
 
-TEST(QueueDepthTest, OneDepthIsKeptAndItsSpeedFound) {
+TEST(QueueDepthTest, AFixedDepthIsKeptAndMeasured) {
   QueueDepth depth(8);
   Disk disk([](unsigned) { return std::uint64_t{2'000'000'000}; });
   disk.move(depth, 1_GiB);

@@ -56,12 +56,12 @@ TEST_F(RegisteredPagesTest, MemoryIsKnownFromWhenItIsOpenUntilBeforeItIsClosed) 
   EXPECT_EQ(calls_, (Calls{"open", "attach", "detach", "close"}));
 }
 
-TEST_F(RegisteredPagesTest, WhereMemoryIsToLieIsPassedOn) {
+TEST_F(RegisteredPagesTest, PassesThePlacementOn) {
   registered_.place(memory_, 16_B, 3);
   EXPECT_EQ(calls_, (Calls{"place 3"}));
 }
 
-TEST_F(RegisteredPagesTest, MemoryThatTheMachineRefusesIsNotMadeKnown) {
+TEST_F(RegisteredPagesTest, RefusedMemoryIsNotRegistered) {
   pages_.refuses = true;
   EXPECT_FALSE(registered_.open(memory_, 16_B));
   EXPECT_EQ(calls_, (Calls{"open"}));

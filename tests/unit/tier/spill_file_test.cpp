@@ -69,7 +69,7 @@ TEST_F(SpillFileTest, HoweverASystemRefusesNamelessFilesOneIsUnlinkedAtOnce) {
   }
 }
 
-TEST_F(SpillFileTest, AFileThatMayNotBeDirectIsSaidOnce) {
+TEST_F(SpillFileTest, WarnsOnceWithoutDirectAccess) {
   if (!can_refuse()) GTEST_SKIP() << "no filters of system calls on this machine";
   EXPECT_TRUE(in_child([&] {
     if (!refuse({{SYS_fcntl, EINVAL, 2, O_DIRECT}})) return false;
@@ -92,7 +92,7 @@ TEST_F(SpillFileTest, BeyondTheLimitOnFileSizeItIsAnErrorAndNoSignal) {
   }));
 }
 
-TEST_F(SpillFileTest, ItIsNoStandardStream) {
+TEST_F(SpillFileTest, IsNeverAStandardStream) {
   EXPECT_TRUE(in_child([&] {
     for (const int stream : {0, 1, 2}) ::close(stream);
     const auto nameless = make_nameless(directory_), unlinked = make_unlinked(directory_);
@@ -137,7 +137,7 @@ TEST_F(SpillFileTest, WithoutDirectAccessItWorksThroughThePageCache) {
   EXPECT_EQ(result, InMount::kPassed);
 }
 
-TEST_F(SpillFileTest, MainMemoryAsADirectoryIsWarnedOf) {
+TEST_F(SpillFileTest, WarnsOfADirectoryInMemory) {
   const InMount result = in_private_mount("tmpfs", "", [](const std::string& directory) {
     testing::internal::CaptureStderr();
     const bool made = make_spill_file(directory, 1_MiB).is_ok();

@@ -63,7 +63,7 @@ TEST(ThreadIoTest, SignalsOfTheProgramDoNotRunOnThem) {
   EXPECT_EQ(::sigismember(&own, SIGTERM), 0);
 }
 
-TEST(ThreadIoTest, WithoutThreadsWhoWaitsCarriesItOut) {
+TEST(ThreadIoTest, WithoutThreadsAWaitCarriesOutTheTransfer) {
   std::unique_ptr<ThreadIo> io;
   {
     const NoThreads none;
@@ -79,7 +79,7 @@ TEST(ThreadIoTest, WithoutThreadsWhoWaitsCarriesItOut) {
 }
 
 // Otherwise the program would get none.
-TEST(ThreadIoTest, AtALimitOnTasksOneInEachDirectionStays) {
+TEST(ThreadIoTest, AtATaskLimitKeepsOneThreadPerDirection) {
   const TaskLimit limit(9);
   if (!limit.usable()) GTEST_SKIP() << "no control group of our own on this machine";
   EXPECT_TRUE(in_child([&] {

@@ -58,7 +58,7 @@ TEST_F(TransferQueueTest, AFailedTransferIsOverOnceWhatIsInFlightHasEnded) {
             "spill directory /d: writing of 1048576 bytes at 8388608 failed: No space left on device");
 }
 
-TEST_F(TransferQueueTest, WhatIsDroppedIsNeverBegun) {
+TEST_F(TransferQueueTest, DroppedChunksAreNeverStarted) {
   start(false, 8_MiB);
   ASSERT_TRUE(queue_.next(false));
   queue_.drop_waiting();

@@ -100,7 +100,7 @@ bool survives(const std::vector<refused_call>& rules, const std::string& line) {
   });
 }
 
-TEST_F(UringIoTest, ACallThatIsRefusedLaterIsNotRepeatedForEver) {
+TEST_F(UringIoTest, ALaterRefusalIsNotRetriedForever) {
   if (!can_refuse()) GTEST_SKIP() << "no filters of system calls on this machine";
   for (const int error : {EPERM, ENOSYS, EAGAIN, EBUSY}) {
     EXPECT_TRUE(survives({{SYS_io_uring_enter, error, 0, 0}}, std::strerror(error))) << std::strerror(error);
@@ -108,7 +108,7 @@ TEST_F(UringIoTest, ACallThatIsRefusedLaterIsNotRepeatedForEver) {
 }
 
 // Kernel workers are created for each thread that submits requests, and a fresh file's blocks need one.
-TEST_F(UringIoTest, WhereNoWorkerCanBeMadeAnyMoreNothingWaitsForEver) {
+TEST_F(UringIoTest, WithoutNewKernelWorkersNothingHangs) {
   const TaskLimit limit(100);
   if (!limit.usable()) GTEST_SKIP() << "no control group of our own on this machine";
   EXPECT_TRUE(in_child([&] {
@@ -132,7 +132,7 @@ TEST_F(UringIoTest, WhereNoWorkerCanBeMadeAnyMoreNothingWaitsForEver) {
 }
 
 // No disk responds immediately, so requests are cancelled while they run.
-TEST_F(UringIoTest, WhatIsTakenBackIsDoneByPlainCalls) {
+TEST_F(UringIoTest, CancelledRequestsAreDoneByPlainCalls) {
   auto io = UringIo::open(testing::TempDir(), 256_MiB, std::make_unique<SteadyClock>(), std::chrono::milliseconds(0));
   ASSERT_TRUE(io.is_ok()) << io.status().to_string();
   testing::internal::CaptureStderr();  // a request may or may not be cancelled
@@ -220,14 +220,14 @@ std::string said_of_a_disk(Nanoseconds tick) {
   return testing::internal::GetCapturedStderr();
 }
 
-TEST_F(UringIoTest, ADiskThatHoldsUpMoreThanItHelpsIsNamedOnce) {
+TEST_F(UringIoTest, WarnsOnceOfADiskThatSlowsTheProgram) {
   const std::string said = said_of_a_disk(Nanoseconds(10'000'000));
   EXPECT_TRUE(said.starts_with("tessera: spill directory " + testing::TempDir() + ": reads at ")) << said;
   EXPECT_TRUE(said.ends_with(" in flight: evictions and fetches will wait for this slow disk\n")) << said;
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
-TEST_F(UringIoTest, TheSpeedOfAFastDiskIsToldToWhoAsksForInformation) {
+TEST_F(UringIoTest, LogsTheSpeedOfAFastDiskAtInfoLevel) {
   EXPECT_EQ(said_of_a_disk(Nanoseconds(1000)), "");
   set_log_level(LogLevel::kInfo);
   const std::string said = said_of_a_disk(Nanoseconds(1000));
