@@ -10,7 +10,7 @@ using AllocatorGradedUsesTest = AllocatorMachine;
 Bytes on_device(Allocator& allocator, Address block) { return allocator.query(block).value().tiers[0]; }
 
 // Certain words, then words that are certain if a block begins there, then others.
-TEST_F(AllocatorGradedUsesTest, WhatMayBeNoAddressComesAsFarAsItFits) {
+TEST_F(AllocatorGradedUsesTest, FetchesPossibleAddressesAsFarAsTheyFit) {
   start(small(32_MiB, 128_MiB));
   std::vector<Address> blocks;
   for (int i = 0; i < 8; ++i) blocks.push_back(allocate(12_MiB));
@@ -25,7 +25,7 @@ TEST_F(AllocatorGradedUsesTest, WhatMayBeNoAddressComesAsFarAsItFits) {
   allocator_->end_use(use);
 }
 
-TEST_F(AllocatorGradedUsesTest, WhatMayBeNoAddressComesInItsOrderBesideWhatIsPinned) {
+TEST_F(AllocatorGradedUsesTest, FetchesPossibleAddressesInOrderBesidePinnedBlocks) {
   start(small(32_MiB, 128_MiB));
   std::vector<Address> blocks;
   for (int i = 0; i < 5; ++i) blocks.push_back(allocate(8_MiB));
@@ -41,7 +41,7 @@ TEST_F(AllocatorGradedUsesTest, WhatMayBeNoAddressComesInItsOrderBesideWhatIsPin
   ASSERT_TRUE(allocator_->unpin(blocks[4]).is_ok());
 }
 
-TEST_F(AllocatorGradedUsesTest, WhatIsCertainHasToFit) {
+TEST_F(AllocatorGradedUsesTest, CertainAddressesMustFit) {
   start(small(32_MiB, 128_MiB));
   std::vector<Address> blocks;
   for (int i = 0; i < 5; ++i) blocks.push_back(allocate(12_MiB));
@@ -53,7 +53,7 @@ TEST_F(AllocatorGradedUsesTest, WhatIsCertainHasToFit) {
 }
 
 // A word in no live block is reported by its own call, whether blocks have to be fetched or not.
-TEST_F(AllocatorGradedUsesTest, ACertainWordInNoLiveBlockIsSaid) {
+TEST_F(AllocatorGradedUsesTest, ReportsACertainAddressInNoLiveBlock) {
   start(small(32_MiB, 128_MiB));
   const Address live = allocate(8_MiB), gone = allocate(8_MiB);
   ASSERT_TRUE(allocator_->free(gone, kNoStream).is_ok());

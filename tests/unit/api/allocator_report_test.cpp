@@ -35,7 +35,7 @@ TEST_F(AllocatorReport, StatisticsAddUpAfterTraffic) {
   EXPECT_EQ(stats.exposures[0].reason, "cuIpcGetMemHandle");
 }
 
-TEST_F(AllocatorReport, HostFiguresHaveWhatIsOnItsWayThroughTheStagingReserve) {
+TEST_F(AllocatorReport, HostFiguresIncludeStagedPages) {
   start(small(32_MiB, 2_MiB, 512_MiB));
   std::vector<Address> blocks;
   for (std::uint32_t i = 0; i < 8; ++i) {
@@ -62,28 +62,28 @@ class OutOfMemory : public AllocatorMachine {
   }
 };
 
-TEST_F(OutOfMemory, OfAHostBudgetThatIsUsedUpSaysSo) {
+TEST_F(OutOfMemory, ReportsAFullHostBudget) {
   start(small(16_MiB, 16_MiB));
   const std::string message = message_when_full();
   EXPECT_NE(message.find("try: raise --file-memory"), std::string::npos) << message;
   EXPECT_NE(message.find("16.0 used + 0.0 free"), std::string::npos) << message;
 }
 
-TEST_F(OutOfMemory, WithoutAutomaticEvictionSaysSo) {
+TEST_F(OutOfMemory, ReportsDisabledAutomaticEviction) {
   start(small(16_MiB, 64_MiB));
   ASSERT_TRUE(allocator_->set_automatic(false).is_ok());
   const std::string message = message_when_full();
   EXPECT_NE(message.find("automatic eviction"), std::string::npos) << message;
 }
 
-TEST_F(OutOfMemory, OfBlocksThatAreExposedNamesTheCall) {
+TEST_F(OutOfMemory, NamesTheCallThatExposedBlocks) {
   start(small(16_MiB, 64_MiB));
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(allocator_->expose(allocate(4_MiB), "cuIpcGetMemHandle").is_ok());
   const std::string message = message_when_full();
   EXPECT_NE(message.find("mostly by cuIpcGetMemHandle"), std::string::npos) << message;
 }
 
-TEST_F(OutOfMemory, OfAWriteBudgetThatIsUsedUpSaysSo) {
+TEST_F(OutOfMemory, ReportsAUsedUpWriteBudget) {
   Options options = small(16_MiB, Bytes(), 512_MiB);
   options.file_write_budget = 8_MiB;
   start(options);
@@ -91,7 +91,7 @@ TEST_F(OutOfMemory, OfAWriteBudgetThatIsUsedUpSaysSo) {
   EXPECT_NE(message.find("try: raise --file-write-budget"), std::string::npos) << message;
 }
 
-TEST_F(OutOfMemory, OfABlockOrALaunchBeyondTheDeviceSaysWhich) {
+TEST_F(OutOfMemory, ReportsABlockOrLaunchLargerThanTheDevice) {
   start(small(16_MiB, 64_MiB));
   const auto large = allocator_->allocate(DeviceId(), 20_MiB, kNoStream);
   EXPECT_NE(large.status().message().find("a block of 20.0 MiB"), std::string_view::npos) << large.status().message();
@@ -166,7 +166,7 @@ TEST_F(AllocatorReport, MemoryInfoOnRequestIsThatOfTheWholeHeap) {
   EXPECT_EQ(allocator_->memory_info(DeviceId(1)).value().free, heap - 16_MiB);
 }
 
-TEST_F(AllocatorReport, AnExposureCountsForTheFirstCallAndSaysWhereThatCameFrom) {
+TEST_F(AllocatorReport, AnExposureCountsForItsFirstCallAndReportsItsOrigin) {
   Options options = small(32_MiB, 64_MiB);
   options.explain = true;
   start(options);
@@ -188,7 +188,7 @@ TEST_F(AllocatorReport, TheManagedRangeHoldsEveryBlock) {
 }
 
 // As large as a heap, where the second one would have been placed. The second one may then be below the first.
-TEST_F(AllocatorReport, WhatOthersHaveBetweenTwoHeapsIsNotManaged) {
+TEST_F(AllocatorReport, AddressesBetweenTwoHeapsAreNotManaged) {
   start(small(32_MiB, 64_MiB));
   const Address first = allocate(1_MiB);
   const auto [low, high] = allocator_->managed_range();
@@ -205,7 +205,7 @@ TEST_F(AllocatorReport, WhatOthersHaveBetweenTwoHeapsIsNotManaged) {
   EXPECT_TRUE(sim_->release(between, heap).is_ok());
 }
 
-TEST_F(AllocatorReport, FinishWritesTheFilesThatWereAskedFor) {
+TEST_F(AllocatorReport, FinishWritesTheRequestedFiles) {
   const std::filesystem::path directory = std::filesystem::path(::testing::TempDir()) / "tessera_finish";
   std::filesystem::create_directories(directory);
   Options options = small(32_MiB, 64_MiB);
@@ -259,7 +259,7 @@ class CallingClock final : public Clock {
   mutable std::atomic<bool> armed_{false};
 };
 
-TEST_F(AllocatorReport, ATraceTellsOfTheFreeOfABlockBeforeItsPlaceIsTakenAgain) {
+TEST_F(AllocatorReport, ATraceRecordsAFreeBeforeTheReuseOfTheAddress) {
   const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / "tessera_order.jsonl";
   Options options = small(64_MiB, 64_MiB);
   options.trace = path.string();

@@ -21,7 +21,7 @@ class AllocatorTagsTest : public AllocatorMachine {
   Bytes on_device(Address block) { return allocator_->query(block).value().tiers[0]; }
 };
 
-TEST_F(AllocatorTagsTest, SleepAndWakeGoThroughAllDevices) {
+TEST_F(AllocatorTagsTest, SleepAndWakeCoverAllDevices) {
   start(small(32_MiB, 128_MiB));
   const Address here = tagged("weights", 4_MiB);
   const Address there = tagged("weights", 6_MiB, DeviceId(1));
@@ -89,7 +89,7 @@ TEST_F(AllocatorTagsTest, SmallBlocksSleepWithTheirSlab) {
   EXPECT_TRUE(holds(b, 2, 4_KiB));
 }
 
-TEST_F(AllocatorTagsTest, OneThatLeavesOnlyWhenToldRunsOutInstead) {
+TEST_F(AllocatorTagsTest, WithoutAutomaticEvictionRunsOutOfMemory) {
   start(small(32_MiB, 128_MiB));
   ASSERT_TRUE(allocator_->set_automatic(false).is_ok());
   std::vector<Address> blocks;
@@ -127,7 +127,7 @@ class NextPolicyTest : public AllocatorTagsTest {
   }
 };
 
-TEST_F(NextPolicyTest, IsFollowedOnAllDevicesAlsoOnThoseThatAreUsedLater) {
+TEST_F(NextPolicyTest, AppliesToAllDevicesIncludingLaterOnes) {
   Options options = small(16_MiB, 128_MiB);
   options.policy = "recency";
   start(options);
@@ -140,7 +140,7 @@ TEST_F(NextPolicyTest, IsFollowedOnAllDevicesAlsoOnThoseThatAreUsedLater) {
   EXPECT_GT(fetches_of_a_circle(DeviceId(0)), most);
 }
 
-TEST_F(NextPolicyTest, MayHaveANumberAndMustBeInTheGallery) {
+TEST_F(NextPolicyTest, MayHaveAParameterAndMustBeKnown) {
   start(small(16_MiB, 64_MiB));
   allocate(4_MiB);
   EXPECT_TRUE(allocator_->set_policy("atc24:0.5").is_ok());
@@ -151,7 +151,7 @@ TEST_F(NextPolicyTest, MayHaveANumberAndMustBeInTheGallery) {
 }
 
 // While simulations and the pump run concurrently.
-TEST_F(NextPolicyTest, ComesWhileOthersLaunch) {
+TEST_F(NextPolicyTest, IsSwitchedDuringLaunches) {
   start(small(16_MiB, 128_MiB));
   std::atomic<bool> over{false};
   std::atomic<std::uint64_t> launched{0};

@@ -79,7 +79,7 @@ TEST_F(AllocatorTest, UsesTheFileWhenTheHostIsFull) {
   EXPECT_GT(allocator_->stats().totals.bytes_file_read, 0u);
 }
 
-TEST_F(AllocatorTest, GoesOnWithoutAFileTierItCannotHave) {
+TEST_F(AllocatorTest, ContinuesWithoutAnUnavailableFileTier) {
   Options options = small(32_MiB, 64_MiB, 256_MiB);
   options.file_dir = "/proc/no/such/directory";
   start(options);
@@ -102,7 +102,7 @@ TEST_F(AllocatorTest, RunsOutWithAMessageThatNamesTheBudgets) {
   EXPECT_NE(failure.message().find("host"), std::string_view::npos) << failure.message();
 }
 
-TEST_F(AllocatorTest, ThereIsNoSuchDevice) {
+TEST_F(AllocatorTest, AnUnknownDeviceIsAnError) {
   start(small(32_MiB, 32_MiB));
   EXPECT_FALSE(allocator_->allocate(DeviceId(5), 1_MiB, kNoStream).is_ok());
   EXPECT_EQ(allocator_->allocate(DeviceId(1000), 1_MiB, kNoStream).status().code(), Code::kInvalidArgument);

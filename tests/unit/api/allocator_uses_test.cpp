@@ -16,7 +16,7 @@ TEST_F(AllocatorUsesTest, AUseOfMoreThanTheDeviceIsAnErrorAtOnce) {
   EXPECT_EQ(status.code(), Code::kOutOfMemory);
 }
 
-TEST_F(AllocatorUsesTest, ABlockThatAUseNamesTwiceIsSaidToBeUsedOnce) {
+TEST_F(AllocatorUsesTest, ABlockNamedTwiceInAUseIsUsedOnce) {
   start(small(32_MiB, 128_MiB));
   std::vector<Address> words;
   for (int i = 0; i < 10; ++i) words.insert(words.end(), 3, allocate(4_MiB));
@@ -26,7 +26,7 @@ TEST_F(AllocatorUsesTest, ABlockThatAUseNamesTwiceIsSaidToBeUsedOnce) {
   EXPECT_NE(status.message().find("uses 40.0 MiB at once"), std::string_view::npos) << status.message();
 }
 
-TEST_F(AllocatorUsesTest, AForeignAddressIsNotFoundAndAUseOfItIsNothing) {
+TEST_F(AllocatorUsesTest, AUseOfAForeignAddressIsIgnored) {
   start(small(32_MiB, 32_MiB));
   const Address foreign(0x1000);
   EXPECT_EQ(allocator_->free(foreign, StreamId()).code(), Code::kNotFound);

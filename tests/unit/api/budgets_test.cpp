@@ -55,7 +55,7 @@ TEST(Budgets, AutomaticHostMemoryIsAQuarterOfTheRam) {
   EXPECT_LE(host_budget(Options()), available_memory() / 3);
 }
 
-TEST(Budgets, HostMemoryMayBeNothing) {
+TEST(Budgets, HostMemoryMayBeZero) {
   Options options;
   options.host_memory = Bytes(0);
   EXPECT_EQ(host_budget(options), Bytes(0));
@@ -97,7 +97,7 @@ TEST(Budgets, SeveralDirectoriesShareTheWholeByTheirFreeSpace) {
   EXPECT_NEAR(part, free("/tmp") / (free("/tmp") + free("/var/tmp")), 0.1);
 }
 
-TEST(Budgets, OneOfSeveralDirectoriesThatIsNotThereIsLeftOut) {
+TEST(Budgets, SkipsAMissingDirectory) {
   Options options;
   options.file_dir = "/no/such/directory:/tmp";
   options.file_memory = 64_MiB;

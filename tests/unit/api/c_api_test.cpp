@@ -19,7 +19,7 @@ TEST(CApi, MemoryIsAvailableAndNoMoreThanTheMachineHas) {
   EXPECT_LE(tessera_available_memory(), pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
 }
 
-TEST(CApi, SwitchedOffItSaysNotSupported) {
+TEST(CApi, SwitchedOffReportsNotSupported) {
   tessera_options* options = nullptr;
   tessera_allocator* allocator = nullptr;
   ASSERT_EQ(tessera_options_create(&options), TESSERA_OK);
@@ -54,7 +54,7 @@ TEST(CApi, SizesAreThoseOfOptions) {
   EXPECT_EQ(tessera_parse_size(nullptr, &bytes), TESSERA_INVALID_ARGUMENT);
 }
 
-TEST(CApi, DestroyingNothingIsFine) {
+TEST(CApi, DestroyingNullSucceeds) {
   tessera_options_destroy(nullptr);
   tessera_allocator_destroy(nullptr);
   tessera_use_end(nullptr, nullptr);

@@ -13,7 +13,7 @@ std::string name_of(const tessera_process_identity& identity) {
   return name;
 }
 
-TEST(ControlApi, AProcessKnowsItselfAsOthersKnowIt) {
+TEST(ControlApi, AProcessHasTheIdentityThatOthersSee) {
   tessera_process_identity own{}, asked{};
   ASSERT_EQ(tessera_process_identity_of(0, &own), TESSERA_OK);
   ASSERT_EQ(tessera_process_identity_of(::getpid(), &asked), TESSERA_OK);
@@ -31,7 +31,7 @@ TEST(ControlApi, AParentStartedNoLater) {
   EXPECT_NE(name_of(own), name_of(parent));
 }
 
-TEST(ControlApi, WhatIsNoProcessIsNotFound) {
+TEST(ControlApi, AnUnknownProcessIsNotFound) {
   tessera_process_identity identity{};
   EXPECT_EQ(tessera_process_identity_of(999999999, &identity), TESSERA_NOT_FOUND);
   EXPECT_EQ(tessera_process_identity_of(0, nullptr), TESSERA_INVALID_ARGUMENT);

@@ -76,7 +76,7 @@ TEST_F(DeviceHeapTest, RefusesAPolicyThatIsNotThere) {
   EXPECT_EQ(make(options).status().code(), Code::kInvalidArgument);
 }
 
-TEST_F(DeviceHeapTest, GivesEverythingBack) {
+TEST_F(DeviceHeapTest, ReleasesEverything) {
   {
     auto heap = make(Options());
     ASSERT_TRUE(heap.is_ok());

@@ -44,7 +44,7 @@ class SharedPage {
   tessera_live* page_ = nullptr;
 };
 
-TEST(LiveBoard, IsAPrivatePageThatNobodyCanShorten) {
+TEST(LiveBoard, IsAPrivatePageThatCannotBeTruncated) {
   const auto board = LiveBoard::open();
   ASSERT_TRUE(board.is_ok());
   SharedPage page;
@@ -57,7 +57,7 @@ TEST(LiveBoard, IsAPrivatePageThatNobodyCanShorten) {
   EXPECT_NE(::ftruncate(page.file(), 0), 0);
 }
 
-TEST(LiveBoard, NothingIsLeftOfIt) {
+TEST(LiveBoard, LeavesNothingBehind) {
   (void)LiveBoard::open();
   EXPECT_FALSE(SharedPage().found());
 }
@@ -84,7 +84,7 @@ TEST(LiveBoard, AFullPageIsShownAndMoreIsNot) {
   EXPECT_EQ(page->sequence, 2u);
 }
 
-TEST(LiveBoard, IsWantedAsLongAsTheReaderSaid) {
+TEST(LiveBoard, StaysRequestedForTheReadersPeriod) {
   const auto board = LiveBoard::open();
   ASSERT_TRUE(board.is_ok());
   SharedPage page;

@@ -23,7 +23,7 @@ TEST(MisspeltVariables, TheNearestRightNameIsOffered) {
   EXPECT_EQ(nearest("TESSERA_FILEDIR"), "TESSERA_FILE_DIR");
 }
 
-TEST(MisspeltVariables, RightNamesAndThoseOfOthersAreLeftAlone) {
+TEST(MisspeltVariables, CorrectAndForeignNamesAreIgnored) {
   for (const OptionEntry& entry : option_table()) EXPECT_EQ(nearest(environment_name(entry).c_str()), "") << entry.name;
   for (const char* other : {"TESSERA_SOFTWARE_MEMORY", "TESSERA_FILE_WRITE", "TESSERA_HOME", "TESSERA_", "TESSERA",
                             "PATH", "TESSERACT_POLICY", "TESSERA_SEED"}) {
@@ -41,7 +41,7 @@ TEST(MisspeltVariables, AnEnvironmentMayHaveLinesWithoutAValueAndBeNone) {
   EXPECT_EQ(found[1].nearest, "TESSERA_GRACE");
 }
 
-TEST(MisspeltVariables, OptionsOfTheEnvironmentTellThem) {
+TEST(MisspeltVariables, EnvironmentOptionsReportThem) {
   ::setenv("TESSERA_POLCY", "lru", 1);
   const Result<Options> options = Options::from_environment();
   ::unsetenv("TESSERA_POLCY");

@@ -14,7 +14,7 @@ OomFigures full_heap() {
   return figures;
 }
 
-TEST(OomReport, AFullHeapWithoutAFileTierIsToldToGiveADirectory) {
+TEST(OomReport, AFullHeapWithoutAFileTierAdvisesADirectory) {
   EXPECT_EQ(oom_message(full_heap()),
             "out of memory: 64.0 MiB was requested on device 1, and no tier has room\n"
             "  device  128.0 MiB = 120.0 used + 8.0 free\n"
@@ -24,7 +24,7 @@ TEST(OomReport, AFullHeapWithoutAFileTierIsToldToGiveADirectory) {
             "--host-memory (TESSERA_HOST_MEMORY)");
 }
 
-TEST(OomReport, MemoryThatTheDriverHasGivenToOthersIsNamed) {
+TEST(OomReport, ReportsMemoryInUseByOthers) {
   OomFigures figures = full_heap();
   figures.cause = OomFigures::Cause::kWorkingSet;
   figures.elsewhere = 32_MiB;
@@ -37,7 +37,7 @@ TEST(OomReport, MemoryThatTheDriverHasGivenToOthersIsNamed) {
   EXPECT_EQ(message.find("--device-memory"), std::string::npos) << "a larger budget would not help";
 }
 
-TEST(OomReport, AFullFileTierIsToldToGrow) {
+TEST(OomReport, AFullFileTierAdvisesALargerOne) {
   OomFigures figures = full_heap();
   figures.file_tier = {1_GiB, 1_GiB};
   figures.file = OomFigures::FileState::kServes;
@@ -54,7 +54,7 @@ TEST(OomReport, AnOptionThatWasGivenIsNotAdvised) {
   EXPECT_NE(oom_message(figures).find("try: raise --file-memory"), std::string::npos);
 }
 
-TEST(OomReport, FilesThatTakeNoMoreWritesAreNotToldToGrow) {
+TEST(OomReport, AFailedFileTierAdvisesAnotherDirectory) {
   OomFigures figures = full_heap();
   figures.file_tier = {1_GiB, 1_MiB};
   figures.file = OomFigures::FileState::kEnded;
@@ -89,7 +89,7 @@ TEST(OomReport, ABudgetBeyondWhatIsLeftIsNotAdvised) {
   EXPECT_NE(oom_message(figures).find("ulimit -f"), std::string::npos) << oom_message(figures);
 }
 
-TEST(OomReport, AWorkingSetBeyondTheDeviceSaysSo) {
+TEST(OomReport, ReportsAWorkingSetLargerThanTheDevice) {
   OomFigures figures = full_heap();
   figures.cause = OomFigures::Cause::kWorkingSet;
   figures.asked = 200_MiB;
@@ -105,14 +105,14 @@ TEST(OomReport, AWorkingSetBeyondTheDeviceSaysSo) {
             "at once");
 }
 
-TEST(OomReport, ADeviceThatIsMostlyHeldIsToldToLetGo) {
+TEST(OomReport, AMostlyPinnedDeviceAdvisesUnpinning) {
   OomFigures figures = full_heap();
   figures.pinned = 50_MiB;
   figures.exposed = 30_MiB;
   EXPECT_NE(oom_message(figures).find("try: unpin blocks"), std::string::npos);
 }
 
-TEST(OomReport, WhatIsExposedIsNamedByTheCallThatExposedMostOfIt) {
+TEST(OomReport, NamesTheCallThatExposedMost) {
   OomFigures figures = full_heap();
   figures.pinned = 10_MiB;
   figures.exposed = 90_MiB;
@@ -122,7 +122,7 @@ TEST(OomReport, WhatIsExposedIsNamedByTheCallThatExposedMostOfIt) {
   EXPECT_EQ(message.find("--host-memory"), std::string::npos) << message;
 }
 
-TEST(OomReport, WithoutAutomaticEvictionNoBudgetIsToBlame) {
+TEST(OomReport, WithoutAutomaticEvictionAdvisesNoBudget) {
   OomFigures figures = full_heap();
   figures.automatic = false;
   const std::string message = oom_message(figures);
@@ -130,7 +130,7 @@ TEST(OomReport, WithoutAutomaticEvictionNoBudgetIsToBlame) {
   EXPECT_EQ(message.find("--host-memory"), std::string::npos) << message;
 }
 
-TEST(OomReport, AWriteBudgetThatIsUsedIsToBeRaised) {
+TEST(OomReport, AUsedUpWriteBudgetAdvisesALargerOne) {
   OomFigures figures = full_heap();
   figures.file_tier = {1_GiB, 1_MiB};
   figures.file = OomFigures::FileState::kSpent;
@@ -139,7 +139,7 @@ TEST(OomReport, AWriteBudgetThatIsUsedIsToBeRaised) {
   EXPECT_EQ(message.find("another --file-dir"), std::string::npos) << message;
 }
 
-TEST(OomReport, AMachineThatRefusesIsNotAskedForALargerBudget) {
+TEST(OomReport, ARefusingMachineAdvisesNoLargerBudget) {
   OomFigures figures = full_heap();
   figures.host_tier = {1_GiB, 64_MiB};
   figures.host_refused = true;
@@ -148,7 +148,7 @@ TEST(OomReport, AMachineThatRefusesIsNotAskedForALargerBudget) {
   EXPECT_EQ(message.find("raise --host-memory"), std::string::npos) << message;
 }
 
-TEST(OomReport, ABlockBeyondTheDeviceIsNoLaunch) {
+TEST(OomReport, ABlockLargerThanTheDeviceIsNotCalledALaunch) {
   OomFigures figures = full_heap();
   figures.cause = OomFigures::Cause::kBlock;
   figures.asked = 200_MiB;

@@ -70,7 +70,7 @@ TEST_F(OpTimesTest, TheTraceHasTheTimesOfTheKernels) {
   EXPECT_EQ(recorded(), (std::vector<std::uint64_t>{3000, 500, 3000}));
 }
 
-TEST_F(OpTimesTest, NotWhatAKernelWaitsForCounts) {
+TEST_F(OpTimesTest, ExcludesTheWaitsOfAKernel) {
   const Address first = allocator_->allocate(DeviceId(), 12_MiB, stream_).take();
   const Address second = allocator_->allocate(DeviceId(), 12_MiB, stream_).take();
   for (int i = 0; i < 3; ++i) {
@@ -81,7 +81,7 @@ TEST_F(OpTimesTest, NotWhatAKernelWaitsForCounts) {
   EXPECT_GT(allocator_->stats().totals.bytes_in, 0U);
 }
 
-TEST_F(OpTimesTest, OfManyOfAKindSomeAreTimedAndTheOthersTookAsLong) {
+TEST_F(OpTimesTest, TimesASampleOfAKindAndReusesItsDuration) {
   const Address block = allocator_->allocate(DeviceId(), 2_MiB, stream_).take();
   const std::size_t launches = 10 * OpTimes::kOneIn;
   for (std::size_t i = 0; i < launches; ++i) launch(block, "gemm", Nanoseconds(3000));
@@ -92,7 +92,7 @@ TEST_F(OpTimesTest, OfManyOfAKindSomeAreTimedAndTheOthersTookAsLong) {
   EXPECT_EQ(timed, OpTimes::kFirstOnes + 9);
 }
 
-TEST_F(OpTimesTest, WhatIsUnderWayAtTheEndHasTheTimeOfItsKind) {
+TEST_F(OpTimesTest, AnUnfinishedLaunchHasTheTimeOfItsKind) {
   const Address block = allocator_->allocate(DeviceId(), 2_MiB, stream_).take();
   launch(block, "gemm", Nanoseconds(3000));
   ASSERT_OK(driver_->synchronize(stream_));

@@ -51,7 +51,7 @@ TEST(Options, NamesAreUniqueAndVariablesFollowFromThem) {
   EXPECT_EQ(environment_name(option_table().front()), "TESSERA_DEVICE_MEMORY");
 }
 
-TEST(Options, SizesAreTakenAndAutoTakesThemBack) {
+TEST(Options, SizesAreAcceptedAndAutoResetsThem) {
   Options options;
   ASSERT_TRUE(options.set("host-memory", "96MiB").is_ok());
   EXPECT_EQ(options.host_memory, 96_MiB);
@@ -59,7 +59,7 @@ TEST(Options, SizesAreTakenAndAutoTakesThemBack) {
   EXPECT_FALSE(options.host_memory.has_value());
 }
 
-TEST(Options, SharesAreTakenAsTheyAreWritten) {
+TEST(Options, SharesAreAcceptedAsWritten) {
   Options options;
   ASSERT_TRUE(options.set("device-memory", "80%").is_ok());
   EXPECT_EQ(options.get("device-memory").value(), "80%");

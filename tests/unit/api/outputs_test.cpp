@@ -27,7 +27,7 @@ class OutputsTest : public ::testing::Test {
       ::testing::TempDir() + "outputs_" + ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".json";
 };
 
-TEST_F(OutputsTest, TheLastKnownFiguresGiveWayToTheLast) {
+TEST_F(OutputsTest, FinalFiguresReplaceTheLastKnown) {
   Outputs outputs(options());
   ASSERT_TRUE(outputs.has_stats() && outputs.stats_are_json());
   EXPECT_FALSE(outputs.has_history() || outputs.has_timeline());
@@ -39,7 +39,7 @@ TEST_F(OutputsTest, TheLastKnownFiguresGiveWayToTheLast) {
   EXPECT_EQ(contents(), "last");
 }
 
-TEST_F(OutputsTest, FiguresAreAskedForOnceASecondAtMost) {
+TEST_F(OutputsTest, FiguresAreCollectedOnceASecondAtMost) {
   Outputs outputs(options());
   int asked = 0;
   const auto begin = std::chrono::steady_clock::now();
@@ -52,7 +52,7 @@ TEST_F(OutputsTest, FiguresAreAskedForOnceASecondAtMost) {
   EXPECT_GE(asked, 1);
 }
 
-TEST_F(OutputsTest, WhatCannotBeOpenedIsLeftOut) {
+TEST_F(OutputsTest, SkipsAnOutputThatCannotBeOpened) {
   Options options = this->options();
   options.history = "/no/such/folder/h.json";
   Outputs outputs(options);
@@ -60,7 +60,7 @@ TEST_F(OutputsTest, WhatCannotBeOpenedIsLeftOut) {
   EXPECT_FALSE(outputs.has_history());
 }
 
-TEST_F(OutputsTest, UnderARunWhatIsThereIsAnotherProcesss) {
+TEST_F(OutputsTest, UnderARunAnExistingFileIsAnotherProcesss) {
   EXPECT_EQ(left_in("a.json", true), OutputFile::Left::kKeep);
   EXPECT_EQ(left_in("a-%p.json", true), OutputFile::Left::kReplace);
   EXPECT_EQ(left_in("a.json", false), OutputFile::Left::kReplace);

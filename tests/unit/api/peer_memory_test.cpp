@@ -30,7 +30,7 @@ class PeerMemoryTest : public AllocatorMachine {
   Bytes free_on(DeviceId device) { return sim_->memory_info(device).value().free; }
 };
 
-TEST_F(PeerMemoryTest, WhatDoesNotFitIsWithThePeerWhileItHasRoom) {
+TEST_F(PeerMemoryTest, EvictsToThePeerWhileItHasRoom) {
   start(lending("1:80MiB"));
   const std::vector<Address> blocks = written(6);
   EXPECT_LT(free_on(kLender), 256_MiB);
@@ -51,7 +51,7 @@ TEST_F(PeerMemoryTest, AllOfTheHeapCanBeFilled) {
   expect_patterns(blocks);
 }
 
-TEST_F(PeerMemoryTest, TheLendersHeapIsSmallerByWhatIsYetToBeLentAndBorrowsNothing) {
+TEST_F(PeerMemoryTest, TheLendersHeapIsReducedByTheLoanAndBorrowsNothing) {
   Options options = lending("1:64MiB");
   options.device_memory.reset();
   start(options);
@@ -63,7 +63,7 @@ TEST_F(PeerMemoryTest, TheLendersHeapIsSmallerByWhatIsYetToBeLentAndBorrowsNothi
   EXPECT_FALSE(allocator_->allocate(kLender, 240_MiB, kNoStream).is_ok()) << "its host memory is 16 MiB";
 }
 
-TEST_F(PeerMemoryTest, WhoLendsNothingThatCanBeReachedIsDoneWithout) {
+TEST_F(PeerMemoryTest, IgnoresAnUnreachableLender) {
   start(lending("1:64MiB"), {.devices = 2, .memory = 256_MiB, .apart = {{0, 1}}});
   const std::vector<Address> blocks = written(3);
   EXPECT_EQ(allocator_->stats().totals.bytes_peer_out, 0U);
@@ -71,7 +71,7 @@ TEST_F(PeerMemoryTest, WhoLendsNothingThatCanBeReachedIsDoneWithout) {
   expect_patterns(blocks);
 }
 
-TEST_F(PeerMemoryTest, WhoLendsMoreThanItHasLendsWhatItHas) {
+TEST_F(PeerMemoryTest, ALenderLendsNoMoreThanItHas) {
   start(lending("1:1GiB"));
   const Address own = allocate(2_MiB, kBorrower);
   EXPECT_EQ(allocator_->stats().totals.peer_capacity, (256_MiB).value());
@@ -79,7 +79,7 @@ TEST_F(PeerMemoryTest, WhoLendsMoreThanItHasLendsWhatItHas) {
   EXPECT_EQ(allocator_->query(own).value().device, kBorrower);
 }
 
-TEST_F(PeerMemoryTest, WhoBorrowsNothingIsToldOfNothingThatOthersLend) {
+TEST_F(PeerMemoryTest, ReportsPeerMemoryOnlyToBorrowers) {
   Options options = lending("1:64MiB");
   options.report_memory = "virtual";
   start(options, {.devices = 3, .memory = 256_MiB, .apart = {{2, 1}}});
@@ -99,7 +99,7 @@ TEST_F(PeerMemoryTest, WhoBorrowsNothingIsToldOfNothingThatOthersLend) {
   expect_patterns(blocks);
 }
 
-TEST_F(PeerMemoryTest, WhereNobodyCanBorrowPagesStandBehindAddressesAllTheSame) {
+TEST_F(PeerMemoryTest, WithoutABorrowerPagesAreHostBacked) {
   Options options = lending("0:64MiB");
   options.unhinted_access = "auto";
   start(options, {.devices = 1, .memory = 256_MiB});
@@ -113,7 +113,7 @@ TEST_F(PeerMemoryTest, WhereNobodyCanBorrowPagesStandBehindAddressesAllTheSame) 
   expect_patterns(blocks);
 }
 
-TEST(PeerLoans, AreOfDevicesThatThereAreWhereOneCanBorrow) {
+TEST(PeerLoans, NameExistingDevicesWithABorrower) {
   set_log_level(LogLevel::kWarning);
   const auto between = [](std::vector<Loan> loans, int devices, const char* said) {
     ::testing::internal::CaptureStderr();
@@ -131,7 +131,7 @@ TEST(PeerLoans, AreOfDevicesThatThereAreWhereOneCanBorrow) {
   EXPECT_EQ(between({first, second}, 3, ""), 2U);
 }
 
-TEST(PeerLoans, AreReadAsTheyAreWritten) {
+TEST(PeerLoans, ParseTheOption) {
   Options options;
   EXPECT_TRUE(peer_loans(options).value().empty());
   options.peer_memory = "1:16MiB,3:5MiB";
@@ -148,7 +148,7 @@ TEST(PeerLoans, AreReadAsTheyAreWritten) {
   }
 }
 
-TEST(PeerLoans, DoNotGoWithPagesThatStandBehindAddresses) {
+TEST(PeerLoans, ExcludeHostBackedPages) {
   Options options;
   options.peer_memory = "1:16MiB";
   EXPECT_TRUE(options.validate().is_ok());

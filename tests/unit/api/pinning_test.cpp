@@ -60,7 +60,7 @@ TEST_F(PinningTest, NoCallOfTheProgramPinsWhileTheHostTierGrows) {
   }
 }
 
-TEST_F(PinningTest, NorWhilePagesGoThroughTheStagingReserve) {
+TEST_F(PinningTest, NoCallOfTheProgramPinsWhilePagesAreStaged) {
   start_traced(small(64_MiB, 16_MiB, 512_MiB));
   allocate(2_MiB);
   trace_->clear();
@@ -69,7 +69,7 @@ TEST_F(PinningTest, NorWhilePagesGoThroughTheStagingReserve) {
   EXPECT_GE(pins_in(trace_->records()), 3U) << "the budget, and 64 MiB of staging in two pieces";
 }
 
-TEST_F(PinningTest, NorWhereHostMemoryStandsBehindAddresses) {
+TEST_F(PinningTest, NoCallOfTheProgramPinsHostBackedMemory) {
   Options options = small(64_MiB, 512_MiB);
   options.file_dir.clear();
   options.unhinted_access = "host-backed";

@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-TEST(Pump, LooksUntilNothingIsInFlight) {
+TEST(Pump, PollsUntilNothingIsInFlight) {
   std::atomic<int> left{5};
   Pump pump([&] {
     const bool more = left.fetch_sub(1) > 1;
@@ -23,7 +23,7 @@ TEST(Pump, LooksUntilNothingIsInFlight) {
   EXPECT_LE(left.load(), 0);
 }
 
-TEST(Pump, MissesNoKickThatComesDuringItsLastLook) {
+TEST(Pump, MissesNoKickDuringItsLastPoll) {
   std::atomic<int> work{0}, done{0};
   Pump pump([&] {
     const int taken = work.exchange(0);
@@ -39,7 +39,7 @@ TEST(Pump, MissesNoKickThatComesDuringItsLastLook) {
   EXPECT_EQ(done.load(), 2000);
 }
 
-TEST(Pump, LooksAlsoWhileNobodyKicks) {
+TEST(Pump, PollsWithoutKicks) {
   std::atomic<int> looks{0};
   Pump pump([] { return false; },
             [&] {
@@ -55,7 +55,7 @@ TEST(Pump, StopsWithWorkInFlight) {
   pump.kick();
 }
 
-TEST(Pump, LooksNoMoreWhereNoThreadCanBeHad) {
+TEST(Pump, DoesNotPollWithoutAThread) {
   std::atomic<int> looks{0};
   std::optional<NoThreads> none(std::in_place);
   auto pump = std::make_unique<Pump>([&] { return looks.fetch_add(1) < 0; });

@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-TEST(SizeOrShare, ASizeIsThatAndAShareIsOfAllThereIs) {
+TEST(SizeOrShare, ParsesASizeOrAShareOfTheTotal) {
   EXPECT_EQ(parse_size_or_share("96MiB").value().of(1_GiB), 96_MiB);
   EXPECT_EQ(parse_size_or_share("25%").value().of(1_GiB), 256_MiB);
   EXPECT_EQ(parse_size_or_share("100%").value().of(Bytes(12345)), Bytes(12345));
@@ -18,7 +18,7 @@ TEST(SizeOrShare, ItsTextIsReadBackAsTheSame) {
   }
 }
 
-TEST(SizeOrShare, WhatIsNeitherIsRefused) {
+TEST(SizeOrShare, RefusesOtherText) {
   for (const char* const text : {"0%", "101%", "%", "-1%", "1.5%", "50 %", "much"}) {
     EXPECT_EQ(parse_size_or_share(text).status().code(), Code::kInvalidArgument) << text;
   }

@@ -33,7 +33,7 @@ TEST_F(StatsBoardTest, AnUpdateIsALineOfItsOwnAndTheText) {
   EXPECT_EQ(there.find_first_not_of('\0'), StatsBoard::kPlace.value()) << "the other place is empty";
 }
 
-TEST_F(StatsBoardTest, ItFallsDueOnceInItsTime) {
+TEST_F(StatsBoardTest, IsDueOncePerPeriod) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_TRUE(board_.falls_due());
   const bool again = board_.falls_due();
@@ -42,7 +42,7 @@ TEST_F(StatsBoardTest, ItFallsDueOnceInItsTime) {
   }
 }
 
-TEST_F(StatsBoardTest, WhatIsTooLongIsNotShown) {
+TEST_F(StatsBoardTest, TooLongTextIsNotShown) {
   ASSERT_TRUE(board_.update(std::string(StatsBoard::kPlace.value(), 'x')).is_ok());
   EXPECT_EQ(contents(), "");
 }

@@ -84,7 +84,7 @@ TEST(StatsReport, TheManualExplainsEveryLine) {
   }
 }
 
-TEST(StatsReport, WhatAddsUpIsAccepted) {
+TEST(StatsReport, ConsistentFiguresAreAccepted) {
   const Status status = check_sums(sample());
   EXPECT_TRUE(status.is_ok()) << status.to_string();
   EXPECT_TRUE(check_sums(StatsSnapshot()).is_ok());

@@ -17,7 +17,7 @@ TEST(TagTable, GivesOneNumberPerName) {
   EXPECT_EQ(tags.name_of(kv), "kv");
 }
 
-TEST(TagTable, FindsOnlyWhatWasNamed) {
+TEST(TagTable, FindsOnlyNamedTags) {
   TagTable tags;
   const TagId kv = tags.intern("kv").value();
   EXPECT_EQ(tags.find("kv"), kv);
@@ -26,7 +26,7 @@ TEST(TagTable, FindsOnlyWhatWasNamed) {
   EXPECT_EQ(tags.size(), 2U);
 }
 
-TEST(TagTable, SaysWhatANameStandsFor) {
+TEST(TagTable, ReturnsTheNameOfATag) {
   TagTable tags;
   EXPECT_EQ(tags.class_of(tags.intern("kv").value()), RunClass::kKvCache);
   EXPECT_EQ(tags.class_of(tags.intern("mine").value()), RunClass::kUnknown);

@@ -72,7 +72,7 @@ class VirtualAllocatorTest : public ::testing::Test {
   std::unique_ptr<Allocator> allocator_;
 };
 
-TEST_F(VirtualAllocatorTest, WhatFitsTakesNoTime) {
+TEST_F(VirtualAllocatorTest, AFittingWorkingSetTakesNoTime) {
   for (int i = 0; i < 30; ++i) use(allocate(2_GiB), 1);
   finish();
   EXPECT_EQ(clock_.now(), Nanoseconds(0));
@@ -131,7 +131,7 @@ TEST_F(VirtualAllocatorTest, AStallIsSplitIntoTheWorkAndTheCopyThatItWaitedFor) 
 }
 
 // The engine's lock is given up meanwhile, and the fetch begins anew.
-TEST_F(VirtualAllocatorTest, AStallLongerThanThePatienceIsOne) {
+TEST_F(VirtualAllocatorTest, AWaitLongerThanTheThresholdIsAStall) {
   const Address first = allocate(32_GiB), second = allocate(32_GiB);
   work(first, 32_GiB, Nanoseconds(5'000'000'000));
   work(second, 32_GiB, Nanoseconds(5'000'000'000));
@@ -143,7 +143,7 @@ TEST_F(VirtualAllocatorTest, AStallLongerThanThePatienceIsOne) {
 }
 
 // Work queued after the free may take any time.
-TEST_F(VirtualAllocatorTest, FreedRoomIsWaitedForNoLongerThanTheWorkBeforeTheFree) {
+TEST_F(VirtualAllocatorTest, FreedMemoryIsAvailableAfterTheWorkBeforeTheFree) {
   EXPECT_TRUE(allocator_->free(allocate(32_GiB), stream_).is_ok());  // the cached block makes memory short
   const Address freed = allocate(40_GiB), other = allocate(16_GiB);
   work(freed, 40_GiB, Nanoseconds(1'000'000'000));
@@ -154,7 +154,7 @@ TEST_F(VirtualAllocatorTest, FreedRoomIsWaitedForNoLongerThanTheWorkBeforeTheFre
   EXPECT_EQ(stalled_for("work") - before, 1'000'000'000U);
 }
 
-TEST_F(VirtualAllocatorTest, AWaitForBytesThatComeIsOne) {
+TEST_F(VirtualAllocatorTest, AWaitForAFetchIsAStall) {
   const Address block = allocate(32_GiB);
   work(block, 32_GiB, Nanoseconds(5));
   ASSERT_TRUE(allocator_->evict({&block, 1}).is_ok());
@@ -163,7 +163,7 @@ TEST_F(VirtualAllocatorTest, AWaitForBytesThatComeIsOne) {
   EXPECT_NEAR(static_cast<double>(stalled_for("copy_in")), 1e9, 1e6);
 }
 
-TEST_F(VirtualAllocatorTest, WaitsForTheFileAreToldApart) {
+TEST_F(VirtualAllocatorTest, DistinguishesFileReadAndWriteStalls) {
   std::vector<Address> blocks;
   for (int i = 0; i < 30; ++i) {
     blocks.push_back(allocate(16_GiB));
