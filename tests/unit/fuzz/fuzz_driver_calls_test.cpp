@@ -44,7 +44,7 @@ class FuzzDriverCalls : public ::testing::Test {
   std::optional<FuzzPlayer> player_;
 };
 
-TEST_F(FuzzDriverCalls, WhatTheDriverTakesTheHeapYieldsAndGetsBack) {
+TEST_F(FuzzDriverCalls, TheHeapYieldsDriverMemoryAndRegainsIt) {
   for (std::uint32_t slot = 0; slot < 4; ++slot) {
     player_->play(allocate(slot));
     player_->play(use(slot, 0, 1));
@@ -59,7 +59,7 @@ TEST_F(FuzzDriverCalls, WhatTheDriverTakesTheHeapYieldsAndGetsBack) {
   EXPECT_FALSE(player_->failure()) << *player_->failure();
 }
 
-TEST_F(FuzzDriverCalls, NoRoomForTheDriverWhereThereMustBeSomeIsAFailure) {
+TEST_F(FuzzDriverCalls, DriverOutOfMemoryWithRoomIsAFailure) {
   const FrameId hidden = machine_->sim().create_frame(DeviceId(), FrameLocation::kDevice, 8_MiB).take();
   player_->play(of(FuzzKind::kDriverTake));
   EXPECT_TRUE(machine_->sim().destroy_frame(hidden).is_ok());
@@ -67,7 +67,7 @@ TEST_F(FuzzDriverCalls, NoRoomForTheDriverWhereThereMustBeSomeIsAFailure) {
   EXPECT_NE(player_->failure()->find("the driver found no room"), std::string::npos) << *player_->failure();
 }
 
-TEST_F(FuzzDriverCalls, ALaunchThatLoadsCodeFindsItsBlocksWhenItIsMadeAgain) {
+TEST_F(FuzzDriverCalls, ARetriedCodeLoadingLaunchFindsItsBlocks) {
   for (std::uint32_t slot = 0; slot < 4; ++slot) {
     player_->play(allocate(slot));
     player_->play(use(slot, 0, 1));

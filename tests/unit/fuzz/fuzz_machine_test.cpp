@@ -14,7 +14,7 @@ FuzzSetup small() {
   return setup;
 }
 
-TEST(FuzzMachine, FailsTheAllocatorsCallsUntilPeace) {
+TEST(FuzzMachine, FailsCallsUntilFaultsStop) {
   auto machine = FuzzMachine::create(small()).take();
   Allocator& allocator = machine->allocator();
   machine->faults().fail({DriverCall::kMap, 1, Status(Code::kDriver, "injected", 999), true});
@@ -27,7 +27,7 @@ TEST(FuzzMachine, FailsTheAllocatorsCallsUntilPeace) {
   EXPECT_FALSE(machine->violation());
 }
 
-TEST(FuzzMachine, TellsWhatWasLeftBehind) {
+TEST(FuzzMachine, ReportsLeaks) {
   auto machine = FuzzMachine::create(small()).take();
   const StreamId forgotten = machine->sim().create_stream(DeviceId()).take();
   EXPECT_EQ(machine->end().size(), 1U);

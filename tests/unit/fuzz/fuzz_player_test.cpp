@@ -38,7 +38,7 @@ class FuzzPlayerTest : public ::testing::Test {
   std::optional<FuzzPlayer> player_;
 };
 
-TEST_F(FuzzPlayerTest, ARightProgramPassesAndMovesItsBlocks) {
+TEST_F(FuzzPlayerTest, ACorrectProgramPassesAndMovesItsBlocks) {
   for (std::uint32_t slot = 0; slot < 4; ++slot) {
     player_->play(allocate(slot));
     player_->play(use(slot, slot % 2, 1));
@@ -65,27 +65,27 @@ TEST_F(FuzzPlayerTest, WrongDataIsAFailure) {
   EXPECT_NE(player_->failure()->find("wrong data"), std::string::npos) << *player_->failure();
 }
 
-TEST_F(FuzzPlayerTest, NoRoomWhereThereMustBeSomeIsAFailure) {
+TEST_F(FuzzPlayerTest, OutOfMemoryWithRoomIsAFailure) {
   machine_->faults().fail({DriverCall::kCreateFrame, 1, Status(Code::kOutOfMemory, "injected", 2), true});
   player_->play(allocate(0));
   ASSERT_TRUE(player_->failure());
   EXPECT_NE(player_->failure()->find("allocate found no room"), std::string::npos) << *player_->failure();
 }
 
-TEST_F(FuzzPlayerTest, NoRoomIsNoFailureWhereAllIsTaken) {
+TEST_F(FuzzPlayerTest, OutOfMemoryWithoutRoomIsNoFailure) {
   for (std::uint32_t slot = 0; slot < 8; ++slot) player_->play(allocate(slot));  // 32 MiB of 24
   EXPECT_GT(player_->errors(), 0U);
   EXPECT_FALSE(player_->failure()) << *player_->failure();
 }
 
-TEST_F(FuzzPlayerTest, AnErrorWithoutADisasterIsAFailure) {
+TEST_F(FuzzPlayerTest, AnErrorWithoutAFaultIsAFailure) {
   machine_->faults().fail({DriverCall::kMap, 1, Status(Code::kDriver, "injected", 999), false});
   player_->play(allocate(0));
   ASSERT_TRUE(player_->failure());
   EXPECT_NE(player_->failure()->find("allocate returned"), std::string::npos) << *player_->failure();
 }
 
-TEST_F(FuzzPlayerTest, AnErrorAfterADisasterIsNone) {
+TEST_F(FuzzPlayerTest, AnErrorAfterAFaultIsNoFailure) {
   FuzzOp fault;
   fault.kind = FuzzKind::kDriverFault;
   fault.variant = 1;

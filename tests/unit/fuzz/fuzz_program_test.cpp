@@ -15,16 +15,16 @@ std::string text_of(const FuzzProgram& program) {
   return text;
 }
 
-TEST(FuzzProgram, IsMadeByItsSeedAlone) {
+TEST(FuzzProgram, DependsOnlyOnItsSeed) {
   EXPECT_EQ(text_of(make_fuzz(7, 200)), text_of(make_fuzz(7, 200)));
   EXPECT_NE(text_of(make_fuzz(7, 200)), text_of(make_fuzz(8, 200)));
 }
 
-TEST(FuzzProgram, AShorterOneIsTheBeginningOfALongerOne) {
+TEST(FuzzProgram, AShorterProgramIsAPrefixOfALongerOne) {
   EXPECT_EQ(text_of(make_fuzz(7, 200)).find(text_of(make_fuzz(7, 100))), 0U);
 }
 
-TEST(FuzzProgram, EveryKindAndEveryTroubleIsDrawn) {
+TEST(FuzzProgram, EveryKindAndEveryDiskFaultIsDrawn) {
   std::set<FuzzKind> kinds;
   std::set<DiskFault> troubles;
   for (const FuzzOp& op : make_fuzz(1, 5000).ops) kinds.insert(op.kind);
@@ -55,7 +55,7 @@ TEST(FuzzProgram, DriversThatTakeMemoryAndSeveralDevicesAreDrawn) {
   EXPECT_GT(plain, 150);
 }
 
-TEST(FuzzProgram, PoliciesOfTheWholePublishedTakeTurnsAloneAndWithinLoops) {
+TEST(FuzzProgram, AllPublishedPoliciesAreDrawnAloneAndWithinLoops) {
   std::set<std::string_view> alone, within;
   for (std::uint64_t seed = 1; seed < 40; ++seed) {
     for (const FuzzOp& op : make_fuzz(seed, 1000).ops) {

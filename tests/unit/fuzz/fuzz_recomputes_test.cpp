@@ -48,7 +48,7 @@ class FuzzRecomputesTest : public ::testing::Test {
   std::optional<FuzzPlayer> player_;
 };
 
-TEST_F(FuzzRecomputesTest, ABlockIsMadeAgainFromAnotherThatIsAwayAsWell) {
+TEST_F(FuzzRecomputesTest, RecomputesABlockFromAnotherDroppedBlock) {
   set_recompute(0, 1);
   set_recompute(1, 0);
   evict(0);
@@ -60,7 +60,7 @@ TEST_F(FuzzRecomputesTest, ABlockIsMadeAgainFromAnotherThatIsAwayAsWell) {
   EXPECT_EQ(player_->errors(), 0U);
 }
 
-TEST_F(FuzzRecomputesTest, ACallbackThatFailsIsADisasterThatPasses) {
+TEST_F(FuzzRecomputesTest, AFailingCallbackIsATransientFault) {
   set_recompute(0, 0, 2);
   evict(0);
   for (int i = 0; i < 3; ++i) read(0);
@@ -71,7 +71,7 @@ TEST_F(FuzzRecomputesTest, ACallbackThatFailsIsADisasterThatPasses) {
   EXPECT_EQ(stats().recomputes, 1U);
 }
 
-TEST_F(FuzzRecomputesTest, AWrittenBlockIsNotMadeAgainAsItWas) {
+TEST_F(FuzzRecomputesTest, AWrittenBlockIsNotRecomputed) {
   set_recompute(0, 0);
   write(0);
   evict(0);

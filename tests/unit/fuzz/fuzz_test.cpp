@@ -17,7 +17,7 @@ TEST(Fuzz, ListsOfOperationsAreRead) {
   }
 }
 
-TEST(Fuzz, TheSameSeedSeesTheSame) {
+TEST(Fuzz, IsDeterministicForASeed) {
   const Kept all = parse_kept("", 120).take();
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const FuzzResult first = fuzz(seed, 120, all).take();
@@ -27,7 +27,7 @@ TEST(Fuzz, TheSameSeedSeesTheSame) {
   }
 }
 
-TEST(Fuzz, SeedsMoveBlocksAndMeetDisasters) {
+TEST(Fuzz, SeedsMoveBlocksAndInjectFaults) {
   FuzzResult sum;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const FuzzResult result = fuzz(seed, 150, parse_kept("", 150).take()).take();
@@ -49,7 +49,7 @@ TEST(Fuzz, SeedsMoveBlocksAndMeetDisasters) {
 }
 
 // Each has failed once; the commit messages have the reasons.
-TEST(Fuzz, WhatFailedOnceHolds) {
+TEST(Fuzz, FormerFailuresPass) {
   struct Failed {
     std::uint64_t seed;
     const char* kept;
@@ -63,7 +63,7 @@ TEST(Fuzz, WhatFailedOnceHolds) {
   }
 }
 
-TEST(Fuzz, AFailureIsToldWithItsList) {
+TEST(Fuzz, AFailureIsReportedWithItsOperations) {
   FuzzResult result;
   result.failure = "wrong data";
   result.played = 2;

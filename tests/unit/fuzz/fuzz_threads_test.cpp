@@ -24,7 +24,7 @@ TEST(FuzzThreads, EachNumberIsAThreadOfItsOwnAndTheFirstTheCallers) {
   EXPECT_EQ(who_does(threads, 0), std::this_thread::get_id());
 }
 
-TEST(FuzzThreads, WhatAThreadKeptGoesWhenItEnds) {
+TEST(FuzzThreads, ThreadLocalsEndWithTheThread) {
   static int gone = 0;
   struct Kept {
     ~Kept() { ++gone; }

@@ -65,7 +65,7 @@ TEST_F(FuzzUsesTest, ALoopIsLearned) {
   EXPECT_LT(fetches_of_a_loop("belady"), fetches_of_a_loop("lru"));
 }
 
-TEST_F(FuzzUsesTest, AnotherPolicyComesInTheMiddleOfALoop) {
+TEST_F(FuzzUsesTest, SwitchesThePolicyDuringALoop) {
   start(16_MiB, 64_MiB, 0_B, "vdnn-all");
   for (std::uint32_t slot = 0; slot < 6; ++slot) allocate(slot, 4_MiB);
   loop(6, 20, "auto");
@@ -74,7 +74,7 @@ TEST_F(FuzzUsesTest, AnotherPolicyComesInTheMiddleOfALoop) {
   finish();
 }
 
-TEST_F(FuzzUsesTest, APolicyThatIsNotInThePublishedIsAFailure) {
+TEST_F(FuzzUsesTest, AnUnknownPolicyIsAFailure) {
   start(16_MiB, 64_MiB, 0_B, "lru");
   FuzzOp op;
   op.kind = FuzzKind::kSetPolicy;
@@ -85,7 +85,7 @@ TEST_F(FuzzUsesTest, APolicyThatIsNotInThePublishedIsAFailure) {
 }
 
 // A past bug: it was read from the file, dropped for lack of room and read again for as long as nothing else happened.
-TEST_F(FuzzUsesTest, WhatComesByPlanAndFindsNoRoomIsNotReadForEver) {
+TEST_F(FuzzUsesTest, APlannedFetchWithoutRoomIsNotReadForever) {
   start(12_MiB, 4_MiB, 80_MiB, "superneurons");
   allocate(7, 2_MiB);
   allocate(8, Bytes(927'685));
@@ -96,7 +96,7 @@ TEST_F(FuzzUsesTest, WhatComesByPlanAndFindsNoRoomIsNotReadForEver) {
   finish();
 }
 
-TEST_F(FuzzUsesTest, ARefrainMovesItsBlocksAndLeavesNone) {
+TEST_F(FuzzUsesTest, ARepeatedPatternMovesItsBlocksAndLeaksNone) {
   for (const std::uint32_t variant : {2u, 3u}) {
     start(16_MiB, 64_MiB, 0_B, "auto");
     FuzzOp op;
@@ -112,7 +112,7 @@ TEST_F(FuzzUsesTest, ARefrainMovesItsBlocksAndLeavesNone) {
   }
 }
 
-TEST_F(FuzzUsesTest, WorkThatIsNotAnnouncedFindsItsBlocksWhatEverLasts) {
+TEST_F(FuzzUsesTest, UnannouncedWorkFindsItsBlocks) {
   setup_ = {.device = 16_MiB, .host = 64_MiB, .file = {}, .policy = "lru", .high = 5, .streams = 3, .unseen = true};
   player_.reset();
   machine_ = FuzzMachine::create(setup_).take();

@@ -44,7 +44,7 @@ class StampDriverTest : public ::testing::Test {
   void* host_ = reinterpret_cast<void*>(std::uintptr_t{1} << 40);
 };
 
-TEST_F(StampDriverTest, AStampGoesOutAndComesBackSomewhereElse) {
+TEST_F(StampDriverTest, AStampSurvivesEvictionToAnotherFrame) {
   run({page(0), kBasePage, 0, 7});
   EXPECT_TRUE(driver_.copy_out(host_, page(0), kBasePage, stream_).is_ok());
   EXPECT_TRUE(driver_.copy_in(page(1), host_, kBasePage, stream_).is_ok());
@@ -58,7 +58,7 @@ TEST_F(StampDriverTest, AKernelThatFindsAnotherStampIsAViolation) {
   EXPECT_FALSE(is_well());
 }
 
-TEST_F(StampDriverTest, StampsGoToAnotherDeviceHoweverTheFramesLie) {
+TEST_F(StampDriverTest, CopiesStampsToAnotherDevice) {
   run({page(0) + 1_MiB, 1_MiB, 0, 7});
   run({page(1), 1_MiB, 0, 8});
   EXPECT_TRUE(driver_.copy(page(2), page(0) + 1_MiB, 2_MiB, stream_).is_ok()) << "of two frames to one";

@@ -29,7 +29,7 @@ class StampFileIoTest : public ::testing::Test {
   void* host_ = reinterpret_cast<void*>(std::uintptr_t{1} << 40);
 };
 
-TEST_F(StampFileIoTest, WhatWasWrittenComesBack) {
+TEST_F(StampFileIoTest, WrittenStampsAreReadBack) {
   EXPECT_TRUE(write().is_ok());
   memory_.write(host_place(host_), kBasePage, 8);
   EXPECT_TRUE(read().is_ok());
@@ -37,7 +37,7 @@ TEST_F(StampFileIoTest, WhatWasWrittenComesBack) {
   EXPECT_EQ(disk_.struck(), 0U);
 }
 
-TEST_F(StampFileIoTest, BadNewsIsAnErrorWhereItIsOne) {
+TEST_F(StampFileIoTest, VisibleFaultsAreErrors) {
   for (const DiskFault fault : {DiskFault::kRefuse, DiskFault::kFail}) {
     disk_.arm(fault, 1);
     EXPECT_EQ(write().code(), Code::kIo) << name_of(fault);
@@ -49,7 +49,7 @@ TEST_F(StampFileIoTest, BadNewsIsAnErrorWhereItIsOne) {
   EXPECT_FALSE(disk_.corrupted());
 }
 
-TEST_F(StampFileIoTest, SilentTroubleChangesWhatComesBack) {
+TEST_F(StampFileIoTest, SilentFaultsCorruptReads) {
   for (const DiskFault fault : {DiskFault::kShortWrite, DiskFault::kFlip}) {
     memory_.write(host_place(host_), kBasePage, 7);
     disk_.arm(fault, 1);
@@ -60,7 +60,7 @@ TEST_F(StampFileIoTest, SilentTroubleChangesWhatComesBack) {
   }
 }
 
-TEST_F(StampFileIoTest, AFullDiskStaysFullUntilPeace) {
+TEST_F(StampFileIoTest, AFullDiskStaysFullUntilFaultsStop) {
   disk_.arm(DiskFault::kFull, 1);
   EXPECT_EQ(write().code(), Code::kIo);
   EXPECT_EQ(write().code(), Code::kIo);

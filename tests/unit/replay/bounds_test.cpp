@@ -21,7 +21,7 @@ Trace scan() {
   return trace_of(text);
 }
 
-TEST(Bounds, AreReadOffTheTrace) {
+TEST(Bounds, AreComputedFromTheTrace) {
   const TraceBounds bounds = bounds_of(scan());
   EXPECT_EQ(bounds.liveness_peak, Bytes(30));
   EXPECT_EQ(bounds.largest_step, Bytes(10));
@@ -37,13 +37,13 @@ TEST(Bounds, TheBusiestStreamIsTheComputeTime) {
   EXPECT_EQ(bounds_of(trace).compute, Nanoseconds(20));
 }
 
-TEST(Bounds, WhatFitsNeedNotMove) {
+TEST(Bounds, AFittingTraceNeedsNoMoves) {
   const ForcedMoves moves = forced_moves(scan(), 0, Bytes(30));
   EXPECT_EQ(moves.in, Bytes());
   EXPECT_EQ(moves.out, Bytes());
 }
 
-TEST(Bounds, WhatDoesNotFitLeavesInPartsAndComesBack) {
+TEST(Bounds, AnOversubscribedTraceForcesPartialMoves) {
   // Writing 3 leaves 1 and 2 needed: 10 bytes have no room, ideally those of 2. They are fetched for its read.
   EXPECT_EQ(forced_moves(scan(), 0, Bytes(20)).in, Bytes(10));
   EXPECT_EQ(forced_moves(scan(), 0, Bytes(20)).out, Bytes(10));
@@ -52,7 +52,7 @@ TEST(Bounds, WhatDoesNotFitLeavesInPartsAndComesBack) {
   EXPECT_EQ(forced_moves(scan(), 0, Bytes(10)).out, Bytes(20));
 }
 
-TEST(Bounds, WhatCanBeRecomputedAtSomeTimeNeedNotMove) {
+TEST(Bounds, RecomputableBlocksNeedNoMoves) {
   const std::string text = R"({"t":"alloc","id":1,"bytes":10}
 {"t":"alloc","id":2,"bytes":10}
 {"t":"op","w":[1]}
@@ -68,7 +68,7 @@ TEST(Bounds, WhatCanBeRecomputedAtSomeTimeNeedNotMove) {
   EXPECT_EQ(forced_moves(with("{\"t\":\"recompute\",\"id\":1,\"recompute_ns\":5}\n"), 0, Bytes(10)).in, Bytes());
 }
 
-TEST(Bounds, ContentsThatAreOverwrittenOrFreedNeedNotComeBack) {
+TEST(Bounds, OverwrittenOrFreedContentsNeedNoFetch) {
   const Trace trace = trace_of(R"({"t":"alloc","id":1,"bytes":10}
 {"t":"alloc","id":2,"bytes":10}
 {"t":"op","w":[1]}
@@ -80,7 +80,7 @@ TEST(Bounds, ContentsThatAreOverwrittenOrFreedNeedNotComeBack) {
   EXPECT_EQ(forced_moves(trace, 0, Bytes(10)).in, Bytes());
 }
 
-TEST(Bounds, OfALaterPartAreWhatMustHappenInIt) {
+TEST(Bounds, ALaterPartCountsOnlyItsOwnMoves) {
   const Trace trace = trace_of(alloc_line(1, Bytes(10)) + alloc_line(2, Bytes(10)) + op_line(5, "w", 1) +
                                op_line(5, "w", 2) + op_line(7, "r", 1) + op_line(7, "r", 2));
   EXPECT_EQ(forced_in_from(trace, 0, Bytes(10), 0), Bytes(20));

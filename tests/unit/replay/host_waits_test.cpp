@@ -38,7 +38,7 @@ TEST(HostWaits, AWaitInsideAnotherCountsForItself) {
                 {StallCause::kWork, 110, 120}, {StallCause::kCopyOut, 120, 150}, {StallCause::kWork, 150, 155}}));
 }
 
-TEST(HostWaits, OnlyWhatCameSinceIsKept) {
+TEST(HostWaits, KeepsOnlyNewerWaits) {
   HandClock clock(0);
   HostWaits waits(clock);
   const ProfilerRange before(&waits, "copy_in");

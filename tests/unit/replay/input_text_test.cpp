@@ -37,7 +37,7 @@ TEST_F(InputTextTest, PlainTextIsReadAsItIs) {
   EXPECT_TRUE(input.value().notes.empty());
 }
 
-TEST_F(InputTextTest, WhatCannotBeReadIsNamedForWhatItIs) {
+TEST_F(InputTextTest, NamesTheKindOfAnUnreadableInput) {
   EXPECT_EQ(fault(""), "the file is empty");
   EXPECT_EQ(fault("BZh91AY"), "this is compressed with bzip2; unpack it first: bunzip2");
   EXPECT_EQ(read_input("/no/such/file").status().code(), Code::kIo);

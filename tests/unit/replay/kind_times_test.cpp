@@ -22,7 +22,7 @@ std::vector<std::uint64_t> times(const Trace& trace) {
   return all;
 }
 
-TEST(KindTimes, AllOfAKindTookTheMedianOfThoseThatWereTimed) {
+TEST(KindTimes, UntimedOperationsTakeTheMedianOfTheirKind) {
   std::string text = alloc_line(1, 1_MiB) + time_line("gemm", 1, 1_MiB, 9000);  // before any operation, as in an
                                                                                 // excerpt of a trace
   for (int i = 0; i < 3; ++i) text += untimed_op("gemm", 1);
@@ -39,7 +39,7 @@ TEST(KindTimes, AnotherNameOtherBytesOrMoreBlocksAreAnotherKind) {
   EXPECT_EQ(times(trace_of(text)), (std::vector<std::uint64_t>{70, 0, 0, 0, 70}));
 }
 
-TEST(KindTimes, WhatTheLineOfAnOperationSaysStays) {
+TEST(KindTimes, ExplicitDurationsAreKept) {
   const std::string text = alloc_line(1, 1_MiB) + op_line(40, "r", 1) +
                            R"({"t":"op","name":"op","ns":0,"r":[1]})"
                            "\n" +

@@ -28,7 +28,7 @@ TEST(LinkBytes, EachLinkCountsItsOwnAndComputingNone) {
   EXPECT_EQ(bytes.sums().peer_out, 5_B);
 }
 
-TEST(LinkBytes, WhoDrawsIsToldToo) {
+TEST(LinkBytes, ForwardsToASecondListener) {
   LinkBytes bytes;
   LinkSlices slices;
   bytes.pass_on_to(&slices);

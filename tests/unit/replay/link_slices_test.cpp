@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 // Two copies queued at once: the second gets the link when the first is over.
-TEST(LinkSlices, TellsEachCopyFromWhenItHasTheLink) {
+TEST(LinkSlices, RecordsEachCopyFromWhenItHasTheLink) {
   VirtualClock clock;
   LinkSlices links;
   SimDriver driver(

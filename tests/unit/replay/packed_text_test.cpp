@@ -20,7 +20,7 @@ class PackedText : public ::testing::TestWithParam<std::pair<std::string, Packin
   bool is_here() const { return unpacked(packed()).status().code() != Code::kNotSupported; }
 };
 
-TEST_P(PackedText, IsToldFromPlainText) {
+TEST_P(PackedText, IsDistinguishedFromPlainText) {
   EXPECT_EQ(packing_of(packed()), packing());
   for (const char* plain : {"", "{}", "Thread,Time"}) EXPECT_EQ(packing_of(plain), Packing::kNone);
 }
@@ -41,7 +41,7 @@ TEST_P(PackedText, FilesThatWereJoinedAreOne) {
   EXPECT_FALSE(text.value().cut);
 }
 
-TEST_P(PackedText, WithoutItsEndItIsWhatIsThere) {
+TEST_P(PackedText, ATruncatedFileGivesItsBeginning) {
   if (!is_here()) GTEST_SKIP() << "not in this build";
   for (std::size_t bytes = 4; bytes < packed().size(); ++bytes) {
     const auto text = unpacked(packed().substr(0, bytes));

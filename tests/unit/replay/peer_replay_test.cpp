@@ -53,7 +53,7 @@ ReplayResult played(const std::string& policy, Bytes peer, const std::string& tr
   return result.is_ok() ? result.take() : ReplayResult();
 }
 
-TEST(PeerReplay, MpressSendsWhatTheHostsLinkCannotCarryToThePeer) {
+TEST(PeerReplay, MpressOffloadsTheExcessOfTheHostLinkToThePeer) {
   const ReplayResult alone = played("mpress", {}), helped = played("mpress", 4 * kLayer);
   EXPECT_EQ(alone.last_pass.peer_in + alone.last_pass.peer_out, Bytes());
   EXPECT_GT(helped.last_pass.peer_in, Bytes());
@@ -62,7 +62,7 @@ TEST(PeerReplay, MpressSendsWhatTheHostsLinkCannotCarryToThePeer) {
   EXPECT_LT(helped.last_pass.time, alone.last_pass.time);
 }
 
-TEST(PeerReplay, NobodyIsFasterThanTheBoundOfBothLinks) {
+TEST(PeerReplay, NoPolicyBeatsTheBoundOfBothLinks) {
   for (const char* const policy : {"lru", "recency", "mpress", "auto"}) {
     for (const Bytes peer : {2 * kLayer, 4 * kLayer, 16 * kLayer}) {
       const ReplayResult result = played(policy, peer);
@@ -71,14 +71,14 @@ TEST(PeerReplay, NobodyIsFasterThanTheBoundOfBothLinks) {
   }
 }
 
-TEST(PeerReplay, AutoIsNoSlowerThanMpressAndTheRehearsalSeesThePeer) {
+TEST(PeerReplay, AutoIsNoSlowerThanMpressAndUsesThePeer) {
   const ReplayResult best = played("auto", 4 * kLayer), other = played("mpress", 4 * kLayer);
   EXPECT_LE(best.last_pass.time, other.last_pass.time);
   EXPECT_LT(best.last_pass.time, played("auto", {}).last_pass.time);
   EXPECT_GT(best.last_pass.peer_in, Bytes());
 }
 
-TEST(PeerReplay, WhatHasACopyInTheHostMovesToThePeerByPlanWhereTheDeadMakeWay) {
+TEST(PeerReplay, PlannedRunsMoveFromTheHostToThePeer) {
   const ReplayResult alone = played("auto", {}, circle()), helped = played("auto", 4 * kLayer, circle());
   EXPECT_GE(helped.last_pass.peer_in, 3 * kLayer) << "each pass";
   EXPECT_LE(helped.last_pass.in, alone.last_pass.in - 3 * kLayer);

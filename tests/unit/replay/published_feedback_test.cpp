@@ -63,7 +63,7 @@ TEST(PublishedFeedback, EachRoundOfCapuchinsLeavesLessLateUntilNothingIs) {
 }
 
 // The forecast's exact queues require a lead of one and a half.
-TEST(PublishedFeedback, CapuchinTakesALeadAtWhichNothingIsLate) {
+TEST(PublishedFeedback, CapuchinChoosesALeadWithoutLateFetches) {
   const Trace trace = two_for_one_step();
   EXPECT_GT(stall_with(trace, "capuchin:1.2"), Nanoseconds());
   EXPECT_EQ(stall_with(trace, "capuchin:1.5"), Nanoseconds());

@@ -63,7 +63,7 @@ TEST(PublishedMisses, FlexmoeHitsMoreExpertsThanLruOnZipf) {
 }
 
 // A fetched expert makes room by a single eviction: at most two moves in each direction per step.
-TEST(PublishedMisses, FlexmoeMovesNoMoreThanAStepAsksFor) {
+TEST(PublishedMisses, FlexmoeMovesNoMoreThanAStepNeeds) {
   constexpr std::uint64_t kRoom = 8;
   const ReplayResult result = played(experts(0.8, 5), machine_for("flexmoe", kBlock * kRoom, kMs));
   const std::uint64_t came = result.stats.bytes_in / kBlock.value();
@@ -72,7 +72,7 @@ TEST(PublishedMisses, FlexmoeMovesNoMoreThanAStepAsksFor) {
 }
 
 // From some moment on other experts are drawn: the formerly hot ones are evicted, however often they were used.
-TEST(PublishedMisses, FlexmoeForgetsWhoWasHotOnce) {
+TEST(PublishedMisses, FlexmoeForgetsFormerlyHotExperts) {
   constexpr std::size_t kHot = 8, kBefore = 20'000, kAfter = 60'000;
   TraceText write;
   TraceText::Ids ids;
@@ -122,7 +122,7 @@ std::uint64_t brought_in(const Trace& trace, std::string_view policy, std::uint6
   return played(trace, options).last_pass.in.value();
 }
 
-TEST(PublishedMisses, BeladyBringsInNoMoreThanLru) {
+TEST(PublishedMisses, BeladyFetchesNoMoreThanLru) {
   std::vector<Trace> traces{layers_of(6), layers_of(12)};
   for (std::uint64_t seed = 1; seed <= 6; ++seed) traces.push_back(repeated(seed));
   bool fewer = false;

@@ -54,7 +54,7 @@ bool keeps_up(const LastPass& pass) { return (pass.time - pass.compute) * 100 <=
 
 // As in the formulas, 2 of the 16 bytes per parameter stay. The update runs on the device here, with two layers' states
 // and gradients resident: those in use, and the next.
-TEST(PublishedStates, OfEachLayerZeroOffloadKeepsTheWeights) {
+TEST(PublishedStates, ZeroOffloadKeepsTheWeightsOfEachLayer) {
   for (const std::uint64_t layers : {4U, 8U}) {
     const std::uint64_t least = layers + 2 * kStatesAndGradient;
     const LastPass pass = pass_with("zero-offload", layers, least);
@@ -66,7 +66,7 @@ TEST(PublishedStates, OfEachLayerZeroOffloadKeepsTheWeights) {
   }
 }
 
-TEST(PublishedStates, UnderZeroInfinityTheSameMemoryDoesHoweverManyLayersThereAre) {
+TEST(PublishedStates, ZeroInfinityMemoryIsIndependentOfTheNumberOfLayers) {
   constexpr std::uint64_t kLeast = 2 * (kStatesAndGradient + 1);
   for (const std::uint64_t layers : {4U, 8U}) {
     EXPECT_TRUE(keeps_up(pass_with("zero-infinity", layers, kLeast))) << layers;

@@ -104,7 +104,7 @@ ReplayResult with_group(std::uint64_t layers, std::uint64_t leaving, std::uint64
 constexpr std::uint64_t kOpsOfGroups[] = {1, 4, 320};
 
 // As in its documentation. Copies of three layers leave no slack: whatever each takes longer than a layer is a stall.
-TEST(PublishedWindows, TeGroupsOfFiveLayersTwoLeaveWithoutAStallAndThreeDoNot) {
+TEST(PublishedWindows, TeGroupsOffloadsTwoOfFiveLayersWithoutAStallButNotThree) {
   for (const std::uint64_t ops : kOpsOfGroups) {
     const auto stall = [ops](std::uint64_t leaving) { return stall_of(with_group(5, leaving, ops, 1.05)); };
     EXPECT_EQ(stall(1), Nanoseconds()) << ops;
@@ -122,7 +122,7 @@ TEST(PublishedWindows, TeGroupsWithCopiesAsLongAsLayersWaitsForAFewOperations) {
   }
 }
 
-TEST(PublishedWindows, TeGroupsStallsNothingInTheRoomOfThoseThatStayUpToAllButTwo) {
+TEST(PublishedWindows, TeGroupsDoesNotStallWithRoomForTheKeptLayers) {
   for (const std::uint64_t layers : {std::uint64_t{5}, std::uint64_t{8}}) {
     for (const std::uint64_t leaving : {std::uint64_t{1}, layers / 2, layers - 2}) {
       const ReplayResult result = with_group(layers, leaving, 320, 0.95);

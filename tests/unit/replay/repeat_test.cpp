@@ -52,7 +52,7 @@ TEST(Repeat, EachTimeFindsTheBlocksOfTheFirst) {
   EXPECT_EQ(bounds_of(trace).liveness_peak, Bytes(12));
 }
 
-TEST(Repeat, WhatComesBeforeTheFirstIterationIsPlayedOnce) {
+TEST(Repeat, EventsBeforeTheFirstIterationAreNotRepeated) {
   const Trace trace = repeat_steps(trace_of(R"({"t":"alloc","id":1,"bytes":4}
 {"t":"op","w":[1]}
 {"t":"mark","kind":"iteration","n":1}
@@ -63,7 +63,7 @@ TEST(Repeat, WhatComesBeforeTheFirstIterationIsPlayedOnce) {
   EXPECT_EQ(shape(trace), "a1 o1 m o1 m o1");
 }
 
-TEST(Repeat, WhatCanBeRecomputedIsTheBlockOfItsOwnTime) {
+TEST(Repeat, RecomputableBlocksBelongToTheirRepetition) {
   const Trace trace = repeat_steps(trace_of(R"({"t":"alloc","id":1,"bytes":4}
 {"t":"mark","kind":"iteration","n":1}
 {"t":"alloc","id":2,"bytes":4}
@@ -78,7 +78,7 @@ TEST(Repeat, WhatCanBeRecomputedIsTheBlockOfItsOwnTime) {
   EXPECT_EQ(bounds_of(trace).liveness_peak, Bytes(8));
 }
 
-TEST(Repeat, WhatTheStepsLeaveIsFreedBeforeTheNext) {
+TEST(Repeat, LeftoverBlocksAreFreedBeforeTheNextRepetition) {
   const Trace trace = repeat_steps(trace_of(R"({"t":"alloc","id":1,"bytes":4}
 {"t":"op","r":[1]}
 {"t":"alloc","id":2,"bytes":4}

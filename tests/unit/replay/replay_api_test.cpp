@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-TEST(ReplayApi, RunsATraceFromAFileAsOftenAsAsked) {
+TEST(ReplayApi, RunsATraceFromAFileRepeatedly) {
   const std::string path = ::testing::TempDir() + "replay_api_test.jsonl";
   std::ofstream(path) << alloc_line(1, 1_MiB) << op_line(500, "w", 1);
   tessera_replay* replay = nullptr;

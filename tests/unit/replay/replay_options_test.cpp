@@ -27,7 +27,7 @@ TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
   EXPECT_EQ(options.timeline, "t.json");
 }
 
-TEST(ReplayOptions, RefuseOthersAndSayWhy) {
+TEST(ReplayOptions, RefuseUnknownOnesWithAReason) {
   ReplayOptions options;
   EXPECT_EQ(options.set("colour", "red").code(), Code::kNotFound);
   EXPECT_EQ(options.set("policy", "wishful").code(), Code::kInvalidArgument);

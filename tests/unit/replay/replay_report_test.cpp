@@ -34,7 +34,7 @@ TEST(ReplayReport, HasEveryKeyOfTheFormat) {
   EXPECT_EQ(json.at("iteration_ns"), nlohmann::json({60, 40}));
 }
 
-TEST(ReplayReport, PoliciesSayWhoTheyAre) {
+TEST(ReplayReport, PoliciesHaveNameSourceAndSummary) {
   const auto list = nlohmann::json::parse(policies_json());
   ASSERT_GE(list.size(), 2U);
   for (const auto& policy : list) {

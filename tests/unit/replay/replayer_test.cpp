@@ -73,7 +73,7 @@ TEST(Replayer, AStallIsExactlyTheTimeInWhichTheDeviceWaitsForACopy) {
 
 // As above, but c takes a quarter: it runs 2-2.25, and then nothing runs until the second block has been copied out at
 // 3, and the first fetched at 4. The waits for room before that are hidden by running operations.
-TEST(Replayer, AStallIsForWhatTheStreamWaitsAtEachMoment) {
+TEST(Replayer, AStallIsChargedToItsCauseAtEachMoment) {
   const Trace trace =
       trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) + op_line(kMs, "w", 2) +
                alloc_line(3, kBlock) + op_line(kMs / 4, "w", 3) + op_line(kMs, "r", 1));
@@ -85,7 +85,7 @@ TEST(Replayer, AStallIsForWhatTheStreamWaitsAtEachMoment) {
 }
 
 // The same replay as a timeline: what ran on the stream, what it waited for, and each copy.
-TEST(Replayer, ATimelineTellsWhatRanWhen) {
+TEST(Replayer, ATimelineRecordsOperations) {
   const Trace trace =
       trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) + op_line(kMs, "w", 2) +
                alloc_line(3, kBlock) + op_line(kMs, "w", 3) + op_line(kMs, "r", 1));
@@ -124,7 +124,7 @@ TEST(Replayer, ATimelineTellsWhatRanWhen) {
 
 // As above, and the first block can be recomputed in half of a copy's time: once the link's speed is known, it is no
 // longer copied. Recomputation takes time of the stream that needs the block.
-TEST(Replayer, WhatIsCheaperToRecomputeIsNotMoved) {
+TEST(Replayer, RecomputesInsteadOfCopyingWhenCheaper) {
   const auto text = [](std::uint64_t recompute) {
     std::string lines;
     for (std::uint64_t id = 1; id <= 3; ++id) {
@@ -151,7 +151,7 @@ TEST(Replayer, WhatIsCheaperToRecomputeIsNotMoved) {
 }
 
 // From its line on, until the next write or the line that ends it.
-TEST(Replayer, WhatARecordingSaysIsRecomputedAtThatTime) {
+TEST(Replayer, RecomputesWithTheRecordedCost) {
   const auto regen = [](std::uint64_t id, std::uint64_t time) {
     return R"({"t":"recompute","id":)" + std::to_string(id) + R"(,"recompute_ns":)" + std::to_string(time) + "}\n";
   };
@@ -215,7 +215,7 @@ TEST(Replayer, ThePassIsNotOverBeforeTheOtherStreams) {
 
 // The second operation of the busiest stream is the 302nd: the program queues it when the 46th, which is the 45th of
 // the other stream, is over.
-TEST(Replayer, AProgramWithAllQueuedThatItMayKeepsAStreamWaiting) {
+TEST(Replayer, AFullQueueMakesTheProgramWait) {
   std::string text = alloc_line(1, kBlock) + op_line(1000, "r", 1);
   for (int i = 0; i < 300; ++i)
     text += R"({"t":"op","ns":100,"stream":1,"r":[1]})"
@@ -266,7 +266,7 @@ TEST(Replayer, IterationsAreTimedFromMarkToMark) {
   EXPECT_EQ(result.makespan, Nanoseconds(6 * kMs));
 }
 
-TEST(Replayer, TheLastPassIsToldApart) {
+TEST(Replayer, TheLastPassIsReportedSeparately) {
   std::string text = alloc_line(1, kBlock) + alloc_line(2, kBlock) + alloc_line(3, kBlock) + op_line(kMs, "w", 1) +
                      "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":1}\n";
   for (std::uint64_t i = 1; i <= 3; ++i) text += op_line(kMs, "w", i);
@@ -347,7 +347,7 @@ TEST(Replayer, NoRunIsFasterThanItsLowerBound) {
   }
 }
 
-TEST(Replayer, WhatDoesNotFitIsAnErrorThatNamesTheEvent) {
+TEST(Replayer, OutOfMemoryNamesTheEvent) {
   const Trace large =
       trace_of(alloc_line(1, kBlock) + op_line(1, "w", 1) + alloc_line(2, 8 * kBlock) + op_line(1, "w", 2));
   const auto result = replay(large, two_blocks());
@@ -403,7 +403,7 @@ TEST(Replayer, SeveralDevicesEachHaveTheirMemory) {
 
 // 256 blocks of a page used cyclically, on a device for half of them. If an eviction had to wait for all queued work,
 // the program would be blocked with nothing queued; frames freed ahead of need avoid that.
-TEST(Replayer, WhereWorkIsUnseenFramesAreKeptFreeAheadOfNeed) {
+TEST(Replayer, UnseenWorkKeepsSpareFrames) {
   constexpr std::uint64_t kBlocks = 256;
   std::string text;
   for (std::uint64_t i = 1; i <= kBlocks; ++i) text += alloc_line(i, kBasePage) + op_line(kMs / 10, "w", i);

@@ -24,7 +24,7 @@ std::uint64_t caused(const StreamStalls& stalls, StallCause cause) {
   return stalls.by_cause[static_cast<std::size_t>(cause)].value();
 }
 
-TEST(StreamStalls, AGapIsTheProgramsUntilItsWorkIsQueuedAndThenTheCopys) {
+TEST(StreamStalls, AGapIsTheProgramsUntilTheSubmissionThenTheCopys) {
   const StreamStalls made = stalls_of(0, 100, {ran(0, 0, 20), ran(60, 90, 100)},
                                       {waited(StallCause::kWork, 10, 30), waited(StallCause::kCopyOut, 30, 60)});
   EXPECT_EQ(caused(made, StallCause::kWork), 10U) << "from 20 on nothing runs";
@@ -39,7 +39,7 @@ TEST(StreamStalls, AWaitBehindRunningWorkCostsNothing) {
   EXPECT_EQ(made.total(), moment(0));
 }
 
-TEST(StreamStalls, WhatNoWaitTellsIsOther) {
+TEST(StreamStalls, UnexplainedGapsAreOther) {
   const StreamStalls made = stalls_of(0, 100, {ran(40, 40, 60)},
                                       {waited(StallCause::kFileRead, 5, 10), waited(StallCause::kFileWrite, 20, 80)});
   EXPECT_EQ(caused(made, StallCause::kFileRead), 5U);
@@ -55,7 +55,7 @@ TEST(StreamStalls, RecomputingIsNoOperation) {
   EXPECT_EQ(made.total(), moment(30));
 }
 
-TEST(StreamStalls, OnlyWhatLiesBetweenTheMomentsCounts) {
+TEST(StreamStalls, CountsOnlyTimeInsideTheInterval) {
   const std::vector<StreamWork> works{ran(0, 0, 5), ran(7, 20, 40), ran(70, 90, 120), ran(110, 130, 140)};
   const std::vector<HostWait> waits{waited(StallCause::kCopyOut, 0, 7), waited(StallCause::kFileRead, 50, 70)};
   const StreamStalls made = stalls_of(10, 80, works, waits);

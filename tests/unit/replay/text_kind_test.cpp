@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::string_literals;
 
-TEST(TextKind, WhatIsNoTextIsNamed) {
+TEST(TextKind, NamesOtherKinds) {
   EXPECT_NE(name_of_other_kind("\x80\x04\x95").find("python -m tessera.snapshot"), std::string::npos);
   EXPECT_NE(name_of_other_kind("BZh91AY").find("bunzip2"), std::string::npos);
   EXPECT_NE(name_of_other_kind("SQLite format 3\0"s).find("SQLite"), std::string::npos);
@@ -17,7 +17,7 @@ TEST(TextKind, WhatIsNoTextIsNamed) {
             std::string::npos);
 }
 
-TEST(TextKind, TextIsNot) {
+TEST(TextKind, AcceptsText) {
   for (const char* text : {"", "{\"t\":\"header\"}", "Thread,Time,Action", "7,15:47:02.0,free,0x1,1,0"}) {
     EXPECT_EQ(name_of_other_kind(text), "") << text;
   }

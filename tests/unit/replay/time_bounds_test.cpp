@@ -29,7 +29,7 @@ TEST(TimeBounds, TheSlowestOfTheDeviceAndItsLinksCounts) {
   EXPECT_EQ(lower_bound(two_blocks(kSecond), one_block(), Nanoseconds(4 * kSecond)), Nanoseconds(4 * kSecond));
 }
 
-TEST(TimeBounds, TheDiskCountsForWhatTheHostDoesNotHold) {
+TEST(TimeBounds, TheDiskCountsBeyondTheHost) {
   ReplayOptions options = one_block();
   options.host_memory = {};
   options.file_read = 1;
@@ -59,14 +59,14 @@ Trace there_and_back(std::uint64_t nanoseconds) {
   return trace_of(text);
 }
 
-TEST(TimeBounds, WhatHasNoRoomAtTheTurnGoesOutBeforeAndComesInAfter) {
+TEST(TimeBounds, BlocksWithoutRoomAtTheTurnAreCopiedOutAndFetched) {
   EXPECT_EQ(lower_bound(there_and_back(1), one_block(), Nanoseconds(6)), Nanoseconds(4 * kSecond));
   EXPECT_EQ(pass_lower_bound(there_and_back(1), one_block(), 6, 1), Nanoseconds(4 * kSecond));
   // The copies out are hidden by three seconds of computation before the turn, the fetches by those after it.
   EXPECT_EQ(lower_bound(there_and_back(kSecond), one_block(), Nanoseconds(6 * kSecond)), Nanoseconds(6 * kSecond));
 }
 
-TEST(TimeBounds, WhatThePassFoundWrittenNeedNotGoOutInIt) {
+TEST(TimeBounds, BlocksWrittenBeforeThePassNeedNoCopyOut) {
   // The pass is the three reads: two blocks are fetched, and nothing was written that could be copied out.
   EXPECT_EQ(pass_lower_bound(there_and_back(1), one_block(), 3, 1), Nanoseconds(2 * kSecond));
 }

@@ -34,7 +34,7 @@ TEST(TraceBuilder, OperandsAreReadThenUpdatedThenWrittenEachOnce) {
   EXPECT_EQ(trace.operands, (std::vector<std::uint32_t>{2, 0, 1}));
 }
 
-TEST(TraceBuilder, RefusesWhatNoProgramDoes) {
+TEST(TraceBuilder, RefusesImpossibleEvents) {
   TraceBuilder builder;
   ASSERT_TRUE(builder.alloc({.id = 1, .bytes = 1_MiB, .tag = {}, .recompute = {}}).is_ok());
   EXPECT_FALSE(builder.alloc({.id = 1, .bytes = 1_MiB, .tag = {}, .recompute = {}}).is_ok());

@@ -41,14 +41,14 @@ class TwoDevices : public testing::Test {
   std::unique_ptr<VirtualMachine> machine_;
 };
 
-TEST_F(TwoDevices, WhatOneHasInStagingFramesDoesNotKeepTheOtherFromItsOwn) {
+TEST_F(TwoDevices, StagingFramesOfOneDeviceDoNotBlockTheOther) {
   ASSERT_NO_FATAL_FAILURE(start(128_MiB, Bytes()));
   // Of six blocks two have been evicted, which fills a reserve, and are being written.
   written(DeviceId(0), 6, 32_MiB);
   written(DeviceId(1), 6, 32_MiB);
 }
 
-TEST_F(TwoDevices, WhatOneReadsFromTheFileDoesNotKeepTheOtherFromReading) {
+TEST_F(TwoDevices, FileReadsOfOneDeviceDoNotBlockTheOther) {
   ASSERT_NO_FATAL_FAILURE(start(64_MiB, 1_GiB));
   const DeviceId one(0), other(1);
   // The blocks that fill host memory first stay there, so later ones go to the file.
@@ -77,7 +77,7 @@ TEST(VirtualMachine, IsAsLargeAsAskedAndTimeStandsStill) {
   EXPECT_EQ(machine.clock().now(), Nanoseconds(0));
 }
 
-TEST(VirtualMachine, LooksAfterMovesThatNobodyWaitsFor) {
+TEST(VirtualMachine, CompletesMovesWithoutAWaiter) {
   ReplayOptions options;
   options.device_memory = 64_MiB;
   auto made = VirtualMachine::create(options, 1);
