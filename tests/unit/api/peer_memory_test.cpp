@@ -148,7 +148,7 @@ TEST(PeerLoans, ParseTheOption) {
   }
 }
 
-TEST(PeerLoans, ExcludeHostBackedPages) {
+TEST(PeerLoans, ConflictWithHostBackedPages) {
   Options options;
   options.peer_memory = "1:16MiB";
   EXPECT_TRUE(options.validate().is_ok());

@@ -20,7 +20,7 @@ TEST(GroupNumbers, NodesOfOneGroupHaveOneNumber) {
   EXPECT_NE(numbers.of[0], numbers.of[1]);
 }
 
-TEST(GroupNumbers, AnIdleGroupGoesWithItsOnlyNeighbour) {
+TEST(GroupNumbers, AnIdleGroupJoinsItsOnlyNeighbour) {
   // 0 and 1 are idle, in a row before 2; 4 is idle between two groups.
   const PlacementGraph graph{{node(0, 0), node(0, 1), node(1, 2), node(1, 3), node(0, 4)},
                              {{0, 1}, {1, 2}, {2, 4}, {4, 3}}};
@@ -32,7 +32,7 @@ TEST(GroupNumbers, AnIdleGroupGoesWithItsOnlyNeighbour) {
   EXPECT_NE(numbers.of[4], numbers.of[3]);
 }
 
-TEST(GroupNumbers, WhatOnlyACpuCanRunStaysByItself) {
+TEST(GroupNumbers, ACpuOnlyGroupStaysSeparate) {
   PlacementGraph graph{{node(0, 0), node(1, 1)}, {{0, 1}}};
   graph.nodes[0].cpu_only = true;
   EXPECT_EQ(number_groups(graph).count, 2U);

@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-TEST(Ideals, OfAChainAreItsBeginnings) {
+TEST(Ideals, IdealsOfAChainAreItsPrefixes) {
   const Ideals ideals = Ideals::of({{}, {0}, {1}}).take();
   EXPECT_EQ(ideals.count(), 4U);
   ASSERT_EQ(ideals.down(3).size(), 1U);
@@ -13,14 +13,14 @@ TEST(Ideals, OfAChainAreItsBeginnings) {
   EXPECT_EQ(ideals.down(3)[0].ideal, 2U);
 }
 
-TEST(Ideals, OfIndependentGroupsAreAllSets) {
+TEST(Ideals, IdealsOfIndependentGroupsAreAllSubsets) {
   const Ideals ideals = Ideals::of({{}, {}, {}, {}}).take();
   EXPECT_EQ(ideals.count(), 16U);
   EXPECT_TRUE(ideals.down(0).empty());
   EXPECT_EQ(ideals.down(15).size(), 4U);
 }
 
-TEST(Ideals, HoldWithAGroupAllThatComesBefore) {
+TEST(Ideals, ContainEveryPredecessor) {
   // A diamond: nothing, 0, 01, 02, 012, 0123.
   EXPECT_EQ(Ideals::of({{}, {0}, {0}, {1, 2}}).take().count(), 6U);
 }
@@ -29,7 +29,7 @@ TEST(Ideals, TooManyAreRefused) {
   EXPECT_EQ(Ideals::of(std::vector<std::vector<std::size_t>>(17)).status().code(), Code::kNotSupported);
 }
 
-TEST(Ideals, OfNothingThereIsOne) { EXPECT_EQ(Ideals::of({}).take().count(), 1U); }
+TEST(Ideals, AnEmptyGraphHasOneIdeal) { EXPECT_EQ(Ideals::of({}).take().count(), 1U); }
 
 }  // namespace
 }  // namespace tessera

@@ -18,7 +18,7 @@ TEST(OccupiedOffsets, TheSmallestGapThatFitsIsFound) {
   EXPECT_EQ(occupied.smallest_gap({3, 3}, Bytes(1)), Bytes(10));
 }
 
-TEST(OccupiedOffsets, OfEqualGapsTheLowestIsTaken) {
+TEST(OccupiedOffsets, TakesTheLowestOfEqualGaps) {
   OccupiedOffsets occupied(1);
   occupied.take({0, 0}, Bytes(10), Bytes(10));
   occupied.take({0, 0}, Bytes(30), Bytes(10));

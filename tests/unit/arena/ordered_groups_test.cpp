@@ -17,7 +17,7 @@ PlacementNode node(std::uint64_t group, bool backward = false) {
 
 using Sets = std::vector<std::vector<std::size_t>>;
 
-TEST(OrderedGroups, StandBehindWhatTheyNeedTheEarliestNodeFirst) {
+TEST(OrderedGroups, FollowTheirDependenciesEarliestNodeFirst) {
   const PlacementGraph graph{{node(0), node(1), node(2), node(3)}, {{2, 1}, {0, 3}}};
   const OrderedGroups groups = order_groups(graph).take();
   EXPECT_EQ(groups.nodes, (Sets{{0}, {2}, {1}, {3}}));
@@ -43,7 +43,7 @@ TEST(OrderedGroups, ABackwardGroupWithoutForwardNodesHasTheMirroredPlace) {
   EXPECT_EQ(order_groups(graph).take().nodes, (Sets{{0, 2}, {4}, {1, 3}}));
 }
 
-TEST(OrderedGroups, EdgesThatCannotBeAreNamed) {
+TEST(OrderedGroups, NamesInvalidEdges) {
   const PlacementGraph no_node{{node(0)}, {{0, 1}}};
   EXPECT_EQ(order_groups(no_node).status().message(), "edge 0 has an endpoint that is not a node");
   const PlacementGraph back{{node(0), node(0, true)}, {{1, 0}}};

@@ -19,7 +19,7 @@ TEST(PlacementOrder, ByBreadthTakesTheBroadestStepFirst) {
             (std::vector<std::size_t>{5, 2, 3, 4, 7, 6, 1, 0}));
 }
 
-TEST(PlacementOrder, ByBreadthIsWhatGoingThroughTheSlotsGives) {
+TEST(PlacementOrder, ByBreadthEqualsTheSlotBySlotOrder) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     const std::vector<UsageRecord> records = random_records(seed, 50);
     const TimeSlots slots(records);

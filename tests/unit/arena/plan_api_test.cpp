@@ -39,7 +39,7 @@ TEST(PlanApi, OffsetsAreThoseOfTheBestPlan) {
   EXPECT_EQ(offsets[2] + 64, offsets[3]);
 }
 
-TEST(PlanApi, WhatCannotBeMeantIsNamedAndNothingIsWritten) {
+TEST(PlanApi, InvalidArgumentsAreNamedAndWriteNothing) {
   tessera_arena_figures figures{};
   EXPECT_EQ(tessera_plan_arena(kRecords.data(), kRecords.size(), &figures), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_last_error(), std::string("figures->size is not set"));
@@ -57,7 +57,7 @@ namespace {
 
 tessera_split_node split_node(double time, std::uint64_t group) { return {time, 10 * time, 1, 100, group, 0, 0}; }
 
-TEST(PlanApi, ASplitTellsOfEveryNodeItsDeviceAndOfEveryDeviceItsLoad) {
+TEST(PlanApi, ASplitReportsEveryNodesDeviceAndEveryDevicesLoad) {
   const std::vector<tessera_split_node> nodes = {split_node(3, 0), split_node(3, 1), split_node(5, 2)};
   const std::vector<tessera_split_edge> edges = {{0, 1}, {1, 2}};
   tessera_split_problem problem{};

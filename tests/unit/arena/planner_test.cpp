@@ -67,7 +67,7 @@ TEST(Planner, TheBestOffsetPlanIsTheOneTaken) {
   }
 }
 
-TEST(Planner, RecordsThatCannotBeMeantAreRefused) {
+TEST(Planner, RefusesInvalidRecords) {
   const std::vector<UsageRecord> records = {{Bytes(1), 2, 1}};
   EXPECT_EQ(survey_arena(records).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(plan_offsets(records).status().code(), Code::kInvalidArgument);

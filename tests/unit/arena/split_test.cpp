@@ -70,7 +70,7 @@ TEST(Split, IsTheBestOfAllContiguousSplits) {
   }
 }
 
-TEST(Split, PartsHoldEveryNodeOnceAndWhatTheyClaim) {
+TEST(Split, PartsContainEveryNodeOnceAndReportTheirLoad) {
   for (std::uint32_t seed = 0; seed < 25; ++seed) {
     const PlacementGraph graph = random_graph(seed, 16);
     SplitLimits limits;
@@ -100,7 +100,7 @@ TEST(Split, AlongALineIsNoBetterThanTheBestOfAll) {
   }
 }
 
-TEST(Split, WhatOnlyACpuCanRunGoesToOne) {
+TEST(Split, CpuOnlyNodesGoToACpu) {
   PlacementGraph graph = random_graph(1, 5);
   graph.nodes[2].cpu_only = true;
   SplitLimits limits;
@@ -112,7 +112,7 @@ TEST(Split, WhatOnlyACpuCanRunGoesToOne) {
   }
 }
 
-TEST(Split, LimitsAndTimesThatCannotBeMeantAreRefused) {
+TEST(Split, RefusesInvalidLimitsAndTimes) {
   PlacementGraph graph = random_graph(1, 3);
   SplitLimits limits;
   limits.accelerators = 0;

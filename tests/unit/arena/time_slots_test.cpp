@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-TEST(TimeSlots, AreTheStepsAtWhichRecordsBegin) {
+TEST(TimeSlots, StartWhereRecordsBegin) {
   const std::vector<UsageRecord> records = {{Bytes(1), 10, 90}, {Bytes(1), 50, 50}, {Bytes(1), 10, 49}};
   const TimeSlots slots(records);
   EXPECT_EQ(slots.count(), 2U);

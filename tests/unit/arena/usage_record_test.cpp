@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-TEST(UsageRecord, OneThatEndsBeforeItBeginsIsNamed) {
+TEST(UsageRecord, NamesARecordThatEndsBeforeItBegins) {
   const std::vector<UsageRecord> records = {{Bytes(1), 0, 0}, {Bytes(1), 5, 4}};
   const Status status = check_records(records);
   EXPECT_EQ(status.code(), Code::kInvalidArgument);

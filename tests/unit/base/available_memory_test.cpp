@@ -34,7 +34,7 @@ class AvailableMemoryTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(AvailableMemoryTest, WithoutGroupsItIsWhatTheKernelSays) { EXPECT_EQ(available(), 4_GiB); }
+TEST_F(AvailableMemoryTest, WithoutGroupsIsTheKernelsFigure) { EXPECT_EQ(available(), 4_GiB); }
 
 TEST_F(AvailableMemoryTest, NothingIsKnownWithoutTheKernelsAnswer) {
   write("proc/meminfo", "MemTotal: 1 kB\n");
@@ -47,7 +47,7 @@ TEST_F(AvailableMemoryTest, AContainersLimitHolds) {
   EXPECT_EQ(available(), 256_MiB);
 }
 
-TEST_F(AvailableMemoryTest, WhereTheKernelSlowsTheGroupDownItIsFullToo) {
+TEST_F(AvailableMemoryTest, AThrottlingLimitCountsAsFull) {
   write("proc/self/cgroup", "0::/\n");
   limit("sys/fs/cgroup", "1073741824", 256_MiB);
   write("sys/fs/cgroup/memory.high", "536870912\n");
@@ -58,7 +58,7 @@ TEST_F(AvailableMemoryTest, WhereTheKernelSlowsTheGroupDownItIsFullToo) {
   EXPECT_EQ(available(), 4_GiB);
 }
 
-TEST_F(AvailableMemoryTest, CacheThatCanGoIsLeft) {
+TEST_F(AvailableMemoryTest, ReclaimableCacheCountsAsAvailable) {
   write("proc/self/cgroup", "0::/\n");
   limit("sys/fs/cgroup", "1073741824", 1_GiB, 600_MiB);
   EXPECT_EQ(available(), 600_MiB);

@@ -34,7 +34,7 @@ class AvailableProcessorsTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(AvailableProcessorsTest, WithoutAQuotaItIsWhatTheThreadMayRunOn) {
+TEST_F(AvailableProcessorsTest, WithoutAQuotaIsTheThreadsAffinity) {
   EXPECT_EQ(available(), allowed());
   write("proc/self/cgroup", "0::/job\n");
   write("sys/fs/cgroup/job/cpu.max", "max 100000\n");
@@ -58,7 +58,7 @@ TEST_F(AvailableProcessorsTest, AQuotaOfVersionOneHoldsWhereverItIsMounted) {
   EXPECT_DOUBLE_EQ(available(), 0.25);
 }
 
-TEST_F(AvailableProcessorsTest, ItIsNeverNothing) {
+TEST_F(AvailableProcessorsTest, IsNeverZero) {
   write("proc/self/cgroup", "0::/\n");
   write("sys/fs/cgroup/cpu.max", "1 100000\n");
   EXPECT_GT(available(), 0);

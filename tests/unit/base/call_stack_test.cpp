@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-TEST(CallStack, NamesTheObjectsThatTheCallCameThrough) {
+TEST(CallStack, NamesTheObjectsOnTheCallPath) {
   const std::vector<std::string> stack = call_stack();
   ASSERT_FALSE(stack.empty());
   EXPECT_LE(stack.size(), 32u);

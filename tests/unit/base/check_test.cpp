@@ -18,7 +18,7 @@ TEST(CheckDeathTest, ABrokenComparisonEndsACheckedBuild) {
   EXPECT_DEATH(DCHECK(used == 2_B), "check failed: used == 2_B");
 }
 
-TEST(Check, WhatHoldsPassesInSilence) {
+TEST(Check, ATrueConditionPassesSilently) {
   DCHECK(true);
   DCHECK_EQ(1, 1);
   DCHECK_NE(1_MiB, 2_MiB);

@@ -28,7 +28,7 @@ class ControlGroupsTest : public testing::Test {
   std::string root_;
 };
 
-TEST_F(ControlGroupsTest, AreThoseOfTheControllerUpToTheTop) {
+TEST_F(ControlGroupsTest, ListsGroupsOfTheControllerUpToTheRoot) {
   EXPECT_EQ(folders("memory", "0::/a/b\n"),
             (std::vector<std::string>{"sys/fs/cgroup/a/b/", "sys/fs/cgroup/a/", "sys/fs/cgroup/"}));
   EXPECT_EQ(folders("memory", "7:memory:/a\n5:cpu:/b\n"),

@@ -10,7 +10,7 @@ namespace {
 
 using Extent = ExtentMap::Extent;
 
-TEST(ExtentMap, AnEmptyMapHasNothingToGive) {
+TEST(ExtentMap, AnEmptyMapHasNoExtent) {
   ExtentMap map;
   EXPECT_FALSE(map.take(1));
   EXPECT_EQ(map.largest(), 0u);
@@ -47,7 +47,7 @@ TEST(ExtentMap, AlignmentSkipsExtentsThatHoldTheCountOnlyUnaligned) {
   EXPECT_FALSE(map.extent_at(48));
 }
 
-TEST(ExtentMap, WhatIsGivenBackMergesWithBothNeighbours) {
+TEST(ExtentMap, AReturnedExtentMergesWithBothNeighbours) {
   ExtentMap map;
   map.give(0, 10);
   map.give(20, 10);
@@ -81,7 +81,7 @@ TEST(ExtentMap, TakeExactlyTakesAllOrNothing) {
   EXPECT_FALSE(map.take_exactly(12, 1));
 }
 
-TEST(ExtentMap, AskingForNothingGivesNothing) {
+TEST(ExtentMap, AskingForZeroReturnsNone) {
   ExtentMap map;
   map.give(0, 4);
   map.give(8, 0);

@@ -76,7 +76,7 @@ TEST(Condition, WakesAThreadThatWaits) {
   waiter.join();
 }
 
-TEST(Condition, WaitForSaysWhenTheTimeRanOut) {
+TEST(Condition, WaitForReportsATimeout) {
   Mutex mutex(LockRank::kTier);
   Condition condition;
   const MutexLock lock(mutex);

@@ -24,7 +24,7 @@ TEST(SizeText, NumbersAndUnitsAreRead) {
   }
 }
 
-TEST(SizeText, WhatIsNoSizeIsRefusedWithAnExample) {
+TEST(SizeText, RefusesInvalidSizesWithAnExample) {
   for (const char* text : {"", "MiB", "-1", "12XB", "1.2.3GiB", "1..5MiB", " 5", "4GiBB", "1e9", "18446744073709551616",
                            "99999999TiB", "0x10"}) {
     const auto parsed = parse_size(text);
@@ -34,7 +34,7 @@ TEST(SizeText, WhatIsNoSizeIsRefusedWithAnExample) {
   }
 }
 
-TEST(SizeText, WhatIsWrittenReadsBackExactly) {
+TEST(SizeText, WrittenSizesParseBackExactly) {
   for (const std::uint64_t bytes : {0ull, 1ull, 1023ull, 1024ull, 3ull << 20, (3ull << 20) + 1, 5ull << 40, ~0ull}) {
     const auto parsed = parse_size(size_text(Bytes(bytes)));
     ASSERT_TRUE(parsed.is_ok());

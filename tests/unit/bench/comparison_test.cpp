@@ -6,7 +6,7 @@ namespace tessera::bench {
 namespace {
 
 // Whichever begins takes four times as long: both are equal, although no single round shows it.
-TEST(MiddlePairTest, WhoBeginsFavoursNobody) {
+TEST(MiddlePairTest, TheOrderOfMeasurementHasNoEffect) {
   const Times we_begin{4, 1}, it_begins{1, 4};
   const Times middle = middle_pair({we_begin, it_begins, we_begin, it_begins, we_begin, it_begins});
   EXPECT_DOUBLE_EQ(middle.ratio(), 1);
@@ -14,13 +14,13 @@ TEST(MiddlePairTest, WhoBeginsFavoursNobody) {
   EXPECT_DOUBLE_EQ(middle.reference, 2);
 }
 
-TEST(MiddlePairTest, OfAnOddNumberThePairInTheMiddleIsTaken) {
+TEST(MiddlePairTest, TakesTheMiddlePairOfAnOddNumber) {
   const Times middle = middle_pair({{1, 9}, {1, 9}, {2, 1}, {2, 1}, {1, 5}, {1, 5}});
   EXPECT_DOUBLE_EQ(middle.ratio(), 5);
   EXPECT_DOUBLE_EQ(middle.ours, 1);
 }
 
-TEST(MiddlePairTest, OfAnEvenNumberTheMiddleTwoAre) {
+TEST(MiddlePairTest, TakesTheMiddleTwoOfAnEvenNumber) {
   const Times middle = middle_pair({{1, 1}, {1, 1}, {1, 4}, {1, 4}, {1, 100}, {1, 100}, {9, 1}, {9, 1}});
   EXPECT_DOUBLE_EQ(middle.ratio(), 2);
 }

@@ -47,7 +47,7 @@ TEST(BenchmarkProgramTest, WithoutAssertionsItIs) {
   EXPECT_EQ(ran.outcome, EXIT_SUCCESS) << ran.said;
 }
 
-TEST(BenchmarkProgramTest, ItAsksTheBuildThatItIsOf) { EXPECT_EQ(Program{}.has_assertions, kTesseraChecked); }
+TEST(BenchmarkProgramTest, ReadsTheBuildType) { EXPECT_EQ(Program{}.has_assertions, kTesseraChecked); }
 
 TEST(BenchmarkProgramTest, ASmokeRunTimesNothingAndIsDoneInEveryBuild) {
   const Ran ran = run(true, {"--smoke"});

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 const auto kNobody = [](std::size_t) {};
 
-TEST(ChildPool, AnswersStandByNumberAndNotByWhoIsFirst) {
+TEST(ChildPool, AnswersAreOrderedByTaskNumber) {
   std::size_t last = 0;
   const auto answers = run_in_children(
       7, 3, {}, [](std::size_t i) { return std::string(1000 * (7 - i), static_cast<char>('a' + i)); },
@@ -25,13 +25,13 @@ TEST(ChildPool, AnswersStandByNumberAndNotByWhoIsFirst) {
   EXPECT_EQ(last, 7U);
 }
 
-TEST(ChildPool, LongAnswersArriveWhole) {
+TEST(ChildPool, LongAnswersAreComplete) {
   const auto answers = run_in_children(
       2, 2, {}, [](std::size_t) { return std::string(3 << 20, 'x'); }, kNobody);
   EXPECT_EQ(answers[1].text.size(), std::size_t{3} << 20);
 }
 
-TEST(ChildPool, ACrashIsTheAnswerOfOnePieceOnly) {
+TEST(ChildPool, ACrashAffectsOnlyItsTask) {
   const auto answers = run_in_children(
       3, 2, {},
       [](std::size_t i) {
@@ -45,7 +45,7 @@ TEST(ChildPool, ACrashIsTheAnswerOfOnePieceOnly) {
   EXPECT_EQ(answers[2].failure, "it exited with code 9");
 }
 
-TEST(ChildPool, WorkThatNeverEndsIsEnded) {
+TEST(ChildPool, EndlessWorkIsTerminated) {
   const auto answers = run_in_children(
       1, 1, {.cpu_seconds = 1},
       [](std::size_t) {
@@ -56,7 +56,7 @@ TEST(ChildPool, WorkThatNeverEndsIsEnded) {
   EXPECT_EQ(answers[0].failure, "timed out after 1 s");
 }
 
-TEST(ChildPool, WorkWithoutMemorySaysSo) {
+TEST(ChildPool, WorkWithoutMemoryReportsIt) {
   const auto answers = run_in_children(
       1, 1, {}, [](std::size_t) -> std::string { throw std::bad_alloc(); }, kNobody);
   EXPECT_EQ(answers[0].failure, "it needs more than 4096 MiB");

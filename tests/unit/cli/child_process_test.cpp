@@ -17,7 +17,7 @@ TEST(ChildProcess, KeepsBothOutputsAndTheExitCode) {
   EXPECT_FALSE(finished.well());
 }
 
-TEST(ChildProcess, ASignalIsTold) { EXPECT_EQ(shell("kill -9 $$").exit_code, 128 + 9); }
+TEST(ChildProcess, ReportsASignal) { EXPECT_EQ(shell("kill -9 $$").exit_code, 128 + 9); }
 
 TEST(ChildProcess, OnlyTheEndOfALongOutputIsKept) {
   const Finished finished = shell("head -c 5000000 /dev/zero; echo end");

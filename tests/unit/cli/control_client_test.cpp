@@ -75,12 +75,12 @@ TEST_F(ControlClient, SendsALineAndReadsWhatMoved) {
   EXPECT_EQ(reply.stayed_bytes, 512u);
 }
 
-TEST_F(ControlClient, ErrorsOfTheProgramAreItsOwnWords) {
+TEST_F(ControlClient, ErrorsOfTheProgramArePassedOn) {
   answer_with("error no tag 'kv'\n");
   EXPECT_EQ(ask_program(kSelf, "wake :kv", 10).problem, "no tag 'kv'");
 }
 
-TEST_F(ControlClient, WhatIsNoAnswerIsAnError) {
+TEST_F(ControlClient, AnInvalidAnswerIsAnError) {
   answer_with("hello\n");
   EXPECT_EQ(ask_program(kSelf, "wake *", 10).problem, "an invalid answer");
 }
@@ -96,7 +96,7 @@ TEST_F(ControlClient, ASocketOfADeadProgramIsRemoved) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(ControlClient, AnotherProcessAtTheNameIsNotAsked) {
+TEST_F(ControlClient, DoesNotAskAnotherProcessAtTheName) {
   // The parent's socket name, on which this process listens.
   tessera_process_identity parent{};
   char name[TESSERA_CONTROL_NAME_BYTES];

@@ -36,7 +36,7 @@ TEST(DemoReport, ADemoThatHoldsHasNoFaults) {
   EXPECT_DOUBLE_EQ(good_report().slowdown(), 1.5);
 }
 
-TEST(DemoReport, OneBitOfOneLossIsAFault) {
+TEST(DemoReport, AOneBitDifferenceInALossIsAFault) {
   DemoReport report = good_report();
   report.small_tessera.losses.back() = "0x1.4000000000001p+0";
   ASSERT_EQ(report.faults().size(), 1u);
@@ -82,7 +82,7 @@ TEST(DemoReport, FiguresAreReadFromTheStatisticsFile) {
   EXPECT_EQ(figures.stall_ns, 1'500'000'000u);
 }
 
-TEST(DemoReport, ABrokenStatisticsFileIsNotBelieved) {
+TEST(DemoReport, RefusesABrokenStatisticsFile) {
   DemoFigures figures;
   const std::string path = ::testing::TempDir() + "demo_report_test.json";
   for (const char* text :

@@ -63,7 +63,7 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
   EXPECT_EQ(bad, 21u);
 }
 
-TEST(DoctorFindings, WhatAGroupLeavesIsNotTakenForTheMachines) {
+TEST(DoctorFindings, DistinguishesGroupLimitsFromTheMachine) {
   EXPECT_EQ(judge_memory({.memory = 8ull << 30, .free_memory = 8ull << 30}).value,
             "8.00 GiB available, --host-memory auto is 2.00 GiB");
   const Finding bounded = judge_memory({.memory = 2ull << 30, .free_memory = 8ull << 30});
@@ -94,7 +94,7 @@ TEST(DoctorFindings, HostBackedPagesAreOfferedOrTheReasonIsGiven) {
   EXPECT_EQ(value_of(facts), "no (CUDA_ERROR_NOT_PERMITTED): eviction relies on tracking alone");
 }
 
-TEST(DoctorFindings, ADriverThatDoesNotTellParametersHasToBeNewer) {
+TEST(DoctorFindings, ADriverWithoutParameterLayoutsNeedsAnUpdate) {
   DriverFacts facts = good_driver();
   facts.version = 12020;
   facts.tells_parameters = false;
@@ -122,7 +122,7 @@ struct Refusal {
   const char* fix;
 };
 
-TEST(DoctorFindings, WhyIoUringIsRefusedIsNamedAndThatThreadsServe) {
+TEST(DoctorFindings, ReportsWhyIoUringIsRefusedAndTheThreadFallback) {
   const Refusal refusals[] = {
       {{.call = "io_uring_setup", .refusal = EPERM, .filtered = true}, "seccomp", "seccomp"},
       {{.call = "io_uring_enter", .refusal = EACCES, .filtered = true}, "io_uring_enter", "seccomp"},

@@ -26,7 +26,7 @@ TEST(FuzzCommand, AListOfOperationsIsShort) {
   EXPECT_EQ(kept_text({}), "");
 }
 
-TEST(FuzzCommand, AFailingListIsMadeSmall) {
+TEST(FuzzCommand, MinimisesAFailingList) {
   Numbers all;
   for (std::uint32_t i = 0; i < 100; ++i) all.push_back(i);
   const auto has = [](const Numbers& list, std::uint32_t n) {
@@ -42,7 +42,7 @@ TEST(FuzzCommand, AFailingListIsMadeSmall) {
   EXPECT_TRUE(fails(minimise(all, 3, fails))) << "also when it has to stop early";
 }
 
-TEST(FuzzCommand, WhatAChildSaysIsHeard) {
+TEST(FuzzCommand, ReadsTheResultOfAChild) {
   const FuzzOutcome good = in_child([] { return std::string(R"({"passed":true})"); }, 10);
   EXPECT_TRUE(good.passed) << good.failure;
   const FuzzOutcome bad = in_child([] { return std::string(R"({"passed":false,"failure":"wrong data"})"); }, 10);
@@ -69,7 +69,7 @@ TEST(FuzzCommand, AChildThatCrashesOrHangsIsAFailure) {
   EXPECT_NE(hung.failure.find("timed out"), std::string::npos) << hung.failure;
 }
 
-TEST(FuzzCommand, PrintsOneObjectAndExitsWithWhatCameOfIt) {
+TEST(FuzzCommand, PrintsOneObjectAndExitsWithTheResult) {
   FuzzOptions options;
   options.seeds = "1..2";
   options.operations = 20;

@@ -45,7 +45,7 @@ TEST(MachineProbe, MemoryFileSystemsAreSeen) {
   EXPECT_FALSE(facts.fit());
 }
 
-TEST(MachineProbe, TheCallOfIoUringThatIsRefusedIsFound) {
+TEST(MachineProbe, FindsTheRefusedIoUringCall) {
   if (!tessera::can_refuse()) GTEST_SKIP() << "no filters of system calls on this machine";
   if (!probe_io_uring().usable()) GTEST_SKIP() << "no io_uring here";
   struct Call {
@@ -62,7 +62,7 @@ TEST(MachineProbe, TheCallOfIoUringThatIsRefusedIsFound) {
   }
 }
 
-TEST(MachineProbe, WhatTheKernelTellsOfIoUringIsRead) {
+TEST(MachineProbe, ReadsTheKernelsIoUringSettings) {
   const std::string sysctl = ::testing::TempDir() + "io_uring_disabled", status = ::testing::TempDir() + "status";
   std::ofstream(sysctl) << "2\n";
   std::ofstream(status) << "Name:\tprogram\nSeccomp:\t2\nSeccomp_filters:\t1\n";

@@ -24,7 +24,7 @@ TEST(PlanArena, ColumnsAreFoundByTheirNames) {
   EXPECT_EQ(records[1].last, 4U);
 }
 
-TEST(PlanArena, WhatIsWrongIsNamedWithItsLine) {
+TEST(PlanArena, ErrorsNameTheirLine) {
   EXPECT_EQ(complaint(""), "line 1: the file is empty");
   EXPECT_EQ(complaint("bytes,first\n"), "line 1: must name the columns bytes,first,last");
   EXPECT_EQ(complaint("bytes,first,last\n1,2,3\n1,-2,3\n"), "line 3: first is not a whole number");

@@ -29,7 +29,7 @@ TEST(PlanSplit, DevicesWithoutWorkAreLeftOut) {
   EXPECT_EQ(json["parts"][1]["device"], "cpu");
 }
 
-TEST(PlanSplit, APartOfATraceIsToldByItsFirstAndLastOperation) {
+TEST(PlanSplit, APartOfATraceNamesItsFirstAndLastOperation) {
   const Example example(true);
   const auto json = nlohmann::json::parse(split_json(example.input, example.split));
   EXPECT_EQ(json["parts"][0]["operations"], nlohmann::json({0, 2}));

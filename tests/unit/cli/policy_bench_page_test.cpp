@@ -9,7 +9,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(PolicyBenchPage, NeedsNothingButItself) {
+TEST(PolicyBenchPage, IsSelfContained) {
   const std::string page = policy_bench_page(policy_bench_of({"t"}, {"a", "b"}, {90, 50}, {110, 200, 120, 0}));
   for (const char* const outside : {"http:", "https:", "src=", "href=", "<script", "url(", "@import"}) {
     EXPECT_THAT(page, Not(HasSubstr(outside)));
@@ -24,7 +24,7 @@ TEST(PolicyBenchPage, HasACurveAndATableForEachTrace) {
   EXPECT_THAT(page, HasSubstr("file 0 B read, 7 B written"));
 }
 
-TEST(PolicyBenchPage, ATraceThatCannotBePlayedSaysWhy) {
+TEST(PolicyBenchPage, AFailedTraceShowsItsReason) {
   PolicyBench bench = policy_bench_of({"<t>"}, {"a"}, {90}, {0});
   bench.traces[0].failure = "line 3 & more";
   const std::string page = policy_bench_page(bench);

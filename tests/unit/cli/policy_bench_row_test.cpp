@@ -41,7 +41,7 @@ TEST(PolicyBenchRow, ATraceIsMeasuredWithAmpleMemory) {
   EXPECT_EQ(trace.ops, 20U);
 }
 
-TEST(PolicyBenchRow, AFailureSaysWhyInOneLine) {
+TEST(PolicyBenchRow, AFailureHasItsReasonInOneLine) {
   PolicyBenchRow row;
   read_row_figures({R"({"failure":"no room\nand advice"})", ""}, row);
   EXPECT_EQ(row.failure, "no room");

@@ -19,14 +19,14 @@ TEST(PolicyBenchScores, TheBestOfACellAreAllWithinAThousandthOfTheShortest) {
   EXPECT_EQ(cells[1].step_ns, 200U);
 }
 
-TEST(PolicyBenchScores, ACellThatNobodyFinishedHasNoBest) {
+TEST(PolicyBenchScores, AnUnfinishedCellHasNoBest) {
   const PolicyBench bench = policy_bench_of({"t"}, {"a", "b"}, {50}, {0, 0});
   EXPECT_THAT(cells_of(bench)[0].best, IsEmpty());
   EXPECT_EQ(best_but(bench, 0, 0, 0), std::nullopt);
   EXPECT_EQ(ranking_of(bench)[0].finished, 0U);
 }
 
-TEST(PolicyBenchScores, StandingsAreMeansOfRatiosOverFinishedCells) {
+TEST(PolicyBenchScores, RanksByMeanRatioOverFinishedCells) {
   const auto ranking = ranking_of(policy_bench_of({"t"}, {"a", "b"}, {90, 50}, {200, 800, 100, 1600}));
   EXPECT_EQ(ranking[0].policy, 0U);
   EXPECT_EQ(ranking[0].firsts, 1U);
@@ -36,7 +36,7 @@ TEST(PolicyBenchScores, StandingsAreMeansOfRatiosOverFinishedCells) {
   EXPECT_THAT(ranking[1].mean_ratio, DoubleEq(4));
 }
 
-TEST(PolicyBenchScores, WhoFinishesMoreStandsBeforeWhoIsFaster) {
+TEST(PolicyBenchScores, RanksFinishedCellsBeforeSpeed) {
   const auto ranking = ranking_of(policy_bench_of({"t"}, {"a", "b"}, {90, 50}, {100, 0, 300, 400}));
   EXPECT_EQ(ranking[0].policy, 1U);
   EXPECT_EQ(ranking[0].finished, 2U);

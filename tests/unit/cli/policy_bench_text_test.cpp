@@ -41,7 +41,7 @@ TEST(PolicyBenchText, CsvHasALineForEachRow) {
             "t,b,50,500,,,,,,,,,,\"said \"\"no\"\", twice\"\n");
 }
 
-TEST(PolicyBenchText, TheTableNamesWhoIsFirstOrWhyNobodyIs) {
+TEST(PolicyBenchText, TheTableNamesTheFirstPoliciesOrWhyThereIsNone) {
   EXPECT_THAT(policy_bench_table(two_policies()), HasSubstr("1.100  a\n"));
   const PolicyBench all = policy_bench_of({"t"}, {"a", "b", "c", "d", "e"}, {50}, {9, 9, 9, 9, 9});
   EXPECT_THAT(policy_bench_table(all), HasSubstr("a, b, c and 2 more\n"));

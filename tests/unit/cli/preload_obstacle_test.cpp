@@ -18,7 +18,7 @@ TEST(PreloadObstacle, MuslIsNamed) {
   }
 }
 
-TEST(PreloadObstacle, AProgramThatGetsAnothersRightsIsNamed) {
+TEST(PreloadObstacle, NamesASetuidProgram) {
   std::string path = ::testing::TempDir() + "set-user-id.XXXXXX";
   ::close(::mkstemp(path.data()));
   constexpr uid_t kAnother = 65534;

@@ -13,14 +13,14 @@ std::string with_ours(const std::string& before) {
   return environment.get("LD_PRELOAD");
 }
 
-TEST(PreloadOrder, OursComesBehindTheUsersAndBeforeADriver) {
+TEST(PreloadOrder, OurLibraryComesAfterTheUsersAndBeforeADriver) {
   EXPECT_EQ(with_ours(""), "/ours.so");
   EXPECT_EQ(with_ours("/a.so /b.so"), "/a.so:/b.so:/ours.so");
   EXPECT_EQ(with_ours("/a.so:/x/libcuda.so.1:/b.so"), "/a.so:/ours.so:/x/libcuda.so.1:/b.so");
   EXPECT_EQ(with_ours("/a.so:/ours.so:/b.so"), "/a.so:/ours.so:/b.so") << "a program that starts another";
 }
 
-TEST(PreloadOrder, TheSanitizerMayMindTheLibrariesOfOthersOnly) {
+TEST(PreloadOrder, TheSanitizerChecksOnlyForeignLibraries) {
   ChildEnvironment environment;
   environment.set("LD_PRELOAD", "/ours.so");
   environment.set("ASAN_OPTIONS", "detect_leaks=0");
@@ -32,7 +32,7 @@ TEST(PreloadOrder, TheSanitizerMayMindTheLibrariesOfOthersOnly) {
   EXPECT_EQ(environment.get("ASAN_OPTIONS"), "detect_leaks=0");
 }
 
-TEST(PreloadOrder, ALineIsSaidOfProgramsWithTheSanitizersRuntime) {
+TEST(PreloadOrder, WarnsOfProgramsWithTheSanitizerRuntime) {
   EXPECT_EQ(sanitizer_line("p", {"libm.so.6", "libc.so.6"}, {}), "");
   EXPECT_NE(sanitizer_line("p", {"libasan.so.8", "libc.so.6"}, {"libc.so.6"}), "");
   EXPECT_NE(sanitizer_line("p", {"libclang_rt.asan-x86_64.so"}, {}), "");

@@ -54,7 +54,7 @@ TEST_F(ReplayCommandTest, PrintsOneObjectOrATable) {
       "peer_memory":0,"bytes_file_read":0,"bytes_file_written":0,"evictions":0,"fetches":0,"late_fetches":0})"));
 }
 
-TEST(ReplayTable, TheLastPassSaysWhatItWaitedForLongestFirst) {
+TEST(ReplayTable, TheLastPassListsItsWaitsLongestFirst) {
   const std::string table = replay_table(R"({"policy":"auto","compute_ns":1000,"lower_bound_ns":1000,
       "makespan_ns":1000,"stall_ns":0,"last_pass":{"ns":7500000,"stall_ns_by_cause":{"copy_in":500000,
       "copy_out":1000000}},"peak_device_bytes":0,"device_memory":0,"liveness_peak_bytes":0,

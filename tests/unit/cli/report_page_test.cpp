@@ -89,7 +89,7 @@ TEST(RunHistory, FewerSlotsHaveTheSameSumsAndMeans) {
   EXPECT_EQ(with_slots(history, 4).slots(), 4U);
 }
 
-TEST(RunHistory, OneThatDoesNotAddUpIsRefused) {
+TEST(RunHistory, RefusesInconsistentFigures) {
   Json json = sample_history();
   json["links"]["out"][2] = 1;
   EXPECT_THAT(problem_of(json), HasSubstr("do not add up: bytes_out is 1048576, but its parts sum to 1048577"));
@@ -98,7 +98,7 @@ TEST(RunHistory, OneThatDoesNotAddUpIsRefused) {
   EXPECT_THAT(problem_of(json), HasSubstr("do not add up: copy_out_ns"));
 }
 
-TEST(RunHistory, WhatIsNoneIsASentence) {
+TEST(RunHistory, AnInvalidHistoryIsAReadableError) {
   RunHistory history;
   EXPECT_THAT(parse_history("{}", history), HasSubstr("--history"));
   EXPECT_THAT(parse_history("nonsense", history), HasSubstr("--history"));
@@ -130,7 +130,7 @@ TEST(RunHistory, StatisticsOfAnotherShapeAreRefused) {
   EXPECT_THAT(report_of(json), HasSubstr("policy 7 &middot;"));
 }
 
-TEST(ReportPage, NamesThePoliciesThatTookTurns) {
+TEST(ReportPage, NamesThePoliciesInUse) {
   EXPECT_THAT(report_of(sample_history()), HasSubstr("policy auto &middot;"));
   Json json = sample_history();
   json["policies"] = {{{"from_ns", 0}, {"name", "lru"}}, {{"from_ns", 2'000'000}, {"name", "auto"}}};
@@ -139,7 +139,7 @@ TEST(ReportPage, NamesThePoliciesThatTookTurns) {
   EXPECT_THAT(report_of(json), HasSubstr("from 3.00 ms a&amp;b, 3 more, now auto &middot;"));
 }
 
-TEST(ReportPage, NeedsNothingButItself) {
+TEST(ReportPage, IsSelfContained) {
   const std::string page = report_of(sample_history());
   for (const char* const outside : {"http:", "https:", "src=", "href=", "<script", "url(", "@import"}) {
     EXPECT_THAT(page, Not(HasSubstr(outside)));
@@ -147,7 +147,7 @@ TEST(ReportPage, NeedsNothingButItself) {
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
 }
 
-TEST(ReportPage, SaysWhatWasWaitedForMost) {
+TEST(ReportPage, NamesTheLongestWait) {
   const std::string page = report_of(sample_history());
   EXPECT_THAT(page, HasSubstr("waited 603 us in total, 17.2 % of the run; 100 % of that for <b>evictions to host"));
   EXPECT_THAT(page, HasSubstr("<code>copy_out</code></td><td>2</td>"));
@@ -167,7 +167,7 @@ TEST(ReportPage, EverySumStandsBesideItsStatistic) {
   EXPECT_THAT(page, HasSubstr("data-sum=\"stall_time_by_cause.copy_out_ns\" data-value=\"600000\""));
 }
 
-TEST(ReportPage, AQuietRunSaysSoAndHasNoBadNumbers) {
+TEST(ReportPage, AQuietRunIsReportedWithoutInvalidNumbers) {
   Json json = sample_history();
   for (auto& [link, bytes] : json["links"].items()) bytes = {0, 0, 0, 0};
   for (auto& [name, figure] : json["stats"]["moves"].items()) figure = 0;
@@ -192,7 +192,7 @@ TEST(ReportPage, TagsBeyondTheColoursAreOne) {
   EXPECT_THAT(page, Not(HasSubstr("</i>t2<")));
 }
 
-TEST(ReportCommand, WritesThePageOrSaysWhyNot) {
+TEST(ReportCommand, WritesThePageOrReportsWhyNot) {
   const std::string base = ::testing::TempDir() + "report_command";
   std::ofstream(base + ".json") << sample_history().dump();
   EXPECT_EQ(write_report(base + ".json", base + ".html"), "");

@@ -18,7 +18,7 @@ Installation make_installation(const std::string& name) {
   return installation;
 }
 
-TEST(RunCommand, ThePreloadLibraryComesBehindThoseOfTheUser) {
+TEST(RunCommand, ThePreloadLibraryComesAfterTheUsers) {
   const Installation installation = make_installation("run_command_first");
   ChildEnvironment environment;
   environment.set("LD_PRELOAD", "/theirs.so");
@@ -48,7 +48,7 @@ TEST(RunCommand, AFolderThatCannotBePreloadedFromIsNamed) {
   }
 }
 
-TEST(RunCommand, WhatIsMissingIsNamed) {
+TEST(RunCommand, NamesAMissingLibrary) {
   ChildEnvironment environment;
   const std::string problem = prepare({"/no/such/folder"}, RunOptions(), environment);
   EXPECT_EQ(problem, "/no/such/folder/lib/libtessera_preload.so is missing");

@@ -47,7 +47,7 @@ constexpr const char* kTrace = R"({"t":"header","version":1,"name":"x"}
 {"t":"op","name":"never","ns":10,"r":[1],"w":[]}
 )";
 
-TEST(SplitInput, OfATraceOneIterationIsTaken) {
+TEST(SplitInput, TakesOneIterationOfATrace) {
   SplitInput input;
   ASSERT_EQ(read(kTrace, input), "");
   EXPECT_TRUE(input.trace);
@@ -55,7 +55,7 @@ TEST(SplitInput, OfATraceOneIterationIsTaken) {
   EXPECT_EQ(input.nodes[2].accelerator_time, 30.0);
 }
 
-TEST(SplitInput, AnOperationHoldsWhatItTouchesFirstAndHandsOnWhatItWrites) {
+TEST(SplitInput, AnOperationHoldsNewBlocksAndPassesOnItsOutputs) {
   SplitInput input;
   ASSERT_EQ(read(kTrace, input), "");
   EXPECT_EQ(input.nodes[0].bytes, 3000U);
@@ -78,7 +78,7 @@ TEST(SplitInput, ManyOperationsArePutTogetherInTheirOrder) {
   }
 }
 
-TEST(SplitInput, WhatIsWrongIsNamed) {
+TEST(SplitInput, NamesErrors) {
   SplitInput input;
   EXPECT_EQ(read("{\"t\":\"header\"}\n{\"t\":\"op\",\"ns\":5,\"r\":[1]}\n", input), "line 2: no such block: 1");
   EXPECT_NE(read("hello", input).find("neither"), std::string::npos);

@@ -14,7 +14,7 @@ std::string place(int number, const std::string& text) {
   return place;
 }
 
-TEST(StatsCommand, AFileOfARunThatEndedIsWhatItIs) {
+TEST(StatsCommand, ReadsTheFileOfAFinishedRun) {
   StatsText stats;
   EXPECT_EQ(parse_stats(kFigures + "\n", stats), "");
   EXPECT_TRUE(stats.is_json);
@@ -23,7 +23,7 @@ TEST(StatsCommand, AFileOfARunThatEndedIsWhatItIs) {
   EXPECT_FALSE(stats.is_json);
 }
 
-TEST(StatsCommand, OfTwoPlacesTheNewerCounts) {
+TEST(StatsCommand, TakesTheNewerOfTwoRecords) {
   for (const bool swapped : {false, true}) {
     const std::string old_text = place(6, R"({"tessera":{}})"), new_text = place(7, kFigures);
     StatsText stats;
@@ -34,7 +34,7 @@ TEST(StatsCommand, OfTwoPlacesTheNewerCounts) {
   }
 }
 
-TEST(StatsCommand, APlaceThatIsHalfWrittenDoesNotCount) {
+TEST(StatsCommand, IgnoresAHalfWrittenRecord) {
   std::string torn = place(8, kFigures);
   torn.replace(80, 20, std::string(20, '\0'));
   StatsText stats;
@@ -45,7 +45,7 @@ TEST(StatsCommand, APlaceThatIsHalfWrittenDoesNotCount) {
   EXPECT_EQ(parse_stats(std::string(64 << 10, '\0') + place(1, kFigures), stats), "");
 }
 
-TEST(StatsCommand, WhatIsNoneIsSaid) {
+TEST(StatsCommand, RefusesOtherText) {
   StatsText stats;
   EXPECT_NE(parse_stats("", stats), "");
   EXPECT_EQ(parse_stats("hello", stats), "no statistics");

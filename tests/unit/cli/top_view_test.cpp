@@ -47,7 +47,7 @@ TEST(TopView, TheTableHasALineForEachProgram) {
   EXPECT_EQ(table.find('\n', first + 1) - first, first + 1) << "the columns are not aligned\n" << table;
 }
 
-TEST(TopView, NobodyIsASentence) {
+TEST(TopView, NoProgramIsASentence) {
   EXPECT_EQ(top_table({}), "no program of this user is running under `tessera run`\n");
   EXPECT_EQ(top_json({}).dump(), "{\"processes\":[]}");
 }

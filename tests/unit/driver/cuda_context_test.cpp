@@ -75,7 +75,7 @@ class CudaContextTest : public ::testing::Test {
   CudaSymbols symbols_ = symbols_of_the_model();
 };
 
-TEST_F(CudaContextTest, TellsResultsApart) {
+TEST_F(CudaContextTest, DistinguishesResults) {
   EXPECT_TRUE(cuda_status(symbols_, CUDA_SUCCESS, "cuX").is_ok());
   EXPECT_EQ(cuda_status(symbols_, CUDA_ERROR_OUT_OF_MEMORY, "cuX").code(), Code::kOutOfMemory);
   EXPECT_EQ(cuda_status(symbols_, CUDA_ERROR_NOT_READY, "cuX").code(), Code::kNotReady);

@@ -67,7 +67,7 @@ class CudaCopies : public testing::Test {
   const std::array<HostCopy, 2> copies_ = {{{Address(0x1000), &host_[0], 4_KiB}, {Address(0x9000), &host_[1], 8_KiB}}};
 };
 
-TEST_F(CudaCopies, BothFormsAreCalledAsTheyWantIt) {
+TEST_F(CudaCopies, CallsBothFormsWithTheirArguments) {
   for (const bool has_13 : {true, false}) {
     seen = {};
     ASSERT_TRUE(copy_all(*driver(has_13, true), CopyWay::kIn).is_ok());

@@ -40,7 +40,7 @@ TEST(CudaFingerprint, IsNotSupportedWithoutTheCallsItTakes) {
   }
 }
 
-TEST(CudaFingerprint, IsNotSupportedByADriverThatRefusesTheKernelAndIsAskedOnce) {
+TEST(CudaFingerprint, IsNotSupportedWhenTheKernelIsRefusedOnce) {
   loads = 0;
   const auto driver = driver_with("cuModuleLoadData", reinterpret_cast<void*>(&refuse));
   const Status status = ask(*driver);
@@ -50,7 +50,7 @@ TEST(CudaFingerprint, IsNotSupportedByADriverThatRefusesTheKernelAndIsAskedOnce)
   EXPECT_EQ(loads, 1);
 }
 
-TEST(CudaFingerprint, OfMemoryThatIsNotRegisteredIsRefusedAndTheNextIsNot) {
+TEST(CudaFingerprint, RefusesUnregisteredMemoryAndStaysUsable) {
   CudaMachine machine;
   EXPECT_EQ(ask(machine.driver()).code(), Code::kDriver);
   EXPECT_EQ(ask(machine.driver()).code(), Code::kDriver);

@@ -24,7 +24,7 @@ std::unique_ptr<CudaDriver> refusing_driver() {
       .take();
 }
 
-TEST(CudaMemory, ADeviceWithoutAGranularityHasNoVirtualMemoryAndTellsWhy) {
+TEST(CudaMemory, ADeviceWithoutAGranularityHasNoVirtualMemoryWithAReason) {
   const auto driver = refusing_driver();
   for (int asked = 0; asked < 2; ++asked) {
     const auto properties = driver->properties(DeviceId());
@@ -35,7 +35,7 @@ TEST(CudaMemory, ADeviceWithoutAGranularityHasNoVirtualMemoryAndTellsWhy) {
   }
 }
 
-TEST(CudaMemory, TheReasonIsInWhatAProgramIsTold) {
+TEST(CudaMemory, TheAllocationErrorContainsTheReason) {
   const SteadyClock clock;
   Options options;
   options.log_level = "quiet";

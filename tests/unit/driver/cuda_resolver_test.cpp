@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-TEST(CudaResolver, SaysWhyThereIsNoDriver) {
+TEST(CudaResolver, ReportsWhyThereIsNoDriver) {
   const auto resolver = open_cuda_library("libno-such-driver.so.1");
   ASSERT_FALSE(resolver.is_ok());
   EXPECT_EQ(resolver.status().code(), Code::kNotSupported);

@@ -31,7 +31,7 @@ TEST(CudaSymbols, NamesARequiredSymbolThatIsMissing) {
   EXPECT_NE(found.status().message().find("cuEventQuery"), std::string_view::npos);
 }
 
-TEST(CudaSymbols, GoesOnWithoutVirtualMemory) {
+TEST(CudaSymbols, ContinuesWithoutVirtualMemory) {
   const auto found = CudaSymbols::find(
       [](const char* name) -> void* { return std::string(name) == "cuMemMap" ? nullptr : &something; });
   ASSERT_TRUE(found.is_ok());

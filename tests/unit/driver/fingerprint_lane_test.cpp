@@ -64,7 +64,7 @@ TEST(FingerprintLane, IsAnotherAtEachPlaceAndForEachContents) {
 }
 
 // Filling with another value changes every lane in the same way.
-TEST(FingerprintLane, TellsFillsApart) {
+TEST(FingerprintLane, DistinguishesFills) {
   std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
   for (std::uint64_t value = 0; value < 256; ++value) {
     tessera_print sum{};

@@ -112,7 +112,7 @@ TEST_F(FuzzUsesTest, ARepeatedPatternMovesItsBlocksAndLeaksNone) {
   }
 }
 
-TEST_F(FuzzUsesTest, UnannouncedWorkFindsItsBlocks) {
+TEST_F(FuzzUsesTest, UnannouncedWorkFindsItsBlocksBehindLongWork) {
   setup_ = {.device = 16_MiB, .host = 64_MiB, .file = {}, .policy = "lru", .high = 5, .streams = 3, .unseen = true};
   player_.reset();
   machine_ = FuzzMachine::create(setup_).take();

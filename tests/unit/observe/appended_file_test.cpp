@@ -38,7 +38,7 @@ TEST_F(AppendedFileTest, HasWhatWasAppendedAndNothingElse) {
   EXPECT_EQ(file->size(), 13_B);
 }
 
-TEST_F(AppendedFileTest, WhoeverCutsItLeavesNoHoleAndEndsNobody) {
+TEST_F(AppendedFileTest, ATruncationLeavesNoHoleAndKillsNoProcess) {
   const auto file = open();
   ASSERT_TRUE(file->append(std::string(1 << 20, 'x')).is_ok());
   ASSERT_EQ(::truncate(path_.c_str(), 0), 0);
@@ -61,7 +61,7 @@ TEST_F(AppendedFileTest, AFullDiskIsAnErrorAndNoSignal) {
   EXPECT_EQ(contents(), std::string(8192, 'x'));
 }
 
-TEST_F(AppendedFileTest, WhatCannotBeCreatedIsAnError) {
+TEST_F(AppendedFileTest, AFileThatCannotBeCreatedIsAnError) {
   EXPECT_EQ(AppendedFile::open("/no/such/folder/t").status().code(), Code::kIo);
 }
 

@@ -26,7 +26,7 @@ TEST(EventLog, EventsComeBackOldestFirst) {
   EXPECT_EQ(log.lost(), 0u);
 }
 
-TEST(EventLog, AFullLogForgetsTheOldestAndCountsThem) {
+TEST(EventLog, AFullLogDropsTheOldestAndCountsThem) {
   const SteadyClock clock;
   EventLog log(clock, 4);
   for (std::uint64_t i = 0; i < 11; ++i) log.record(numbered(i));
@@ -36,7 +36,7 @@ TEST(EventLog, AFullLogForgetsTheOldestAndCountsThem) {
   EXPECT_EQ(log.lost(), 7u);
 }
 
-TEST(EventLog, OneOfNoEventsKeepsAndLosesNone) {
+TEST(EventLog, ALogOfCapacityZeroKeepsAndLosesNone) {
   const SteadyClock clock;
   EventLog log(clock, 0);
   log.record(numbered(1));
@@ -82,7 +82,7 @@ class Listener final : public Profiler {
   std::string heard;
 };
 
-TEST(EventLog, AProfilerHearsOfMovesAndMarksWhileTheyHappen) {
+TEST(EventLog, AProfilerReceivesMovesAndMarksAsTheyHappen) {
   HandClock clock;
   Listener listener;
   EventLog log(clock, 4, false, &listener);

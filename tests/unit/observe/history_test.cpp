@@ -31,7 +31,7 @@ TEST(History, AMoveIsSpreadOverItsTime) {
   EXPECT_EQ(moved(picture, Link::kIn), Bytes(1000));
 }
 
-TEST(History, WhatTakesNoTimeIsInOneSlot) {
+TEST(History, AnInstantMoveIsInOneSlot) {
   History history(kBegin);
   history.add_move(Link::kOut, Bytes(7), at(3), at(3));
   EXPECT_EQ(history.picture(at(4)).slots[3].moved[static_cast<std::size_t>(Link::kOut)], Bytes(7));
@@ -65,7 +65,7 @@ TEST(History, ALongRunHasWiderSlotsAndTheSameSums) {
   }
 }
 
-TEST(History, WhatLiesSomewhereIsTheMeanOverItsSlot) {
+TEST(History, ResidentBytesAreTheMeanOverASlot) {
   History history(kBegin);
   history.change_place(TagId(4), Nearest::kNowhere, Nearest::kDevice, Bytes(100), at(1));
   history.change_place(TagId(4), Nearest::kDevice, Nearest::kHost, Bytes(40), at(2) + Nanoseconds(500'000));
@@ -86,7 +86,7 @@ TEST(History, APartOfASlotIsTheMeanOverThePart) {
   EXPECT_DOUBLE_EQ(mean(picture, 0, Nearest::kFile, 0), 8);
 }
 
-TEST(History, WhatStaysIsThereInEverySlotHoweverWideTheyBecome) {
+TEST(History, ResidentBytesStayInEverySlotOfAnyWidth) {
   History history(kBegin);
   history.change_place(TagId(1), Nearest::kNowhere, Nearest::kDevice, Bytes(64), kBegin);
   history.change_place(TagId(2), Nearest::kNowhere, Nearest::kDevice, Bytes(32), at(90));

@@ -20,7 +20,7 @@ std::string all_of(const std::string& path) {
 }
 
 // A single test, as NVTX looks for its tool once per process.
-TEST(NvtxProfiler, TheToolHearsOfEachCall) {
+TEST(NvtxProfiler, TheToolReceivesEachCall) {
   if (!std::filesystem::exists(kTool)) GTEST_SKIP() << "built without the headers of NVTX";
   const std::string told = ::testing::TempDir() + "/nvtx_profiler_test.told";
   std::filesystem::remove(told);

@@ -44,7 +44,7 @@ class OutputFileTest : public ::testing::Test {
   const std::string path_ = folder_ + "/a.json";
 };
 
-TEST_F(OutputFileTest, ReplacesWhatAnEarlierRunLeftAndItself) {
+TEST_F(OutputFileTest, ReplacesTheFileOfAnEarlierRunAndItself) {
   std::ofstream(path_) << "of an earlier run, and longer";
   const auto file = open(path_);
   EXPECT_EQ(contents(path_), "");
@@ -53,7 +53,7 @@ TEST_F(OutputFileTest, ReplacesWhatAnEarlierRunLeftAndItself) {
   EXPECT_EQ(contents(path_), "second");
 }
 
-TEST_F(OutputFileTest, WhoComesSecondHasANameOfItsOwn) {
+TEST_F(OutputFileTest, ASecondProcessGetsItsOwnName) {
   const auto first = open(path_), second = open(path_), third = open(path_);
   EXPECT_EQ(first->path(), path_);
   EXPECT_EQ(second->path(), own());
@@ -64,14 +64,14 @@ TEST_F(OutputFileTest, WhoComesSecondHasANameOfItsOwn) {
   EXPECT_EQ(contents(own()), "second");
 }
 
-TEST_F(OutputFileTest, WhatAnotherProcessOfTheRunHasWrittenStays) {
+TEST_F(OutputFileTest, KeepsTheFileOfAnotherProcessOfTheRun) {
   { ASSERT_TRUE(open(path_, Left::kKeep)->replace("first").is_ok()); }
   const auto second = open(path_, Left::kKeep);
   EXPECT_EQ(second->path(), own());
   EXPECT_EQ(contents(path_), "first");
 }
 
-TEST_F(OutputFileTest, WhoAsksForTheNameAloneHasItAnyway) {
+TEST_F(OutputFileTest, TakesTheExactNameOnRequest) {
   const auto first = open(path_);
   ASSERT_TRUE(first->replace("first, longer").is_ok());
   ASSERT_TRUE(open(path_, Left::kTake)->replace("taken").is_ok());
@@ -103,7 +103,7 @@ TEST_F(OutputFileTest, ALimitOnFileSizeIsAnErrorAndNoSignal) {
   EXPECT_EQ(written.code(), Code::kIo);
 }
 
-TEST_F(OutputFileTest, AFifoIsReadByWhoComesLater) {
+TEST_F(OutputFileTest, AFifoWaitsForALateReader) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   std::string read;
   std::thread reader([&] { read = contents(path_); });
@@ -129,7 +129,7 @@ TEST_F(OutputFileTest, AReaderThatHasGoneIsAnErrorAndNoSignal) {
   EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
 }
 
-TEST_F(OutputFileTest, ADescriptorGoesOnWhereItStands) {
+TEST_F(OutputFileTest, ADescriptorContinuesAtItsPosition) {
   const int out = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   ASSERT_EQ(::write(out, "before ", 7), 7);
   { ASSERT_TRUE(open("/dev/fd/" + std::to_string(out))->replace("report ").is_ok()); }
@@ -138,7 +138,7 @@ TEST_F(OutputFileTest, ADescriptorGoesOnWhereItStands) {
   EXPECT_EQ(contents(path_), "before report after");
 }
 
-TEST_F(OutputFileTest, WhatCannotBeHadIsNamed) {
+TEST_F(OutputFileTest, NamesAPathThatCannotBeOpened) {
   const Status none = OutputFile::open("/no/such/folder/x", Left::kReplace).status();
   EXPECT_TRUE(none.message().starts_with("/no/such/folder/x: ")) << none.message();
   const Status folder = OutputFile::open(folder_, Left::kReplace).status();

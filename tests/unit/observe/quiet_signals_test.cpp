@@ -21,7 +21,7 @@ bool is_blocked(int number) {
   return sigismember(&blocked, number) == 1;
 }
 
-TEST(QuietSignals, AWriteThatNobodyReadsIsAnErrorAlone) {
+TEST(QuietSignals, AWriteToAClosedPipeIsOnlyAnError) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);
   ::close(ends[0]);
@@ -35,7 +35,7 @@ TEST(QuietSignals, AWriteThatNobodyReadsIsAnErrorAlone) {
   ::close(ends[1]);
 }
 
-TEST(QuietSignals, WhatTheProgramHasPendingStays) {
+TEST(QuietSignals, KeepsPendingSignalsOfTheProgram) {
   sigset_t pipe, before;
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);

@@ -35,7 +35,7 @@ TEST(Timeline, TimesAreMicrosecondsSinceTheFirstEvent) {
   EXPECT_EQ(slice["name"], "fetch 32.0 MiB");
 }
 
-TEST(Timeline, AStallSaysWhatItWasFor) {
+TEST(Timeline, AStallNamesItsCause) {
   Event stall = move(EventKind::kStall, 0, 10);
   stall.cause = StallCause::kFileRead;
   EXPECT_EQ(drawn({stall})["traceEvents"].back()["name"], "stall file_read");
@@ -70,7 +70,7 @@ TEST(Timeline, SlicesOfOneTrackNeverOverlap) {
   EXPECT_EQ(ends.size(), 4u);
 }
 
-TEST(Timeline, SoManyAtOnceLieInLanesOfTheirOwnToo) {
+TEST(Timeline, OverlappingSlicesHaveTheirOwnLanes) {
   std::vector<Event> events;
   for (std::uint64_t i = 0; i < 300; ++i) events.push_back(move(EventKind::kFetch, i, 1000));
   std::set<int> tracks;
@@ -124,7 +124,7 @@ TEST(Timeline, DevicesAreProcessesAndMarksAreInstants) {
   EXPECT_EQ(trace["traceEvents"].back()["name"], "mark 7");
 }
 
-TEST(Timeline, APictureThatIsNotWholeSaysSo) { EXPECT_EQ(drawn({}, 12)["otherData"]["lost_events"], 12); }
+TEST(Timeline, AnIncompleteTimelineReportsIt) { EXPECT_EQ(drawn({}, 12)["otherData"]["lost_events"], 12); }
 
 TEST(Timeline, IsWrittenToAFile) {
   const SteadyClock clock;

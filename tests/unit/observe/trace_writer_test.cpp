@@ -90,7 +90,7 @@ TEST_F(TraceWriterTest, ALineIsInTheFileWhenItsCallReturns) {
   EXPECT_EQ(lines().size(), 3u);
 }
 
-TEST_F(TraceWriterTest, BehindAFlushTheFileIsWholeAndGoesOn) {
+TEST_F(TraceWriterTest, AfterAFlushTheFileIsCompleteAndContinues) {
   const auto writer = open();
   writer->free(1);
   ASSERT_TRUE(writer->flush().is_ok());
@@ -101,7 +101,7 @@ TEST_F(TraceWriterTest, BehindAFlushTheFileIsWholeAndGoesOn) {
 }
 
 // At worst it was killed in the middle of a line.
-TEST_F(TraceWriterTest, WhatAKilledProcessRecordedIsReadUpToItsLastLine) {
+TEST_F(TraceWriterTest, TheTraceOfAKilledProcessIsReadUpToItsLastLine) {
   const pid_t child = ::fork();
   if (child == 0) {
     const auto writer = open();
@@ -121,7 +121,7 @@ TEST_F(TraceWriterTest, WhatAKilledProcessRecordedIsReadUpToItsLastLine) {
   EXPECT_EQ(cut.value().events.size(), 4999u);
 }
 
-TEST_F(TraceWriterTest, APipeGetsAPieceAtAMarkAndWhenTheLastOneIsOld) {
+TEST_F(TraceWriterTest, APipeIsFlushedAtMarksAndAfterAWhile) {
   ::remove(path_.c_str());
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   const int end = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK);
@@ -156,7 +156,7 @@ TEST_F(TraceWriterTest, TheFileIsTheOwnersAlone) {
   EXPECT_EQ(info.st_mode & 0777u, 0600u);
 }
 
-TEST_F(TraceWriterTest, ItEndsAtItsLimitWithWholeLines) {
+TEST_F(TraceWriterTest, EndsAtItsLimitWithWholeLines) {
   ::testing::internal::CaptureStderr();
   {
     const auto writer = open(4_KiB);

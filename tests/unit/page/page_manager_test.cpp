@@ -65,7 +65,7 @@ TEST_F(PageManagerTest, TakesTheBestFitAmongTheFreePagesOfTheDomain) {
   for (Run* const run : {runs[1], runs[3], runs[4], fits}) release(run);
 }
 
-TEST_F(PageManagerTest, NeighboursMergeAndAFreeWindowServesAnyone) {
+TEST_F(PageManagerTest, NeighboursMergeAndAFreeWindowServesAnyDomain) {
   std::vector<Run*> runs;
   for (int i = 0; i < 8; ++i) runs.push_back(acquire(4_MiB));
   EXPECT_EQ(pages().stats().in_windows, 32_MiB);
@@ -91,7 +91,7 @@ TEST_F(PageManagerTest, FindsARunByEveryAddressInIt) {
   EXPECT_EQ(pages().find(address), nullptr);
 }
 
-TEST_F(PageManagerTest, WhatAllTiersTogetherCannotHoldIsRefusedAndNothingChanges) {
+TEST_F(PageManagerTest, RefusesMoreThanAllTiersHoldWithoutEffect) {
   Run* const half = acquire(128_MiB);
   const auto refused = pages().acquire(160_MiB, kWeights, {});  // 256 MiB in all tiers
   EXPECT_EQ(refused.status().code(), Code::kOutOfMemory);

@@ -10,14 +10,14 @@
 namespace tessera {
 namespace {
 
-TEST(RunReaders, NobodyToWaitForMeansNoWait) {
+TEST(RunReaders, WithoutReadersDoesNotWait) {
   RunReaders readers;
   readers.wait_for_all();
   readers.leave(readers.enter());
   readers.wait_for_all();
 }
 
-TEST(RunReaders, WhoWaitsDoesSoUntilTheReaderHasLeft) {
+TEST(RunReaders, WaitsUntilTheReaderHasLeft) {
   RunReaders readers;
   std::atomic<bool> left{false};
   std::latch inside(1);
@@ -36,7 +36,7 @@ TEST(RunReaders, WhoWaitsDoesSoUntilTheReaderHasLeft) {
 
 // Readers never pause, and yet the waiting thread gets through; no reader sees afterwards what was removed before its
 // wait.
-TEST(RunReaders, NobodySeesWhatWasTakenAwayOnceTheWaitIsOver) {
+TEST(RunReaders, NoReaderSeesARemovedValueAfterTheWait) {
   RunReaders readers;
   std::atomic<int*> shared{nullptr};
   std::atomic<bool> stop{false};

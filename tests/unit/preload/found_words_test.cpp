@@ -83,7 +83,7 @@ TEST(FoundWords, ManyAreFoundInTheirOrder) {
   EXPECT_EQ(scanned(words.data(), words.size() * 8).certain, words);
 }
 
-TEST(FoundWords, WhereBlocksLieLowAWordOfAStructIsLikelyAndAPackedOneMustBeABlock) {
+TEST(FoundWords, InALowHeapStructWordsAreLikelyAndPackedWordsMustBeBlocks) {
   const HeapRange heap(kLowHeap);
   const std::uint64_t inside = kLowHeap + 4100, block = kLowHeap + 4096;
   EXPECT_EQ(scanned(bytes_with(40, 16, inside).data(), 40).likely, List{inside});
@@ -94,7 +94,7 @@ TEST(FoundWords, WhereBlocksLieLowAWordOfAStructIsLikelyAndAPackedOneMustBeABloc
 
 bool has(const List& words, std::uint64_t word) { return std::ranges::find(words, word) != words.end(); }
 
-TEST(FoundWords, WhatDividesIsNoAddress) {
+TEST(FoundWords, DivisionConstantsAreNotAddresses) {
   const HeapRange heap(kLowHeap);
   for (std::uint32_t divisor = 5; divisor < 60000; divisor += 7) {
     // PyTorch's form: 2^32 (2^shift - divisor) / divisor + 1.

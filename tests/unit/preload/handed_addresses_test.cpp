@@ -41,12 +41,12 @@ TEST_F(HandedAddressesTest, EachAddressMayLieBehindEachOther) {
   EXPECT_EQ(with(kOther), Addresses{});
 }
 
-TEST_F(HandedAddressesTest, OneAddressAloneHandsOnNothing) {
+TEST_F(HandedAddressesTest, ASingleAddressIsNotHandedOn) {
   note(kPrepare, {kTable});
   EXPECT_FALSE(handed_->any());
 }
 
-TEST_F(HandedAddressesTest, WhatTablesNamedForTheKernelIsHandedOnToo) {
+TEST_F(HandedAddressesTest, AddressesFromTablesAreHandedOn) {
   note(kJoin, {kTable}, {kFirst, kSecond});
   EXPECT_EQ(with(kTable), (Addresses{kFirst, kSecond}));
   EXPECT_EQ(with(kFirst), Addresses{}) << "it may be no address of the kernel's";
@@ -67,19 +67,19 @@ TEST_F(HandedAddressesTest, ATableMayBeginBehindTheAddressThatTheKernelWasGiven)
   EXPECT_EQ(with(kTable - 8), Addresses{});
 }
 
-TEST_F(HandedAddressesTest, ItComesAheadOfWhatElseMayBeNeeded) {
+TEST_F(HandedAddressesTest, HandedAddressesComeBeforeOtherCandidates) {
   note(kPrepare, {kTable, kFirst});
   EXPECT_EQ(with(kTable, {kOther}), (Addresses{kFirst, kOther}));
 }
 
-TEST_F(HandedAddressesTest, ItIsForgottenAfterSomeLaunches) {
+TEST_F(HandedAddressesTest, HandedAddressesExpireAfterSomeLaunches) {
   note(kPrepare, {kTable, kFirst});
   for (std::uint64_t i = 0; i < HandedAddresses::kLaunches; ++i) EXPECT_EQ(with(kTable), Addresses{kFirst}) << i;
   EXPECT_EQ(with(kTable), Addresses{});
   EXPECT_FALSE(handed_->any()) << "later launches pay nothing";
 }
 
-TEST_F(HandedAddressesTest, TheOldestGoesWhereThereAreTooMany) {
+TEST_F(HandedAddressesTest, DropsTheOldestAboveTheLimit) {
   for (std::uint64_t i = 0; i < 2 * HandedAddresses::kMost; ++i)
     note(kPrepare, {kTable + i * HandedAddresses::kReach, kFirst});
   EXPECT_EQ(with(kTable), Addresses{});
@@ -87,7 +87,7 @@ TEST_F(HandedAddressesTest, TheOldestGoesWhereThereAreTooMany) {
 }
 
 // Otherwise every launch of a long-running program would search for tables.
-TEST_F(HandedAddressesTest, WhatIsForgottenIsNotLookedFor) {
+TEST_F(HandedAddressesTest, DoesNotSearchForExpiredAddresses) {
   for (std::uint64_t i = 0; i < 2 * HandedAddresses::kMost; ++i) {
     note(kPrepare, {kTable + 2 * i * HandedAddresses::kReach, kFirst});
   }

@@ -49,12 +49,12 @@ class PointerTablesTest : public testing::Test {
   std::unique_ptr<PointerTables> tables_ = std::make_unique<PointerTables>();
 };
 
-TEST_F(PointerTablesTest, OfATableWhatLiesAtTheWordComesFirst) {
+TEST_F(PointerTablesTest, TheEntryAtTheWordComesFirst) {
   copy(kSegment + 4096, {0, 1, 2});
   EXPECT_EQ(with(kSegment + 4096 + 8), (Addresses{block(1), block(2), block(0), kPacked}));
 }
 
-TEST_F(PointerTablesTest, WhatLiesElsewhereInTheBlockComesLast) {
+TEST_F(PointerTablesTest, EntriesElsewhereInTheBlockComeLast) {
   copy(kSegment + 4096, {0, 1});
   copy(kSegment + 65536, {2});
   copy(kSegment + 8192, {3});
@@ -62,7 +62,7 @@ TEST_F(PointerTablesTest, WhatLiesElsewhereInTheBlockComesLast) {
       << "the next one behind it first";
 }
 
-TEST_F(PointerTablesTest, OneBehindTheEndOfATableIsElsewhere) {
+TEST_F(PointerTablesTest, AnAddressBehindATableIsOutsideIt) {
   copy(kSegment + 4096, {0, 1});
   EXPECT_EQ(with(kSegment + 4096 + 16), (Addresses{kPacked, block(0), block(1)}));
 }
@@ -99,7 +99,7 @@ TEST_F(PointerTablesTest, ATableOfTablesIsFollowed) {
   EXPECT_EQ(with(kSmall), (Addresses{kSegment + 4096, block(0), block(1), kPacked}));
 }
 
-TEST_F(PointerTablesTest, OverwrittenEntriesAreGoneAndTheOthersStay) {
+TEST_F(PointerTablesTest, OverwrittenEntriesAreDroppedAndTheOthersKept) {
   copy(kSegment + 4096, {0, 1, 2, 3});
   tables_->forget(kSegment + 4096 + 12, 8);  // one half each of two entries
   EXPECT_EQ(with(kSegment + 4096 + 24), (Addresses{block(3), kPacked, block(0)})) << "a table of its own now";
@@ -107,7 +107,7 @@ TEST_F(PointerTablesTest, OverwrittenEntriesAreGoneAndTheOthersStay) {
   EXPECT_FALSE(tables_->any());
 }
 
-TEST_F(PointerTablesTest, AFreedBlockTakesItsTablesAndItsEntriesAlong) {
+TEST_F(PointerTablesTest, AFreedBlockDropsItsTablesAndEntries) {
   copy(kSegment + 4096, {0, 1});
   copy(kSegment + 8192, {1});
   tables_->forget_block(block(1), kBlockBytes);
@@ -116,7 +116,7 @@ TEST_F(PointerTablesTest, AFreedBlockTakesItsTablesAndItsEntriesAlong) {
   EXPECT_FALSE(tables_->any());
 }
 
-TEST_F(PointerTablesTest, ACopyOnTheDeviceTellsItsEntriesAndItsTables) {
+TEST_F(PointerTablesTest, ADeviceCopyCarriesEntriesAndTables) {
   copy(kSegment + 4096, {0, 1});
   std::vector<std::pair<std::size_t, std::size_t>> stretches;
   tables_->visit_stretches(kSegment + 4096 + 8, 64,

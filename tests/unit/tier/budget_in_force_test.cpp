@@ -108,7 +108,7 @@ TEST_F(BudgetInForce, RisesAgainWhenTheDriverHasMemory) {
   give_back(tier, frames);
 }
 
-TEST_F(BudgetInForce, QueriesTheDriverByReturnedBytes) {
+TEST_F(BudgetInForce, QueriesTheDriverOnceEnoughBytesAreReturned) {
   FaultDriver driver(machine_.driver());
   DeviceTier tier(driver, DeviceId(0), 96_MiB);
   take_elsewhere(90_MiB);
