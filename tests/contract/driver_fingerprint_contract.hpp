@@ -75,7 +75,7 @@ TYPED_TEST_P(DriverFingerprintContract, EqualBytesHaveEqualFingerprintsWhereverT
   for (std::size_t i = 0; i < this->parts_; ++i) EXPECT_EQ(this->results_[i], this->results_[this->parts_ + i]) << i;
 }
 
-TYPED_TEST_P(DriverFingerprintContract, IsWhatItsLanesAddUpTo) {
+TYPED_TEST_P(DriverFingerprintContract, IsTheSumOfItsLanes) {
   const auto words = this->get(this->at_, this->parts_ * this->kPartWords, this->on_);
   tessera_print sum{};
   for (std::size_t i = 0; i < words.size(); i += 4) {
@@ -150,7 +150,7 @@ TYPED_TEST_P(DriverFingerprintContract, WritesOneForEachPartOfEachRangeAndNoMore
   }
 }
 
-TYPED_TEST_P(DriverFingerprintContract, TakesAsManyRangesAtOnceAsItSays) {
+TYPED_TEST_P(DriverFingerprintContract, TakesTheStatedNumberOfRangesAtOnce) {
   const Bytes part = kFingerprintPart;
   const std::size_t parts = std::min(this->parts_, std::size_t{32});
   std::vector<DeviceRange> ranges;
@@ -163,8 +163,8 @@ TYPED_TEST_P(DriverFingerprintContract, TakesAsManyRangesAtOnceAsItSays) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(DriverFingerprintContract, EqualBytesHaveEqualFingerprintsWhereverTheyLie,
-                            IsWhatItsLanesAddUpTo, OneChangedBitChangesIt, LanesThatChangePlacesChangeIt,
+                            IsTheSumOfItsLanes, OneChangedBitChangesIt, LanesThatChangePlacesChangeIt,
                             IsTakenInTheOrderOfItsStream, WritesOneForEachPartOfEachRangeAndNoMore,
-                            TakesAsManyRangesAtOnceAsItSays);
+                            TakesTheStatedNumberOfRangesAtOnce);
 
 }  // namespace tessera::contract

@@ -17,7 +17,7 @@ TYPED_TEST_SUITE_P(DriverMemoryContract);
 
 // ---- devices -----------------------------------------------------------------------------------
 
-TYPED_TEST_P(DriverMemoryContract, ADeviceSaysWhatItIs) {
+TYPED_TEST_P(DriverMemoryContract, ADeviceReportsItsProperties) {
   ASSERT_GE(this->driver().device_count(), 1);
   EXPECT_FALSE(this->properties_.name.empty());
   EXPECT_GE(this->properties_.total_memory, this->page_ * 8);
@@ -177,7 +177,7 @@ TYPED_TEST_P(DriverMemoryContract, AHostFrameMayStandAtTwoAddresses) {
   EXPECT_EQ(this->get(first, 2), (std::vector<std::uint32_t>{5, 6}));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(DriverMemoryContract, ADeviceSaysWhatItIs, AnUnknownDeviceIsAnInvalidArgument,
+REGISTER_TYPED_TEST_SUITE_P(DriverMemoryContract, ADeviceReportsItsProperties, AnUnknownDeviceIsAnInvalidArgument,
                             AFrameTakesItsBytesFromTheFreeMemory, AReservedRangeIsAlignedToThePage,
                             ARangeAtAHintThatIsTakenLiesElsewhere, WrongSizesAndAlignmentsAreRefused,
                             MoreThanTheMemoryIsOutOfMemory, AMappingWithoutAccessCannotBeCopiedTo,

@@ -60,7 +60,7 @@ TYPED_TEST_P(DriverWorkContract, AnEventOrdersWorkOfTwoStreams) {
   EXPECT_EQ(this->get(at, 4096, first), std::vector<std::uint32_t>(4096, expected));
 }
 
-TYPED_TEST_P(DriverWorkContract, AnEventThatWasNeverRecordedHoldsNobody) {
+TYPED_TEST_P(DriverWorkContract, AnUnrecordedEventBlocksNothing) {
   const EventId event = this->event();
   EXPECT_STATUS_OK(this->driver().query(event));
   EXPECT_STATUS_OK(this->driver().synchronize(event));
@@ -104,7 +104,7 @@ TYPED_TEST_P(DriverWorkContract, RecordingAgainMovesTheEvent) {
   EXPECT_EQ(this->get(at, 1, this->stream()).front(), churned(1, 100000));
 }
 
-TYPED_TEST_P(DriverWorkContract, TimedEventsTellTheTimeBetweenThem) {
+TYPED_TEST_P(DriverWorkContract, TimedEventsMeasureTheTimeBetweenThem) {
   const StreamId stream = this->stream();
   const Address at = this->memory();
   const auto start = this->driver().create_timed_event(this->kDevice);
@@ -244,9 +244,10 @@ TYPED_TEST_P(DriverWorkContract, AnyThreadMayMakeAnyCall) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(DriverWorkContract, AStreamRunsItsWorkInOrder, AnEventOrdersWorkOfTwoStreams,
-                            AnEventThatWasNeverRecordedHoldsNobody, AnEventIsNotReadyUntilItsWorkHasRun,
-                            AWaitWithABoundSeesTheEnd, RecordingAgainMovesTheEvent, TimedEventsTellTheTimeBetweenThem,
-                            ADestroyedStreamFinishesItsWork, TheDefaultStreamsTakeWork, AFillSetsItsBytesAndNoOthers,
+                            AnUnrecordedEventBlocksNothing, AnEventIsNotReadyUntilItsWorkHasRun,
+                            AWaitWithABoundSeesTheEnd, RecordingAgainMovesTheEvent,
+                            TimedEventsMeasureTheTimeBetweenThem, ADestroyedStreamFinishesItsWork,
+                            TheDefaultStreamsTakeWork, AFillSetsItsBytesAndNoOthers,
                             PageableHostMemoryMayBeReusedAtOnce, CopiesAtOnceAllArriveInTheOrderOfTheStream,
                             HostMemoryIsRegisteredOnce, AnyThreadMayMakeAnyCall);
 

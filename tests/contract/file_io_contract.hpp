@@ -54,7 +54,7 @@ class FileIoContract : public ::testing::Test {
 
 TYPED_TEST_SUITE_P(FileIoContract);
 
-TYPED_TEST_P(FileIoContract, ItHasAName) { EXPECT_STRNE(this->io().name(), ""); }
+TYPED_TEST_P(FileIoContract, HasAName) { EXPECT_STRNE(this->io().name(), ""); }
 
 TYPED_TEST_P(FileIoContract, AnOutcomeIsGivenExactlyOnce) {
   BlockBuffer out(4_KiB, 1);
@@ -120,7 +120,7 @@ TYPED_TEST_P(FileIoContract, EndsWhileTransfersAreInFlight) {
   this->machine_.finish();
 }
 
-REGISTER_TYPED_TEST_SUITE_P(FileIoContract, ItHasAName, AnOutcomeIsGivenExactlyOnce, TransfersMayBeWaitedForInAnyOrder,
+REGISTER_TYPED_TEST_SUITE_P(FileIoContract, HasAName, AnOutcomeIsGivenExactlyOnce, TransfersMayBeWaitedForInAnyOrder,
                             PollingAloneFinishesManyTransfers, ReadsAndWritesAreUnderWayTogether,
                             MoreTransfersThanTheBoundAreRefusedUntilSomeAreDone, MemoryMayBeAttachedAndDetached,
                             SpaceMayBeDiscarded, EndsWhileTransfersAreInFlight);
@@ -130,7 +130,7 @@ class DiskFileIoContract : public FileIoContract<Machine> {};
 
 TYPED_TEST_SUITE_P(DiskFileIoContract);
 
-TYPED_TEST_P(DiskFileIoContract, WhatWasWrittenIsReadBack) {
+TYPED_TEST_P(DiskFileIoContract, WrittenBytesAreReadBack) {
   for (const Bytes bytes : {4_KiB, 1_MiB, 1_MiB + 4_KiB, 2_MiB, 40_MiB}) {
     BlockBuffer out(bytes, bytes.value());
     this->expect_ok(this->io().wait(this->write(out, bytes, 8_MiB)));
@@ -233,7 +233,7 @@ TYPED_TEST_P(DiskFileIoContract, ATransferOutlivesTheThreadThatStartedIt) {
   }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(DiskFileIoContract, WhatWasWrittenIsReadBack, ManyTransfersInFlightDoNotMixTheirBytes,
+REGISTER_TYPED_TEST_SUITE_P(DiskFileIoContract, WrittenBytesAreReadBack, ManyTransfersInFlightDoNotMixTheirBytes,
                             AttachedMemoryMovesTheSame, DiscardedBytesReadAsZeros,
                             TransfersThatAreNotWholeBlocksAreRefused, ReadingBehindTheEndOfTheFileIsAnError,
                             MemoryThatCannotBeReadIsAnErrorOfThisTransferAlone, SeveralThreadsShareIt,

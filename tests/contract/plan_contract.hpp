@@ -80,7 +80,7 @@ TYPED_TEST_P(PlanContract, LeavesPinnedRunsAlone) {
   });
 }
 
-TYPED_TEST_P(PlanContract, BeginsTheWayBackInsideTheGapOrAtItsEnd) {
+TYPED_TEST_P(PlanContract, StartsTheFetchInsideTheGapOrAtItsEnd) {
   this->for_many([](const Iteration& iteration, const Machine& machine, const OffloadPlan& plan) {
     const GapTime time(iteration, machine);
     for (const OffloadInterval& interval : plan) {
@@ -105,7 +105,7 @@ TYPED_TEST_P(PlanContract, IsPossibleWheneverTheLargestStepFits) {
   });
 }
 
-TYPED_TEST_P(PlanContract, SaysTheSameAgain) {
+TYPED_TEST_P(PlanContract, IsDeterministic) {
   this->for_many_iterations([this](const Iteration& iteration, const Machine& machine) {
     const std::vector<Strategy> once = test::strategies_of(this->policy_, iteration, machine);
     const std::vector<Strategy> again = test::strategies_of(this->policy_, iteration, machine);
@@ -135,7 +135,7 @@ TYPED_TEST_P(PlanContract, CopesWithAnIterationWithoutUses) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(PlanContract, NamesOnlyGapsOfTheIterationAndNoneTwice, LeavesPinnedRunsAlone,
-                            BeginsTheWayBackInsideTheGapOrAtItsEnd, RecomputesOnlyWhatCanBeRecomputed,
-                            IsPossibleWheneverTheLargestStepFits, SaysTheSameAgain, CopesWithAnIterationWithoutUses);
+                            StartsTheFetchInsideTheGapOrAtItsEnd, RecomputesOnlyWhatCanBeRecomputed,
+                            IsPossibleWheneverTheLargestStepFits, IsDeterministic, CopesWithAnIterationWithoutUses);
 
 }  // namespace tessera::contract

@@ -63,7 +63,7 @@ class PolicyContract : public ::testing::Test {
 
 TYPED_TEST_SUITE_P(PolicyContract);
 
-TYPED_TEST_P(PolicyContract, HasANameInTheGallery) {
+TYPED_TEST_P(PolicyContract, HasARegisteredName) {
   const auto made = make_policy(this->policy_.name());
   ASSERT_TRUE(made.is_ok()) << made.status().to_string();
   EXPECT_EQ(made.value()->name(), this->policy_.name());
@@ -79,7 +79,7 @@ TYPED_TEST_P(PolicyContract, NamesOnlyRunsOfTheSnapshotAndNoneTwice) {
   });
 }
 
-TYPED_TEST_P(PolicyContract, CoversTheNeedIfItCanAndStopsThere) {
+TYPED_TEST_P(PolicyContract, CoversTheNeedAndNoMore) {
   this->for_many([](const Snapshot& snapshot, const Decision& decision, const auto& pictures) {
     Bytes leaving;
     for (std::size_t run : decision.victims) {
@@ -92,7 +92,7 @@ TYPED_TEST_P(PolicyContract, CoversTheNeedIfItCanAndStopsThere) {
   });
 }
 
-TYPED_TEST_P(PolicyContract, LetsTheDeadGoFirst) {
+TYPED_TEST_P(PolicyContract, EvictsDeadRunsFirst) {
   this->for_many([](const Snapshot&, const Decision& decision, const auto& pictures) {
     const auto is_dead = [&](std::size_t run) { return pictures.at(run).dead; };
     EXPECT_TRUE(std::is_partitioned(decision.victims.begin(), decision.victims.end(), is_dead));
@@ -105,7 +105,7 @@ TYPED_TEST_P(PolicyContract, LetsTheDeadGoFirst) {
   });
 }
 
-TYPED_TEST_P(PolicyContract, SaysTheSameAgainAndInWhateverOrderItIsAsked) {
+TYPED_TEST_P(PolicyContract, IsDeterministicInAnyOrderOfCalls) {
   this->for_many([this](const Snapshot& snapshot, const Decision& decision, const auto&) {
     EXPECT_EQ(this->policy_.decide(snapshot).victims, decision.victims);
     Snapshot turned = snapshot;
@@ -114,15 +114,15 @@ TYPED_TEST_P(PolicyContract, SaysTheSameAgainAndInWhateverOrderItIsAsked) {
   });
 }
 
-TYPED_TEST_P(PolicyContract, NeedsNothingWhenThereIsNoNeed) {
+TYPED_TEST_P(PolicyContract, EvictsNothingWithoutNeed) {
   Snapshot snapshot = random_snapshot(1);
   snapshot.need = Bytes();
   EXPECT_TRUE(this->policy_.decide(snapshot).victims.empty());
   EXPECT_TRUE(this->policy_.decide(Snapshot()).victims.empty());
 }
 
-REGISTER_TYPED_TEST_SUITE_P(PolicyContract, HasANameInTheGallery, NamesOnlyRunsOfTheSnapshotAndNoneTwice,
-                            CoversTheNeedIfItCanAndStopsThere, LetsTheDeadGoFirst,
-                            SaysTheSameAgainAndInWhateverOrderItIsAsked, NeedsNothingWhenThereIsNoNeed);
+REGISTER_TYPED_TEST_SUITE_P(PolicyContract, HasARegisteredName, NamesOnlyRunsOfTheSnapshotAndNoneTwice,
+                            CoversTheNeedAndNoMore, EvictsDeadRunsFirst, IsDeterministicInAnyOrderOfCalls,
+                            EvictsNothingWithoutNeed);
 
 }  // namespace tessera::contract

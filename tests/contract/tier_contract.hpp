@@ -81,7 +81,7 @@ class TierContract : public ::testing::Test {
 
 TYPED_TEST_SUITE_P(TierContract);
 
-TYPED_TEST_P(TierContract, ANewTierHasNothingOut) {
+TYPED_TEST_P(TierContract, ANewTierHasNoFramesInUse) {
   this->expect_sound();
   EXPECT_EQ(this->tier().usage().peak_used, Bytes());
 }
@@ -98,7 +98,7 @@ TYPED_TEST_P(TierContract, TheBudgetIsUsedToTheLastLargePage) {
   EXPECT_FALSE(this->take(PageClass::kBase));
 }
 
-TYPED_TEST_P(TierContract, AFrameThatComesBackMakesRoom) {
+TYPED_TEST_P(TierContract, AReturnedFrameMakesRoom) {
   this->fill(PageClass::kLarge);
   this->give_back(0);
   this->expect_sound();
@@ -106,7 +106,7 @@ TYPED_TEST_P(TierContract, AFrameThatComesBackMakesRoom) {
   EXPECT_EQ(this->tier().usage().peak_used, TypeParam::kCapacity);
 }
 
-TYPED_TEST_P(TierContract, OneClassMakesRoomForTheOther) {
+TYPED_TEST_P(TierContract, FreedFramesOfOneClassServeTheOther) {
   this->fill(PageClass::kBase);
   while (!this->out_.empty()) this->give_back(0);
   EXPECT_EQ(this->fill(PageClass::kLarge), TypeParam::kCapacity / kLargePage);
@@ -141,7 +141,7 @@ TYPED_TEST_P(TierContract, RandomTrafficConservesEveryFrame) {
   }
 }
 
-TYPED_TEST_P(TierContract, SeveralThreadsTakeAndGiveBack) {
+TYPED_TEST_P(TierContract, SeveralThreadsTakeAndReturnFrames) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([this, t] {
@@ -163,9 +163,9 @@ TYPED_TEST_P(TierContract, SeveralThreadsTakeAndGiveBack) {
   EXPECT_EQ(this->fill(PageClass::kLarge), TypeParam::kCapacity / kLargePage);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(TierContract, ANewTierHasNothingOut, TheBudgetIsUsedToTheLastBasePage,
-                            TheBudgetIsUsedToTheLastLargePage, AFrameThatComesBackMakesRoom,
-                            OneClassMakesRoomForTheOther, TrimKeepsWhatIsOutAndHoldsNothingElse,
-                            RandomTrafficConservesEveryFrame, SeveralThreadsTakeAndGiveBack);
+REGISTER_TYPED_TEST_SUITE_P(TierContract, ANewTierHasNoFramesInUse, TheBudgetIsUsedToTheLastBasePage,
+                            TheBudgetIsUsedToTheLastLargePage, AReturnedFrameMakesRoom,
+                            FreedFramesOfOneClassServeTheOther, TrimKeepsWhatIsOutAndHoldsNothingElse,
+                            RandomTrafficConservesEveryFrame, SeveralThreadsTakeAndReturnFrames);
 
 }  // namespace tessera::contract

@@ -229,7 +229,7 @@ class Fuzz {
   const char* what_ = "nothing";
 };
 
-TEST(ResidencyFuzz, NoByteIsLostAndTheBooksAreRight) {
+TEST(ResidencyFuzz, NoByteIsLostAndTheCountsAreConsistent) {
   const std::uint64_t only = number_from("TESSERA_FUZZ_SEED", 0);
   const std::uint64_t seeds = number_from("TESSERA_FUZZ_SEEDS", kSeeds);
   std::uint64_t unchanged = 0;
