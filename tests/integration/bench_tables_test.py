@@ -48,7 +48,7 @@ class Tables(unittest.TestCase):
     def test_a_mark_without_a_result_keeps_its_table(self):
         self.assertEqual(tables.filled(DOCUMENT, self.results), DOCUMENT)
 
-    def test_what_does_not_say_where_it_was_measured_is_refused(self):
+    def test_a_result_without_its_environment_is_refused(self):
         self.keep(environment=ENVIRONMENT | {"commit": "abc"}, smoke=True, results=[])
         with self.assertRaisesRegex(ValueError, "smoke"):
             tables.filled(DOCUMENT, self.results)
@@ -56,7 +56,7 @@ class Tables(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no kernel, compiler, commit"):
             tables.filled(DOCUMENT, self.results)
 
-    def test_a_build_with_assertions_tells_nothing(self):
+    def test_a_build_with_assertions_is_refused(self):
         self.keep(environment=ENVIRONMENT | WITH_ASSERTIONS, smoke=False, results=[])
         with self.assertRaisesRegex(ValueError, "with assertions"):
             tables.filled(DOCUMENT, self.results)

@@ -47,12 +47,12 @@ class Words(unittest.TestCase):
         self.assertEqual(result.returncode, 0)
         self.assertRegex(result.stdout, r"^tessera \d+\.\d+\.\d+\n$")
 
-    def test_nothing_at_all_prints_the_help(self):
+    def test_no_arguments_print_the_help(self):
         result = tessera()
         self.assertEqual(result.returncode, 2)
         self.assertIn("doctor", result.stdout)
 
-    def test_wrong_words_are_one_line_and_exit_code_two(self):
+    def test_invalid_arguments_are_one_line_and_exit_code_two(self):
         for words in (["bogus"], ["run"], ["run", "--bogus", "1", "p"], ["demo", "--steps", "0"],
                       ["doctor", "--bogus"], ["run", "--device-memory"]):
             result = tessera(*words)
@@ -89,12 +89,12 @@ class Run(unittest.TestCase):
         self.assertEqual(result.returncode, code, result.stderr)
         self.assertRegex(result.stderr, r"^tessera: [^\n]*" + pattern + r"[^\n]*\n$")
 
-    def test_a_program_runs_and_its_success_is_ours(self):
+    def test_a_program_runs_and_its_success_is_returned(self):
         result = self.train()
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("live peak", result.stdout)
 
-    def test_the_programs_failure_is_ours(self):
+    def test_the_programs_failure_is_returned(self):
         result = self.train("--software-memory", "32MiB", program=["--occupy", str(1 << 40)])
         self.assertEqual(result.returncode, 1)
         self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", result.stderr)
@@ -114,7 +114,7 @@ class Run(unittest.TestCase):
             self.assertEqual(found.get("TESSERA_CONTROL_DIR"), folder)
 
     @foreign
-    def test_what_the_program_finds_in_its_environment(self):
+    def test_the_environment_of_the_program(self):
         stats = os.path.relpath(self.folder / "s.json")
         result = tessera("run", "--software", "--device-memory", "96MiB", "--stats", stats,
                          "--software-memory=128MiB", "env", LD_LIBRARY_PATH="/elsewhere")
@@ -126,28 +126,28 @@ class Run(unittest.TestCase):
         self.assertTrue(found["LD_PRELOAD"].startswith(str(BUILD / "lib/libtessera_preload.so")))
         self.assertEqual(found["LD_LIBRARY_PATH"], f"{BUILD}/lib/softcuda:/elsewhere")
 
-    def test_a_program_that_is_not_there(self):
+    def test_a_missing_program(self):
         self.refused(127, "No such file", "--software", "--", "/no/such/program")
         self.refused(126, "ermission denied", "--software", "--", str(BUILD / "CMakeCache.txt"))
 
-    def test_values_that_cannot_be_meant_are_named(self):
+    def test_invalid_values_are_named(self):
         self.refused(2, "--device-memory: 'lots'", "--device-memory", "lots", "--", "true")
         self.refused(2, "--policy", "--policy=best", "--", "true")
         self.refused(2, "--software-memory", "--software", "--software-memory", "0", "--", "true")
         self.refused(2, "TESSERA_LOW_WATERMARK", "--", "true", TESSERA_LOW_WATERMARK="x")
         self.refused(2, "TESSERA_HOST_MEMORY", "--", "true", TESSERA_HOST_MEMORY="1XB")
 
-    def test_values_that_cannot_hold_together_are_named(self):
+    def test_conflicting_values_are_named(self):
         self.refused(2, "--device-memory must not be 0", "--software", "--device-memory", "0", "--", "true")
         self.refused(2, "--unhinted-access host-backed", "--software", "--unhinted-access", "host-backed",
                      "--file-memory", "1GiB", "--", "true")
 
-    def test_a_folder_that_is_none_is_named(self):
+    def test_an_invalid_folder_is_named(self):
         self.refused(2, "--file-dir: /no/such", "--software", "--file-dir", "/no/such", "--", "true")
         self.refused(2, "not a directory", "--software", "--file-dir", str(TESSERA), "--", "true")
         self.refused(2, "--file-dir: /no/such", "--software", "--file-dir", "/tmp:/no/such", "--", "true")
 
-    def test_without_a_gpu_it_says_what_to_do(self):
+    def test_without_a_gpu_gives_advice(self):
         if has_gpu():
             self.skipTest("there is a GPU here")
         self.refused(1, "--software", "--", "true")
@@ -185,7 +185,7 @@ class Run(unittest.TestCase):
                      "--software", "--stats", "/no/such/folder/s.json", "--", "true")
         self.refused(2, "is a folder", "--software", "--history", str(self.folder), "--", "true")
 
-    def test_what_cannot_be_had_is_one_line_and_the_program_runs(self):
+    def test_an_unavailable_file_tier_is_one_line_and_the_program_runs(self):
         for options, line in ((["--file-dir", "/proc", "--file-memory", "1GiB"], "spill file disabled: [^\n]*only 0 B free in /proc"),
                               (["--file-memory", "100000TiB"], "exceeds the free space in /var/tmp")):
             result = self.train(*options)
@@ -197,7 +197,7 @@ class Run(unittest.TestCase):
         self.assertIn("live blocks", result.stderr)
         self.assertNotIn("/no/such/folder", result.stderr)
 
-    def test_memory_that_is_ample_or_scarce_gives_the_same_bits(self):
+    def test_ample_and_scarce_memory_give_the_same_bits(self):
         results = []
         for options in ([], ["--device-memory", "8MiB", "--host-memory", "4MiB", "--file-memory", "256MiB"],
                         ["--device-memory", "8MiB", "--host-memory", "0", "--file-memory", "256MiB"],
@@ -211,28 +211,28 @@ class Run(unittest.TestCase):
 
 
 class Doctor(unittest.TestCase):
-    def test_everything_that_is_not_ok_has_a_fix(self):
+    def test_every_problem_has_a_fix(self):
         report = json.loads(tessera("doctor", "--json", "--file-dir", "/no/such/folder").stdout)
         states = {finding["name"]: finding["state"] for finding in report["findings"]}
         self.assertEqual(states["file folder"], "missing")
         for finding in report["findings"]:
             self.assertEqual(finding["state"] == "ok", finding["fix"] == "", finding)
 
-    def test_each_of_several_folders_is_judged(self):
+    def test_each_of_several_folders_is_checked(self):
         report = json.loads(tessera("doctor", "--json", TESSERA_FILE_DIR="/no/such:/tmp").stdout)
         found = [finding for finding in report["findings"] if finding["name"] == "file folder"]
         self.assertEqual([finding["value"].split(",")[0] for finding in found],
                          ["/no/such: No such file or directory", "/tmp"])
         self.assertNotEqual(found[1]["state"], "missing")
 
-    def test_it_tells_what_decides_who_leaves(self):
+    def test_it_reports_what_eviction_relies_on(self):
         for frames, word in (("1", "yes: with --unhinted-access"), ("0", "eviction relies on tracking alone")):
             report = json.loads(tessera("doctor", "--software", "--json", TESSERA_SOFTWARE_HOST_FRAMES=frames).stdout)
             details = [finding["value"] for finding in report["findings"] if "host-backed" in finding["name"]]
             self.assertEqual(len(details), 1, report)
             self.assertIn(word, details[0])
 
-    def test_the_software_device_is_good_enough(self):
+    def test_the_software_device_passes(self):
         result = tessera("doctor", "--software")
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertIn("Tessera software device", result.stdout)
@@ -240,13 +240,13 @@ class Doctor(unittest.TestCase):
 
 
 class Demo(unittest.TestCase):
-    def test_a_folder_that_is_none_is_named_and_nothing_stays_behind(self):
+    def test_an_invalid_folder_is_named_and_leaves_nothing_behind(self):
         with tempfile.TemporaryDirectory() as folder:
             result = tessera("demo", "--software", "--file-dir", "/tmp:/no/such", TMPDIR=folder)
             self.assertEqual((result.returncode, result.stderr), (2, "tessera: /no/such: No such file or directory\n"))
             self.assertEqual(os.listdir(folder), [])
 
-    def test_doctor_names_what_refuses_io_uring_and_what_serves_instead(self):
+    def test_doctor_names_the_io_uring_refusal_and_the_fallback(self):
         result = refused_io_uring("doctor", "--software", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         finding = next(f for f in json.loads(result.stdout)["findings"] if f["name"] == "io_uring")

@@ -73,13 +73,13 @@ class Containers : public ::testing::Test {
   std::string folder_, losses_, stats_;
 };
 
-TEST_F(Containers, WithoutAnyRefusalTheRingServes) {
+TEST_F(Containers, UsesTheRingWhenNothingIsRefused) {
   if (!has_ring()) GTEST_SKIP() << "no io_uring on this machine";
   expect_right(train(""), "io_uring", {});
 }
 
 // EPERM is returned by Docker, containerd and the sysctl, ENOSYS by Podman, ENOMEM by a limit on locked memory.
-TEST_F(Containers, WhereIoUringIsRefusedThreadsServe) {
+TEST_F(Containers, UsesThreadsWhenIoUringIsRefused) {
   const std::pair<std::string, std::string> errors[] = {{"EPERM", "Operation not permitted"},
                                                         {"ENOSYS", "Function not implemented"},
                                                         {"ENOMEM", "Cannot allocate memory"},
@@ -91,7 +91,7 @@ TEST_F(Containers, WhereIoUringIsRefusedThreadsServe) {
   }
 }
 
-TEST_F(Containers, WhereOnlyAPartOfIoUringIsRefusedThreadsServe) {
+TEST_F(Containers, UsesThreadsWhenOnlyAPartOfIoUringIsRefused) {
   if (!has_ring()) GTEST_SKIP() << "no io_uring on this machine";
   for (const std::string call : {"io_uring_enter", "io_uring_register"}) {
     SCOPED_TRACE(call);
@@ -108,11 +108,11 @@ TEST_F(Containers, WithoutNamelessFilesAFileIsUnlinkedAtOnce) {
   }
 }
 
-TEST_F(Containers, WhereSpaceCannotBeFreedItIsUsedAgain) {
+TEST_F(Containers, ReusesSpaceThatCannotBeFreed) {
   expect_right(train("./refuse EOPNOTSUPP fallocate io_uring_setup -- "), "threads", {"using threads for file I/O"});
 }
 
-TEST_F(Containers, WithoutDirectAccessPagesPassThePageCache) {
+TEST_F(Containers, WithoutDirectAccessUsesThePageCache) {
   if (!has_ring()) GTEST_SKIP() << "no io_uring on this machine";
   const Outcome outcome = train("./refuse EINVAL direct -- ");
   expect_right(outcome, "io_uring", {"no direct I/O", folder_});
@@ -125,7 +125,7 @@ TEST_F(Containers, LittleLockedMemoryIsEnough) {
   EXPECT_EQ(contents(losses_), losses_of_ample_run());
 }
 
-TEST_F(Containers, ADirectoryThatWasGivenIsNotAdvisedWhenItCannotBeUsed) {
+TEST_F(Containers, AnUnusableGivenDirectoryIsNotAdvised) {
   const Outcome outcome = train("./refuse EPERM io_uring_setup -- ", {{"TESSERA_FILE_DIR", "/no/such/folder"}});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.message.find("spill file disabled"), std::string::npos) << outcome.message;
@@ -139,7 +139,7 @@ std::string on_a_small_disk(const std::string& folder, int mib, const std::strin
          "; exec \"$@\"' sh ";
 }
 
-TEST_F(Containers, AFullDiskIsNamedByItselfAndNotByOptionsThatWereGiven) {
+TEST_F(Containers, AFullDiskIsNamedWithoutAdvisingGivenOptions) {
   if (run("unshare --mount mount -t tmpfs none " + folder_).exit_code != 0)
     GTEST_SKIP() << "nothing may be mounted here";
   const Outcome at_the_start = train(on_a_small_disk(folder_, 4, "head -c 3M /dev/zero > " + folder_ + "/full"));
@@ -166,7 +166,7 @@ TEST_F(Containers, AKilledProgramLeavesNoFile) {
 
 // Between too few tasks for the software device and enough for everything, kernel workers cannot be created, at first
 // or later. Nothing waits forever, and the results are right.
-TEST_F(Containers, ALimitOnTasksNeitherHangsNorHarms) {
+TEST_F(Containers, ATaskLimitCausesNoHangAndNoError) {
   for (const std::string refused : {"", "./refuse EPERM io_uring_setup -- "}) {
     int right = 0;
     for (const int tasks : {4, 5, 6, 7, 8, 10, 14, 20, 28, 40}) {
@@ -204,7 +204,7 @@ TEST_F(Containers, ClosedStandardStreamsStayClosed) {
   fs::remove_all(folder_ + "/control");
 }
 
-TEST_F(Containers, LinesOfOursNeverEndInAFileOfTheProgram) {
+TEST_F(Containers, OurMessagesNeverGoToAFileOfTheProgram) {
   const std::string losses = scratch("losses");
   const Environment environment = {
       {"TESSERA_SOFTWARE_MEMORY", "20MiB"}, {"TESSERA_HOST_MEMORY", "4MiB"}, {"TESSERA_FILE_MEMORY", "256MiB"},

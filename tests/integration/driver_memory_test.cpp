@@ -30,29 +30,29 @@ void expect_room_for(const std::string& what, const Environment& environment, co
 
 const std::string kSecondContext = "tessera: not in use in a second context on device 0\n";
 
-TEST(DriverMemory, WhatTheHeapHoldsMakesRoomForFrames) { expect_room_for("create", device_of("64MiB")); }
+TEST(DriverMemory, TheHeapMakesRoomForFrames) { expect_room_for("create", device_of("64MiB")); }
 
-TEST(DriverMemory, WhatTheHeapHoldsMakesRoomForASecondContextsMemory) {
+TEST(DriverMemory, TheHeapMakesRoomForASecondContextsMemory) {
   expect_room_for("context", device_of("64MiB"), kSecondContext);
 }
 
-TEST(DriverMemory, WhatTheHeapHoldsMakesRoomForASecondContext) {
+TEST(DriverMemory, TheHeapMakesRoomForASecondContext) {
   expect_room_for("context", device_of("96MiB", {{"TESSERA_SOFTWARE_CONTEXT", "20MiB"}}), kSecondContext);
 }
 
-TEST(DriverMemory, WhatTheHeapHoldsMakesRoomForCode) {
+TEST(DriverMemory, TheHeapMakesRoomForCode) {
   const Environment environment = device_of("64MiB", {{"TESSERA_SOFTWARE_MODULE", "24MiB"}});
   expect_room_for("module", environment);
   expect_room_for("library", environment);
 }
 
-TEST(DriverMemory, WhatTheHeapHoldsMakesRoomForLocalMemoryOfKernels) {
+TEST(DriverMemory, TheHeapMakesRoomForLocalMemoryOfKernels) {
   expect_room_for("local", device_of("64MiB", {{"TESSERA_SOFTWARE_LOCAL", "24MiB"}}));
 }
 
-TEST(DriverMemory, WhatTheHeapHoldsMakesRoomForGraphsMemory) { expect_room_for("graph", device_of("64MiB")); }
+TEST(DriverMemory, TheHeapMakesRoomForGraphMemory) { expect_room_for("graph", device_of("64MiB")); }
 
-TEST(DriverMemory, WithAGivenBudgetTheRestOfTheDeviceIsTheDriversAndMoreWhereItNeedsThat) {
+TEST(DriverMemory, UnderAGivenBudgetTheDriverHasTheRestAndMoreOnDemand) {
   expect_room_for("create", device_of("64MiB", {{"TESSERA_DEVICE_MEMORY", "56MiB"}}));
   expect_room_for("create", device_of("64MiB", {{"TESSERA_DEVICE_MEMORY", "64MiB"}}));
 }
@@ -63,7 +63,7 @@ TEST(DriverMemory, ACallOnACapturedStreamIsMadeOnce) {
   EXPECT_EQ(captured.output, "ok\n") << captured.message;
 }
 
-TEST(DriverMemory, WhatCannotBeHadMovesNothing) {
+TEST(DriverMemory, AnImpossibleRequestEvictsNothing) {
   const Outcome refused = run_preloaded("./driver_memory preload_kernels.so live create",
                                         device_of("64MiB", {{"TESSERA_HOST_MEMORY", "2MiB"}}));
   EXPECT_NE(refused.exit_code, 0);
@@ -77,7 +77,7 @@ TEST(DriverMemory, TrimsOfTheDriversPoolsTrimTheHeap) {
   EXPECT_EQ(trimmed.output, "ok\n") << trimmed.message;
 }
 
-TEST(DriverMemory, ProgramsAreToldWhatTheyCouldAllocate) {
+TEST(DriverMemory, MemoryInfoIsWhatAProgramCanAllocate) {
   EXPECT_EQ(run("./memory_answers", device_of("64MiB")).output, "ok\n");
   const Outcome automatic = run_preloaded("./memory_answers", device_of("64MiB"));
   EXPECT_EQ(automatic.output, "ok\n") << automatic.message;

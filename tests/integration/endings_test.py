@@ -60,14 +60,14 @@ class Ends(unittest.TestCase):
         lines = [json.loads(line) for line in (self.folder / (prefix + "t.jsonl")).read_text().splitlines()]
         self.assertEqual(sum(line["t"] == "alloc" for line in lines), 12)
 
-    def test_by_a_signal_that_nobody_handles(self):
+    def test_by_an_unhandled_signal(self):
         for way in ("wait", "busy"):
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 with self.subTest(way=way, signal=number):
                     self.assertEqual(self.ended(way, number)[0], -number)
                     self.expect_all_written()
 
-    def test_by_a_handler_of_the_programs_own(self):
+    def test_by_a_handler_of_the_program(self):
         self.assertEqual(self.ended("handler", signal.SIGTERM)[0], 7)
         self.expect_all_written()
 
@@ -86,7 +86,7 @@ class Ends(unittest.TestCase):
         return subprocess.run([TESSERA, "stats", self.folder / "s.json", "--json"], capture_output=True, text=True,
                               env=self.environment, timeout=60)
 
-    def test_after_a_kill_the_last_known_statistics_are_there(self):
+    def test_after_a_kill_the_last_known_statistics_remain(self):
         for way, number in (("busy", signal.SIGKILL), ("chained", signal.SIGTERM)):
             with self.subTest(way=way):
                 program = self.start(ENDINGS, way)
@@ -101,7 +101,7 @@ class Ends(unittest.TestCase):
                 self.assertRegex(known.stderr, f"process {program.pid}, which was killed")
                 self.assertEqual(json.loads(known.stdout)["blocks"]["allocations"], 12)
 
-    def test_statistics_of_a_run_that_ended_are_read_too(self):
+    def test_statistics_of_a_finished_run_are_read(self):
         self.ended("_exit")
         known = self.last_known()
         self.assertEqual((known.returncode, known.stderr), (0, ""))
@@ -137,25 +137,25 @@ class Ends(unittest.TestCase):
                 for line in text.splitlines() if path.suffix == ".jsonl" else [text]:
                     json.loads(line)
 
-    def test_ranks_that_run_at_once_have_a_name_each(self):
+    def test_concurrent_ranks_have_their_own_names(self):
         two = f"'{ENDINGS}' wait > a.out & a=$!; '{ENDINGS}' wait > b.out & b=$!; " \
               "until grep -q ready a.out && grep -q ready b.out; do sleep 0.05; done; kill $a $b; wait $a $b; exit 0"
         code, _, errors = self.finished(self.start("bash", "-c", f"cd '{self.folder}'; {two}"))
         self.assertEqual(code, 0, errors)
         self.expect_two_of_each(errors)
 
-    def test_programs_that_run_one_after_the_other_do_too(self):
+    def test_sequential_programs_have_their_own_names(self):
         code, _, errors = self.finished(self.start("bash", "-c", f"'{ENDINGS}' _exit; '{ENDINGS}' _exit; exit 0"))
         self.assertEqual(code, 0, errors)
         self.expect_two_of_each(errors)
 
-    def test_another_run_replaces_what_was_left(self):
+    def test_another_run_replaces_old_files(self):
         for _ in range(2):
             code, _, errors = self.ended("_exit")
             self.assertEqual((code, errors), (3, ""))
         self.assertEqual({path.name for path in self.folder.iterdir()}, set(OUTPUTS.values()))
 
-    def test_whoever_cuts_a_trace_ends_nobody(self):
+    def test_truncating_a_trace_kills_no_program(self):
         program = self.start(ENDINGS, "busy")
         self.assertEqual(program.stdout.readline(), "ready\n")
         trace = self.folder / "t.jsonl"
@@ -168,7 +168,7 @@ class Ends(unittest.TestCase):
         self.assertEqual(self.finished(program)[0], -signal.SIGTERM)
         self.assertFalse(b"\0" in trace.read_bytes())
 
-    def test_a_folder_that_is_not_there_is_an_error_before_the_program_runs(self):
+    def test_a_missing_folder_is_an_error_before_the_program_runs(self):
         for name in OUTPUTS:
             with self.subTest(option=name):
                 ran = self.folder / "ran"
@@ -189,7 +189,7 @@ class Ends(unittest.TestCase):
         self.assertEqual(replay.returncode, 0, replay.stderr)
         self.assertGreater(json.loads(replay.stdout)["ops"], 0)
 
-    def test_standard_output_that_is_a_file_is_not_written_over(self):
+    def test_standard_output_to_a_file_is_not_overwritten(self):
         out = self.folder / "out"
         with out.open("w") as file:
             print("before", file=file, flush=True)
@@ -211,7 +211,7 @@ class Ends(unittest.TestCase):
         self.assertEqual(code, 3, errors)
         self.assertEqual(sum(json.loads(line)["t"] == "alloc" for line in found), 12)
 
-    def test_a_reader_that_goes_away_is_an_error_and_neither_a_hang_nor_an_end(self):
+    def test_a_vanished_reader_is_an_error_without_a_hang_or_an_exit(self):
         fifo = self.folder / "fifo"
         os.mkfifo(fifo)
         reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)

@@ -41,27 +41,27 @@ class EntryPoints(WithHeaders):
         self.assertIn(("cuLaunchKernel", 7000, True), found)
         self.assertEqual(found - entry_lists.known(), set(), "say of these in entry_points.txt, or hook them")
 
-    def test_none_of_the_toolkit_is_forgotten(self):
+    def test_all_of_the_toolkit_are_known(self):
         self.expect_all_known(cuda_headers.of_toolkit(BUILD))
 
-    def test_none_of_cuda_12_4_is_forgotten(self):
+    def test_all_of_cuda_12_4_are_known(self):
         self.expect_all_known(self.headers(12040))
 
-    def test_none_of_cuda_12_8_is_forgotten(self):
+    def test_all_of_cuda_12_8_are_known(self):
         self.expect_all_known(self.headers(12080))
 
-    def test_none_of_cuda_13_0_is_forgotten(self):
+    def test_all_of_cuda_13_0_are_known(self):
         self.expect_all_known(self.headers(13000))
 
-    def test_none_of_the_newest_is_forgotten(self):
+    def test_all_of_the_newest_are_known(self):
         self.expect_all_known(self.headers(NEWEST))
 
-    def test_none_is_named_that_the_toolkit_lacks(self):
+    def test_no_unknown_entry_point_of_the_toolkit_is_listed(self):
         toolkit = cuda_headers.of_toolkit(BUILD)
         named = {point for point in entry_lists.known() if point[1] <= cuda_headers.version_of(toolkit)}
         self.assertEqual(named - cuda_headers.entry_points(toolkit), set())
 
-    def test_none_is_named_that_the_newest_lacks(self):
+    def test_no_unknown_entry_point_of_the_newest_is_listed(self):
         self.assertEqual(entry_lists.known() - cuda_headers.entry_points(self.headers(NEWEST)), set())
 
     def test_the_table_ends_where_the_library_says(self):

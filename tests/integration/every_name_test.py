@@ -67,7 +67,7 @@ class EveryName(unittest.TestCase):
         cls.without = look_ups()
         cls.under = look_ups(LD_PRELOAD=str(BUILD / "lib/libtessera_preload.so"))
 
-    def test_all_were_asked_for_and_most_found(self):
+    def test_all_names_are_looked_up_and_most_found(self):
         names = names_by_version()
         self.assertGreater(len(names), 400)
         self.assertEqual(self.without.keys(), self.under.keys())
@@ -77,7 +77,7 @@ class EveryName(unittest.TestCase):
         found = [place for place in self.without.values() if f" {DRIVER} " in " " + place]
         self.assertGreater(len(found), 10000)
 
-    def test_each_leads_where_it_did_or_to_our_hook_of_the_same_function(self):
+    def test_each_resolves_as_before_or_to_our_hook_of_the_same_function(self):
         hooks, addresses = hooked(), symbols(BUILD / "lib/softcuda" / DRIVER)
         # If two names are one function, the loader may report either.
         same = {}

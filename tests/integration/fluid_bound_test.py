@@ -53,16 +53,16 @@ class FluidBound(unittest.TestCase):
     def test_all_that_fits_takes_its_operations_time(self):
         self.assertAlmostEqual(bound(stack(self.folder, 250), 100), 1.0, places=5)
 
-    def test_the_lower_block_goes_out_beside_one_step_and_comes_in_beside_another(self):
+    def test_a_block_is_copied_out_during_one_step_and_in_during_another(self):
         for milliseconds in (100, 1000, 1500):
             step = milliseconds / 1000
             with self.subTest(milliseconds):
                 self.assertAlmostEqual(bound(stack(self.folder, milliseconds), 50), 2 * step + 2 * max(1, step), places=5)
 
-    def test_a_part_is_enough_where_a_part_has_no_room(self):
+    def test_only_the_excess_part_is_moved(self):
         self.assertAlmostEqual(bound(stack(self.folder, 100), 75), 2 * 0.1 + 2 * 0.5, places=5)
 
-    def test_what_no_device_can_run_has_none(self):
+    def test_an_impossible_trace_has_no_bound(self):
         self.assertIsNone(bound(stack(self.folder, 100), 40))
 
     def test_no_policy_is_faster(self):

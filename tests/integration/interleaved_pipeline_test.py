@@ -38,7 +38,7 @@ class InterleavedPipeline(unittest.TestCase):
         last = self.replay(memory, alpha)["last_pass"]
         return last["ns"] <= 1.01 * last["compute_ns"] and last["bytes_h2d"] <= 1.02 * alpha * PASSES * PASS
 
-    def test_the_least_memory_is_on_a_line_with_the_bytes_in_flight_as_its_slope(self):
+    def test_the_least_memory_is_linear_with_the_bytes_in_flight_as_its_slope(self):
         whole = self.replay(256 << 30, 0)["peak_device_bytes"]
         for alpha in (0, 0.3, 0.5, 1):
             with self.subTest(alpha=alpha):

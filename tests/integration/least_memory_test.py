@@ -29,7 +29,7 @@ class LeastMemory(unittest.TestCase):
                                "--policy", policy, "--iterations", "3", "--json"], capture_output=True, text=True, timeout=100,
                               check=False)
 
-    def test_in_four_maps_of_its_pages_it_runs_and_in_a_page_less_it_does_not(self):
+    def test_it_runs_in_four_maps_of_pages_and_not_in_a_page_less(self):
         one = 200 * 96 * 55 * 55 * 4
         least = 4 * -(-one // PAGE) * PAGE
         self.assertAlmostEqual(4 * one / MIB, 886.23, 2)

@@ -27,7 +27,7 @@ def doctor(before):
     return {finding["name"]: finding for finding in json.loads(asked.stdout)["findings"]}
 
 
-class OfTheShell(unittest.TestCase):
+class ShellLimits(unittest.TestCase):
     def expect(self, limit, name, value, fix):
         found = doctor(f"ulimit {limit}")
         self.assertIn(name, found)
@@ -35,7 +35,7 @@ class OfTheShell(unittest.TestCase):
         self.assertIn(value, found[name]["value"])
         self.assertIn(fix, found[name]["fix"])
 
-    def test_none_is_told_where_there_is_none(self):
+    def test_without_limits_none_is_reported(self):
         if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY:
             self.skipTest("files have a limit here")
         found = doctor("ulimit -n 1024")
@@ -55,7 +55,7 @@ class OfTheShell(unittest.TestCase):
         self.assertEqual(doctor("ulimit -l 64")["locked memory limit"]["value"], "64.0 KiB")
 
 
-class OfAGroup(unittest.TestCase):
+class GroupLimits(unittest.TestCase):
     def group(self, controller, numbers):
         """A group of our own that has these numbers in its files, by version; the command that puts a shell into it."""
         for version, parent in ((1, GROUPS / controller), (2, GROUPS)):

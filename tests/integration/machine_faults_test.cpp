@@ -18,7 +18,7 @@ Environment small_device(Environment more) {
   return more;
 }
 
-class BadLuck : public ::testing::Test {
+class MachineFaults : public ::testing::Test {
  protected:
   // The losses of a run on a device with room for everything: every other run must compute the same.
   static const std::string& losses() {
@@ -47,11 +47,11 @@ class BadLuck : public ::testing::Test {
   std::string file_;
 };
 
-TEST_F(BadLuck, WithoutAnyHostBudgetTheFileServes) {
+TEST_F(MachineFaults, WithoutAHostBudgetUsesTheFile) {
   expect_same_losses(train({{"TESSERA_HOST_MEMORY", "0"}, {"TESSERA_FILE_MEMORY", "256MiB"}}));
 }
 
-TEST_F(BadLuck, AnUnwritableDirectoryIsOneLineWhenTheHostHasRoom) {
+TEST_F(MachineFaults, AnUnwritableDirectoryIsOneLineWhenTheHostHasRoom) {
   const Outcome outcome = train({{"TESSERA_HOST_MEMORY", "256MiB"},
                                  {"TESSERA_FILE_MEMORY", "256MiB"},
                                  {"TESSERA_FILE_DIR", "/proc/no/such/directory"}});
@@ -60,14 +60,14 @@ TEST_F(BadLuck, AnUnwritableDirectoryIsOneLineWhenTheHostHasRoom) {
   EXPECT_NE(outcome.message.find("/proc/no/such/directory"), std::string::npos) << outcome.message;
 }
 
-TEST_F(BadLuck, WithNeitherHostNorFileItIsOutOfMemoryAndSaysWhatToRaise) {
+TEST_F(MachineFaults, WithoutHostAndFileIsOutOfMemoryWithAdvice) {
   const Outcome outcome = train({{"TESSERA_HOST_MEMORY", "0"}, {"TESSERA_FILE_MEMORY", "0"}});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << outcome.message;
   EXPECT_NE(outcome.message.find("--host-memory"), std::string::npos) << outcome.message;
 }
 
-TEST_F(BadLuck, AFullDiskIsAnErrorOrNothingAtAllNeverWrongLosses) {
+TEST_F(MachineFaults, AFullDiskNeverCausesWrongLosses) {
   const InMount result = in_private_mount("tmpfs", "size=16m", [this](const std::string& directory) {
     const Outcome outcome =
         train({{"TESSERA_HOST_MEMORY", "8MiB"}, {"TESSERA_FILE_MEMORY", "256MiB"}, {"TESSERA_FILE_DIR", directory}});
@@ -83,7 +83,7 @@ TEST_F(BadLuck, AFullDiskIsAnErrorOrNothingAtAllNeverWrongLosses) {
   EXPECT_EQ(result, InMount::kPassed);
 }
 
-TEST_F(BadLuck, AMemlockLimitOfNothingCostsTheRingAtMostAndSaysSo) {
+TEST_F(MachineFaults, AMemlockLimitOfZeroCostsAtMostTheRing) {
   const Outcome outcome = train({{"TESSERA_HOST_MEMORY", "256MiB"}, {"TESSERA_FILE_MEMORY", "256MiB"}},
                                 "setpriv --bounding-set=-ipc_lock prlimit --memlock=0:0 ");
   expect_same_losses(outcome);
@@ -94,7 +94,7 @@ TEST_F(BadLuck, AMemlockLimitOfNothingCostsTheRingAtMostAndSaysSo) {
   }
 }
 
-TEST_F(BadLuck, StreamsMayEndBeforeTheirWork) {
+TEST_F(MachineFaults, StreamsMayEndBeforeTheirWork) {
   const Outcome outcome = run_preloaded("./short_streams", small_device({{"TESSERA_HOST_MEMORY", "128MiB"}}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.message;
   EXPECT_EQ(outcome.output, "ok\n");

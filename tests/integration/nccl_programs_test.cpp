@@ -53,24 +53,22 @@ TEST(NcclPrograms, DefaultStreamsAreThoseOfTheCommunicatorsDevices) {
   expect_right("./nccl_devices default 2", on_small_devices(2));
 }
 
-TEST(NcclPrograms, EachThreadHasAGroupOfItsOwn) { expect_right("./nccl_devices threads 2", on_small_devices(2)); }
+TEST(NcclPrograms, EachThreadHasItsOwnGroup) { expect_right("./nccl_devices threads 2", on_small_devices(2)); }
 
-TEST(NcclPrograms, ALibraryThatIsLoadedForItselfReachesItsNccl) {
+TEST(NcclPrograms, ALocallyLoadedLibraryReachesItsNccl) {
   expect_right("./nccl_extension groups 2", on_small_devices(2));
 }
 
 TEST(NcclPrograms, ACallOutsideOfGroupsFindsItsBuffers) { expect_right("./nccl_devices alone", on_small_devices()); }
 
-TEST(NcclPrograms, ProcessesFindTheirBuffersByFunctionsThatWereLookedUp) {
+TEST(NcclPrograms, ProcessesFindTheirBuffersThroughLookedUpFunctions) {
   expect_right("./nccl_processes blocks", on_small_devices());
 }
 
-TEST(NcclPrograms, WorkThatNcclQueuesLaterFindsItsBuffersThen) {
-  expect_right("./nccl_processes later", on_small_devices());
-}
+TEST(NcclPrograms, WorkQueuedLaterByNcclFindsItsBuffers) { expect_right("./nccl_processes later", on_small_devices()); }
 
 // Without the hooks, through the alternative names of NCCL's functions, which are not intercepted.
-TEST(NcclPrograms, WhatGoesPastTheHooksFaults) {
+TEST(NcclPrograms, ACallPastTheHooksFaults) {
   const Outcome right = run("./nccl_devices past", with(on_small_devices(), "TESSERA_SOFTWARE_MEMORY", "1GiB"));
   EXPECT_EQ(right.output, "ok\n") << right.message;
   const Outcome past = run_preloaded("./nccl_devices past", on_small_devices());
@@ -78,7 +76,7 @@ TEST(NcclPrograms, WhatGoesPastTheHooksFaults) {
   EXPECT_NE(past.message.find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos) << past.message;
 }
 
-TEST(NcclPrograms, BuffersOfWorkInAGraphStayAndAreCounted) {
+TEST(NcclPrograms, BuffersOfGraphWorkStayPinnedAndAreCounted) {
   const std::string stats = scratch("s.json");
   const Outcome ran = run_preloaded("./nccl_devices graph 2", with(on_small_devices(2), "TESSERA_STATS", stats));
   EXPECT_EQ(ran.exit_code, 0) << ran.message;
@@ -87,7 +85,7 @@ TEST(NcclPrograms, BuffersOfWorkInAGraphStayAndAreCounted) {
   EXPECT_EQ(exposed_for(stats, "NCCL in a graph"), 8 << 20) << "two blocks of each device";
 }
 
-TEST(NcclPrograms, WhatNcclKeepsStaysAndWhatItCannotRegisterMoves) {
+TEST(NcclPrograms, BuffersKeptByNcclStayAndUnregisteredOnesMove) {
   const std::string stats = scratch("s.json");
   const Environment small = with(on_small_devices(), "TESSERA_STATS", stats);
   const Outcome ran = run_preloaded("./nccl_devices kept", small);
@@ -110,7 +108,7 @@ TEST(NcclPrograms, ACollectiveThatDoesNotFitFailsOnAllDevicesOfItsGroup) {
   EXPECT_NE(ran.message.find("ncclGroupEnd: NCCL's error 1"), std::string::npos) << ran.message;
 }
 
-TEST(NcclPrograms, NcclIsToldOfNoPeersAmongTheDevicesOfItsProcess) {
+TEST(NcclPrograms, NcclSeesNoPeersAmongTheDevicesOfItsProcess) {
   const std::string peers = "the program: 1, NCCL of one device: 1, NCCL of both: 1, the program: 1\n";
   EXPECT_EQ(run("./nccl_devices peers 2", on_small_devices(2)).output, peers);
   EXPECT_EQ(run_preloaded("./nccl_devices peers 2", on_small_devices(2)).output,

@@ -55,7 +55,7 @@ class Times(unittest.TestCase):
 
 
 class PagingOnDemand(unittest.TestCase):
-    def test_what_fits_costs_nothing(self):
+    def test_a_fitting_trace_costs_nothing(self):
         trace = Trace({}, [alloc(1), alloc(2)], [op(1, 2, ns=100)])
         self.assertEqual(paging(trace, 2 * PAGE, passes=3), {"ns": 100, "faults": 0, "in": 0, "out": 0})
 
@@ -65,12 +65,12 @@ class PagingOnDemand(unittest.TestCase):
         self.assertEqual((last["faults"], last["in"], last["out"]), (2, 2 * PAGE, 2 * PAGE))
         self.assertAlmostEqual(last["ns"], 2 * (100 + FAULT_NS + 2 * PAGE_NS), delta=2)
 
-    def test_the_least_recently_used_page_leaves(self):
+    def test_the_least_recently_used_page_is_evicted(self):
         device = Paging(2 * PAGE)
         device.play([alloc(1), alloc(2), alloc(3), op(1), op(2), op(1), op(3)])
         self.assertEqual(sorted(block for block, _ in device.resident), [1, 3])
 
-    def test_freed_blocks_leave_without_a_copy(self):
+    def test_freed_blocks_are_evicted_without_a_copy(self):
         device = Paging(PAGE)
         device.play([alloc(1), op(1), {"t": "free", "id": 1}, alloc(2), op(2)])
         self.assertEqual((device.bytes_out, device.used), (0, PAGE))
@@ -83,18 +83,18 @@ class PagingOnDemand(unittest.TestCase):
 
 
 class ExplicitOffload(unittest.TestCase):
-    def test_its_copies_wait_for_the_device_and_the_device_for_them(self):
+    def test_copies_and_device_work_wait_for_each_other(self):
         steps = [op(1, ns=1000), op(1, name="copy"), {"t": "free", "id": 1}, alloc(2), op(2, name="copy"), op(2, ns=500)]
         ns, bytes_in, bytes_out = offload_ns(Trace({}, [alloc(1)], steps))
         self.assertEqual((ns, bytes_in, bytes_out), (1500 + 2 * copy_ns(PAGE), PAGE, PAGE))
 
-    def test_ordinary_input_goes_beside_the_work(self):
+    def test_ordinary_input_copies_overlap_the_work(self):
         upload = op(1, name="", stream=1, ns=800)
         self.assertEqual(offload_ns(Trace({}, [alloc(1)], [upload, op(1, ns=1000)])), (1000, 0, 0))
 
 
 class Report(unittest.TestCase):
-    def test_a_stall_is_told_by_cause_and_for_one_step(self):
+    def test_stalls_are_reported_by_cause_per_step(self):
         def row(ratio, ns, **causes):
             way = {"ns": ns, "stall_ns": sum(causes.values()), "stall_ns_by_cause": causes, "bytes_in": 0, "bytes_out": 0}
             return {"ratio": ratio, "lower_bound_ns": 20_000_000, "auto": way, "recency": way, "real_seconds": 1}
@@ -105,7 +105,7 @@ class Report(unittest.TestCase):
         self.assertIn("| 3.00 ms: copy out 2.50, copy in 0.50 |", told)
 
 
-    def test_plots_that_cannot_be_drawn_anew_are_said_to_be_old(self):
+    def test_plots_that_cannot_be_redrawn_are_reported_as_old(self):
         said = io.StringIO()
         with mock.patch.object(report, "environment_with", side_effect=report.Unavailable("no network")), \
                 contextlib.redirect_stderr(said):
@@ -115,7 +115,7 @@ class Report(unittest.TestCase):
 
 
 class SmallRun(unittest.TestCase):
-    def test_every_program_computes_the_same_in_every_way_and_is_told(self):
+    def test_every_program_computes_the_same_in_every_way_and_is_reported(self):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([sys.executable, BENCH / "run.py", BUILD, "--smoke", "--out", folder],
                                   capture_output=True, text=True, timeout=280, check=False)

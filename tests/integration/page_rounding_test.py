@@ -44,7 +44,7 @@ class PageRounding(unittest.TestCase):
         self.assertAlmostEqual(row["in_pages"], 10.5 / 8.5, 4)
         self.assertAlmostEqual(row["fits_in"], 12 / 8.5, 2)  # the slab takes a page as well
 
-    def test_what_fills_its_pages_loses_nothing(self):
+    def test_a_block_of_whole_pages_loses_nothing(self):
         row = self.row_of([
             {"t": "header", "version": 1},
             {"t": "alloc", "id": 1, "bytes": 64 * MIB},
@@ -54,7 +54,7 @@ class PageRounding(unittest.TestCase):
         self.assertEqual((row["in_pages"], row["fits_in"]), (1, 1))
         self.assertEqual(row["time_at_103"], 1)
 
-    def test_blocks_made_in_a_row_that_share_pages_fit_in_less_than_their_own(self):
+    def test_bundled_blocks_need_fewer_pages_than_single_ones(self):
         weights = [{"t": "alloc", "id": i, "bytes": 9 * MIB // 4} for i in range(1, 201)]
         row = self.row_of([{"t": "header", "version": 1}, *weights, {"t": "mark", "kind": "iteration", "n": 1},
                            {"t": "op", "ns": 1000, "r": [1], "w": [2]}, {"t": "op", "ns": 1000, "r": [3], "w": [200]}])

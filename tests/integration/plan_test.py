@@ -31,7 +31,7 @@ class Arena(unittest.TestCase):
         self.assertEqual(figures["offset_greedy_by_size"], figures["offset_lower_bound"])
         self.assertEqual(round(figures["shared_greedy_by_size"] / (1 << 20), 3), 5.359)
 
-    def test_what_cannot_be_planned_is_one_line(self):
+    def test_an_invalid_input_is_one_line(self):
         for words in (["arena", "/no/such"], ["arena", SOURCE / "README.md"], ["split", "/no/such"],
                       ["split", DATA / "arena/mobilenet_v1.csv"]):
             result = tessera("plan", *words)

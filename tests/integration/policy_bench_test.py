@@ -55,7 +55,7 @@ class PolicyBench(unittest.TestCase):
         self.assertTrue(all(cell["best"] for cell in bench["cells"]))
         self.assertIn("auto", result.stdout)
 
-    def test_csv_and_json_tell_the_same(self):
+    def test_csv_and_json_are_equal(self):
         self.bench("flat.jsonl", "--policies", "lru,belady", "--budgets", "50")
         files = self.files()
         rows = list(csv.DictReader(files["policy_bench.csv"].decode().splitlines()))
@@ -77,7 +77,7 @@ class PolicyBench(unittest.TestCase):
         self.bench(*words, "--jobs", 4, out="four")
         self.assertEqual(self.files("one"), self.files("four"))
 
-    def test_what_fails_is_a_row_that_says_why(self):
+    def test_a_failure_is_a_row_with_its_reason(self):
         (self.folder / "broken.jsonl").write_text("nonsense\n")
         result = self.bench("broken.jsonl", "flat.jsonl", "--policies", "lru", "--budgets", "90,1")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -86,14 +86,14 @@ class PolicyBench(unittest.TestCase):
         self.assertNotIn("failure", rows[2])
         self.assertNotIn("\n", rows[3]["failure"])
 
-    def test_where_nothing_can_be_played_it_failed(self):
+    def test_without_a_valid_trace_it_fails(self):
         (self.folder / "broken.jsonl").write_text("nonsense\n")
         result = self.bench("broken.jsonl", "--policies", "lru")
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stderr, "tessera: no trace could be replayed\n")
         self.assertIn("broken.jsonl:1", json.loads(self.files()["policy_bench.json"])["rows"][0]["failure"])
 
-    def test_a_policy_that_is_named_twice_plays_once(self):
+    def test_a_policy_named_twice_runs_once(self):
         self.bench("flat.jsonl", "--policies", "lru,recency,lru", "--budgets", "50")
         self.assertEqual(json.loads(self.files()["policy_bench.json"])["policies"], ["lru", "recency"])
 
@@ -104,7 +104,7 @@ class PolicyBench(unittest.TestCase):
         self.bench(*words, "--host-budget", "10")
         self.assertGreater(json.loads(self.files()["policy_bench.json"])["rows"][0]["bytes_file_written"], 0)
 
-    def test_a_device_that_lends_saves_the_hosts_link(self):
+    def test_a_lender_saves_the_hosts_link(self):
         words = ["deep.jsonl", "--policies", "lru", "--budgets", "50"]
         self.bench(*words)
         alone = json.loads(self.files()["policy_bench.json"])["rows"][0]
@@ -115,7 +115,7 @@ class PolicyBench(unittest.TestCase):
         self.assertLess(helped["bytes_h2d"], alone["bytes_h2d"])
         self.assertLess(helped["step_ns"], alone["step_ns"])
 
-    def test_wrong_words_are_one_line_and_exit_code_two(self):
+    def test_invalid_arguments_are_one_line_and_exit_code_two(self):
         for words in ([], ["flat.jsonl", "--policies", "best"], ["flat.jsonl", "--budgets", "0"],
                       ["flat.jsonl", "--h2d", "fast"], ["flat.jsonl", "flat.jsonl"]):
             result = self.bench(*words)

@@ -14,7 +14,7 @@ namespace {
 const std::vector<Environment> kPlaces = {
     {}, {{"TESSERA_SOFTWARE_HINTS", "0"}}, {{"TESSERA_SOFTWARE_HINTS", "0"}, {"TESSERA_SOFTWARE_ALIGNS", "0"}}};
 
-TEST(PreloadAddresses, NumbersThatLookLikeAddressesAreNoReasonToBeOutOfMemory) {
+TEST(PreloadAddresses, NumbersLikeAddressesCauseNoOutOfMemory) {
   const std::string command = "./number_structs preload_kernels.so";
   EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "2GiB"}}).output, "ok\n");
   for (Environment place : kPlaces) {
@@ -37,13 +37,13 @@ void expect_ok_wherever_blocks_lie(const std::string& command, const std::string
   }
 }
 
-TEST(PreloadAddresses, AddressesAreFoundWhereverTheyLie) {
+TEST(PreloadAddresses, FindsAddressesInAllPlaces) {
   expect_ok_wherever_blocks_lie("./hidden_addresses preload_kernels.so", "22MiB");
   expect_ok_wherever_blocks_lie("./launches preload_kernels.so", "11MiB");
   expect_ok_wherever_blocks_lie("./large_graph preload_kernels.so", "10MiB");
 }
 
-TEST(PreloadAddresses, ATableInASharedSegmentIsNeededByThoseWhoUseIt) {
+TEST(PreloadAddresses, ATableInASharedSegmentIsFoundByItsUsers) {
   expect_ok_wherever_blocks_lie("./shared_segment preload_kernels.so", "26MiB");
   expect_ok_wherever_blocks_lie("./shared_segment preload_kernels.so before", "26MiB");
 }
@@ -61,17 +61,13 @@ void expect_found_where_it_was_handed_on(const std::string& way) {
   }
 }
 
-TEST(PreloadAddresses, AKernelHandsAddressesToTheNextAsForGroupedProducts) {
-  expect_found_where_it_was_handed_on("grouped");
-}
+TEST(PreloadAddresses, FindsAddressesWrittenByAPreviousKernel) { expect_found_where_it_was_handed_on("grouped"); }
 
-TEST(PreloadAddresses, AKernelMakesATableFromOneAddressAsForBatchesOfMatrices) {
-  expect_found_where_it_was_handed_on("range");
-}
+TEST(PreloadAddresses, FindsATableThatAKernelMakesFromOneAddress) { expect_found_where_it_was_handed_on("range"); }
 
-TEST(PreloadAddresses, AKernelJoinsTables) { expect_found_where_it_was_handed_on("joined"); }
+TEST(PreloadAddresses, FindsATableThatAKernelJoins) { expect_found_where_it_was_handed_on("joined"); }
 
-TEST(PreloadAddresses, AGraphsNodeCopiesATable) { expect_found_where_it_was_handed_on("graph"); }
+TEST(PreloadAddresses, FindsATableThatAGraphNodeCopies) { expect_found_where_it_was_handed_on("graph"); }
 
 // A table and eight blocks of 2 MiB, and six others.
 Outcome run_graph_table(const std::string& way, const std::string& device_memory) {
@@ -80,7 +76,7 @@ Outcome run_graph_table(const std::string& way, const std::string& device_memory
   return run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "40MiB"}, {"TESSERA_DEVICE_MEMORY", device_memory}});
 }
 
-TEST(PreloadAddresses, AGraphThatCopiesATableIsOutOfMemoryWhereItsBlocksDoNotFit) {
+TEST(PreloadAddresses, AGraphCopyingATableIsOutOfMemoryWhenItsBlocksDoNotFit) {
   for (const char* way : {"table", "parts"}) {
     EXPECT_EQ(run_graph_table(way, "18MiB").output, "ok\n") << way;
     const Outcome ran = run_graph_table(way, "16MiB");
@@ -89,15 +85,15 @@ TEST(PreloadAddresses, AGraphThatCopiesATableIsOutOfMemoryWhereItsBlocksDoNotFit
   }
 }
 
-TEST(PreloadAddresses, AGraphThatCopiesAddressesAmongOtherNumbersIsNotOutOfMemoryForThem) {
+TEST(PreloadAddresses, AGraphCopyingUncertainAddressesIsNotOutOfMemory) {
   const Outcome ran = run_graph_table("numbers", "10MiB");
   EXPECT_EQ(ran.output, "ok\n") << ran.message;
 }
 
-TEST(PreloadAddresses, ABlockLeavesBehindAKernelThatUsesItUnseen) { expect_found_where_it_was_handed_on("running"); }
+TEST(PreloadAddresses, EvictsABlockOnlyAfterAKernelThatUsesItUnseen) { expect_found_where_it_was_handed_on("running"); }
 
 // On a link so slow that the kernels run during the copy, on all but even slower machines.
-TEST(PreloadAddresses, WhatIsWrittenUnseenWhileABlockLeavesIsThereOrTold) {
+TEST(PreloadAddresses, UnseenWritesDuringAnEvictionAreKeptOrReported) {
   const std::string command = "./late_writes handed_kernels.so";
   EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}}).output, "ok\n");
   for (const char* policy : {"auto", "recency", "lru"}) {
@@ -110,7 +106,7 @@ TEST(PreloadAddresses, WhatIsWrittenUnseenWhileABlockLeavesIsThereOrTold) {
 }
 
 // Its copy in host memory was valid when it came, and says nothing of what was written since.
-TEST(PreloadAddresses, WhatIsWrittenUnseenToABlockThatCameForNoUseIsThereWhenItComesAgain) {
+TEST(PreloadAddresses, UnseenWritesAfterAWakeOrPrefetchAreKept) {
   for (const char* way : {"sleep", "prefetch"}) {
     const std::string command = std::string("./written_after_wake handed_kernels.so ") + way;
     EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}}).output, "ok\n");
@@ -141,14 +137,14 @@ void expect_kept_as_long_as_it_is_named(const std::string& way) {
   EXPECT_EQ(report["exposed_bytes_by_reason"].value("pointer outside the heap", 0), named * (2 << 20)) << way;
 }
 
-TEST(PreloadAddresses, WhatAGlobalNamedMayLeaveOnceItIsWrittenOver) {
+TEST(PreloadAddresses, ABlockNamedByAGlobalIsEvictableOnceOverwritten) {
   for (const char* way : {"rotate", "device", "batch", "cleared"}) expect_kept_as_long_as_it_is_named(way);
 }
 
-TEST(PreloadAddresses, AGraphsNodeWritesAGlobal) { expect_kept_as_long_as_it_is_named("graph"); }
+TEST(PreloadAddresses, ABlockNamedByAGlobalThatAGraphWritesIsKept) { expect_kept_as_long_as_it_is_named("graph"); }
 
 // This fails if words are read only at the time of the copy call.
-TEST(PreloadAddresses, ATableIsReadAgainOnceWhatFillsItHasRun) {
+TEST(PreloadAddresses, RereadsATableAfterTheWorkThatFillsIt) {
   for (const std::string way : {"host", "callback", "global", "back", "after"}) {
     Environment place = kSixBlocks;
     if (way == "after") place = {{"TESSERA_DEVICE_MEMORY", "40MiB"}};  // nothing has to be fetched
@@ -159,14 +155,14 @@ TEST(PreloadAddresses, ATableIsReadAgainOnceWhatFillsItHasRun) {
   }
 }
 
-TEST(PreloadAddresses, AGraphsNodesWriteATableInTurn) {
+TEST(PreloadAddresses, RereadsATableThatGraphNodesWriteInTurn) {
   const Outcome ran = run_preloaded("./late_tables outside_kernels.so turns", kSixBlocks);
   EXPECT_EQ(ran.output, "ok\n");
   EXPECT_EQ(ran.message, "");
 }
 
 // Also where blocks lie at low addresses.
-TEST(PreloadAddresses, ABaseBeforeItsBlockMeansIt) {
+TEST(PreloadAddresses, AnAddressBeforeABlockMeansThatBlock) {
   for (const char* way : {"section", "one"}) {
     for (Environment place : kPlaces) {
       place.insert(kSixBlocks.begin(), kSixBlocks.end());
@@ -177,7 +173,7 @@ TEST(PreloadAddresses, ABaseBeforeItsBlockMeansIt) {
   }
 }
 
-TEST(PreloadAddresses, ACopyToAGlobalIsOutOfMemoryBeforeLaunchesAre) {
+TEST(PreloadAddresses, ACopyToAGlobalIsOutOfMemoryBeforeTheLaunch) {
   const Outcome ran = run_preloaded("./outside_addresses outside_kernels.so full", kSixBlocks);
   EXPECT_EQ(ran.output, "ok\n") << ran.message;
   EXPECT_NE(ran.message.find("tessera: pointer outside the heap: of 12 MiB of device memory"), std::string::npos)

@@ -17,7 +17,7 @@ std::string told_of_peers(const std::string& answers, const std::string& enabled
 }
 
 // Frameworks open all devices, query, and enable; or query before they open one.
-TEST(PreloadContexts, DevicesOfOneProcessAreNoPeersWheneverItAsks) {
+TEST(PreloadContexts, DevicesOfOneProcessAreNeverPeers) {
   const Environment two = {{"TESSERA_SOFTWARE_DEVICES", "2"}};
   const Environment off = {{"TESSERA_SOFTWARE_DEVICES", "2"}, {"TESSERA_OFF", "1"}};
   const std::string peers =
@@ -37,7 +37,7 @@ TEST(PreloadContexts, DevicesOfOneProcessAreNoPeersWheneverItAsks) {
   }
 }
 
-TEST(PreloadContexts, AHelpersContextThatComesFirstDoesNotLockThePrimaryOneOut) {
+TEST(PreloadContexts, AnEarlierHelperContextDoesNotExcludeThePrimaryOne) {
   const Environment ample = {{"TESSERA_SOFTWARE_MEMORY", "96MiB"}};
   const Environment small = {
       {"TESSERA_SOFTWARE_MEMORY", "48MiB"}, {"TESSERA_DEVICE_MEMORY", "24MiB"}, {"TESSERA_HOST_MEMORY", "64MiB"}};
@@ -68,18 +68,18 @@ void expect_cycles(const std::string& how, int devices) {
   EXPECT_EQ(ran.message, "") << command;
 }
 
-TEST(PreloadContexts, ThePrimaryContextMayBeGivenBackAndTakenAgain) {
+TEST(PreloadContexts, ThePrimaryContextMayBeReleasedAndRetainedAgain) {
   for (const char* end : {"release", "reset", "both"}) {
     for (const char* blocks : {" alive", " freed"}) expect_cycles(std::string(end) + blocks, 1);
   }
 }
 
-TEST(PreloadContexts, ThoseOfSeveralDevicesMayBeGivenBackTogether) {
+TEST(PreloadContexts, PrimaryContextsOfSeveralDevicesMayBeReleasedTogether) {
   expect_cycles("release alive", 2);
   expect_cycles("release freed", 2);
 }
 
-TEST(PreloadContexts, MemoryOfAPoolIsOfItAndOfNoContext) {
+TEST(PreloadContexts, PoolMemoryBelongsToItsPoolAndNoContext) {
   const Outcome alone = run("./whose_pointer");
   const Outcome under = run_preloaded("./whose_pointer");
   EXPECT_EQ(alone.exit_code, 0) << alone.message;

@@ -18,7 +18,7 @@ Environment on_small(Environment environment) {
   return environment;
 }
 
-TEST(PreloadHandles, KernelsLaunchedByHandlesOfALibraryFindTheirBlocks) {
+TEST(PreloadHandles, KernelsLaunchedByLibraryHandlesFindTheirBlocks) {
   const Outcome alone = run(kProgram, on_small({}));
   EXPECT_NE(alone.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << alone.message;
   const Outcome launched = run_preloaded(kProgram, on_small({}));
@@ -26,7 +26,7 @@ TEST(PreloadHandles, KernelsLaunchedByHandlesOfALibraryFindTheirBlocks) {
   EXPECT_EQ(launched.message, "");
 }
 
-TEST(PreloadHandles, ATraceHasTheNamesOfKernelsWhateverTheirHandles) {
+TEST(PreloadHandles, ATraceHasTheNamesOfKernelsForAllHandles) {
   for (const char* const tells : {"told", "refused"}) {
     Environment environment = on_small(driver_that(tells));
     const std::string trace = scratch(tells);
@@ -39,13 +39,13 @@ TEST(PreloadHandles, ATraceHasTheNamesOfKernelsWhateverTheirHandles) {
   }
 }
 
-TEST(PreloadHandles, ThatAKernelHasNoParametersIsBelievedOfItsOwnKindOfHandleOnly) {
+TEST(PreloadHandles, ParameterCountsAreTrustedOnlyForTheSameKindOfHandle) {
   const Outcome launched = run_preloaded(kProgram, on_small(driver_that("mixed")));
   EXPECT_EQ(launched.output, "ok\n");
   EXPECT_EQ(launched.message, "");
 }
 
-TEST(PreloadHandles, OfAKernelWhoseParametersAreNotToldEveryWordThatItIsGivenCounts) {
+TEST(PreloadHandles, WithoutAParameterLayoutEveryWordCounts) {
   const std::string line =
       "tessera: cuLaunchKernel: the driver does not report the kernel's parameter layout: all words near its "
       "parameters are treated as addresses\n";
@@ -58,7 +58,7 @@ TEST(PreloadHandles, OfAKernelWhoseParametersAreNotToldEveryWordThatItIsGivenCou
   }
 }
 
-TEST(PreloadHandles, AGraphThatTellsNothingOfItsKernelsKeepsAllBlocks) {
+TEST(PreloadHandles, AGraphWithHiddenKernelsKeepsAllBlocks) {
   const Outcome launched = run_preloaded(kProgram + " graphs", driver_that("hidden"));
   EXPECT_EQ(launched.output, "ok\n");
   EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: the blocks that it uses are unknown: from "
@@ -67,7 +67,7 @@ TEST(PreloadHandles, AGraphThatTellsNothingOfItsKernelsKeepsAllBlocks) {
       << launched.message;
 }
 
-TEST(PreloadHandles, OrIsOutOfMemoryWhereTheyDoNotFit) {
+TEST(PreloadHandles, AGraphWithHiddenKernelsIsOutOfMemoryWhenBlocksDoNotFit) {
   const Outcome launched = run_preloaded(kProgram + " graphs", on_small(driver_that("hidden")));
   EXPECT_EQ(launched.exit_code, 1);
   EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: the blocks that it uses are unknown, and not all "

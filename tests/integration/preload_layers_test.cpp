@@ -75,7 +75,7 @@ void expect_ok(const std::string& command, Environment environment) {
   EXPECT_EQ(ran.message, "");
 }
 
-TEST_F(PreloadLayers, AThinLoaderGetsTheDriversFunctionsAndTheProgramOurs) {
+TEST_F(PreloadLayers, AThinLoaderGetsTheDriversFunctionsAndTheProgramGetsOurs) {
   for (const std::string& chain : chains()) {
     SCOPED_TRACE(chain);
     expect_ok("./opened_driver libcuda.so.1 dlsym", thin(chain));
@@ -84,7 +84,7 @@ TEST_F(PreloadLayers, AThinLoaderGetsTheDriversFunctionsAndTheProgramOurs) {
   }
 }
 
-TEST_F(PreloadLayers, AHelperMayLookThemUpForIt) {
+TEST_F(PreloadLayers, AHelperMayLookFunctionsUp) {
   for (const std::string& chain : chains()) {
     SCOPED_TRACE(chain);
     Environment helped = thin(chain);
@@ -94,7 +94,7 @@ TEST_F(PreloadLayers, AHelperMayLookThemUpForIt) {
   }
 }
 
-TEST_F(PreloadLayers, ADriverThatIsOpenedLateMayHaveAnotherName) {
+TEST_F(PreloadLayers, ALateOpenedDriverMayHaveAnotherName) {
   Environment elsewhere = kSmall;
   elsewhere["LD_LIBRARY_PATH"] = "/nowhere";
   const std::string versioned = driver("driver", "libcuda.so.535.54.03");
@@ -117,7 +117,7 @@ void expect_counted(const std::string& command, Environment environment, const s
   }
 }
 
-TEST_F(PreloadLayers, AToolOfTheUsersIsCalledFirst) {
+TEST_F(PreloadLayers, AToolOfTheUserIsCalledFirst) {
   Environment counted = {{"LD_PRELOAD", (kThin / "call_counter.so").string()}};
   const std::string tessera = kTessera + " run --software --software-memory 24MiB --host-memory 256MiB -- ";
   expect_counted(tessera + "./opened_driver libcuda.so.1 dlsym", counted, "12");
@@ -125,7 +125,7 @@ TEST_F(PreloadLayers, AToolOfTheUsersIsCalledFirst) {
                  run("./large_graph preload_kernels.so", counted).message.substr(8, 2));
 }
 
-TEST_F(PreloadLayers, AToolThatWrapsLookUpsMayStandBetweenUsAndAThinLoader) {
+TEST_F(PreloadLayers, AToolMayWrapLookUpsBetweenUsAndAThinLoader) {
   for (const std::string& chain : chains()) {
     SCOPED_TRACE(chain);
     Environment counted = thin(chain);
@@ -134,7 +134,7 @@ TEST_F(PreloadLayers, AToolThatWrapsLookUpsMayStandBetweenUsAndAThinLoader) {
   }
 }
 
-TEST_F(PreloadLayers, AProgramThatTheAddressSanitizerChecksIsStartedAndChecked) {
+TEST_F(PreloadLayers, AProgramWithTheAddressSanitizerRunsAndIsChecked) {
   if (!fs::exists(kLibraries / "tessera" / "checked"))
     GTEST_SKIP() << "the compiler has no address sanitizer, or we have it";
   const std::string tessera = kTessera + " run --software --software-memory 24MiB --host-memory 256MiB -- ./checked";

@@ -32,19 +32,19 @@ TEST(PreloadModes, WithoutVirtualMemoryManagementTheDriverAllocates) {
   expect_untouched_with_one_line({{"TESSERA_SOFTWARE_VMM", "0"}}, "not in use");
 }
 
-TEST(PreloadModes, WithoutTheHostBackedPagesThatWereAskedForTheDriverAllocates) {
+TEST(PreloadModes, WithoutRequestedHostBackedPagesTheDriverAllocates) {
   expect_untouched_with_one_line({{"TESSERA_UNHINTED_ACCESS", "host-backed"}, {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}},
                                  "host memory cannot be mapped at device addresses");
 }
 
-TEST(PreloadModes, AProgramWithoutCudaNoticesNothing) {
+TEST(PreloadModes, AProgramWithoutCudaIsUnaffected) {
   const Outcome plain = run_preloaded("/bin/sh -c 'echo here; exit 3'");
   EXPECT_EQ(plain.exit_code, 3);
   EXPECT_EQ(plain.output, "here\n");
   EXPECT_EQ(plain.message, "");
 }
 
-TEST(PreloadModes, WithoutAnyDriverTheProgramFailsAsItWould) {
+TEST(PreloadModes, WithoutADriverTheProgramFailsAsWithoutUs) {
   const Environment nowhere = {{"LD_LIBRARY_PATH", "/nowhere"}};
   EXPECT_EQ(run_preloaded(kAdd, nowhere).exit_code, run(kAdd, nowhere).exit_code);
 }

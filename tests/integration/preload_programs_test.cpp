@@ -51,7 +51,7 @@ TEST(PreloadPrograms, EveryWayOfLaunchingFindsItsBlocks) {
   expect_same_on_small_device("./launches preload_kernels.so", "11MiB");
 }
 
-TEST(PreloadPrograms, AFunctionThatGotTheHandleOfAnotherIsReadByItsOwnParameters) {
+TEST(PreloadPrograms, AReusedHandleIsReadWithItsOwnParameters) {
   expect_same_on_small_device("./reloaded preload_kernels.so", "11MiB");
 }
 
@@ -59,7 +59,7 @@ TEST(PreloadPrograms, GraphsOfEveryOriginFindTheirBlocksAtEachLaunch) {
   expect_same_on_small_device("./graphs preload_kernels.so", "16MiB");
 }
 
-TEST(PreloadPrograms, WhatGraphsAllocateIsTheDriversAndIsTold) {
+TEST(PreloadPrograms, GraphMemoryIsTheDriversAndIsReported) {
   const std::string stats = scratch("s.json");
   EXPECT_EQ(run("./graph_memory preload_kernels.so").output, "ok\n");
   const Outcome ran = run_preloaded("./graph_memory preload_kernels.so", {{"TESSERA_STATS", stats}});
@@ -78,7 +78,7 @@ TEST(PreloadPrograms, PartsKeepTheOrderOfHostFunctionsEventsChildrenAndMemory) {
   expect_same_on_small_device("./mixed_graph preload_kernels.so", "12MiB", {{"TESSERA_DEVICE_MEMORY", "8MiB"}});
 }
 
-TEST(PreloadPrograms, AGraphWhoseMemoryOutlivesTheLaunchIsNotCut) {
+TEST(PreloadPrograms, AGraphWithOutlivingMemoryIsNotSplit) {
   const Outcome launched = run_preloaded("./mixed_graph preload_kernels.so kept",
                                          {{"TESSERA_SOFTWARE_MEMORY", "12MiB"}, {"TESSERA_DEVICE_MEMORY", "8MiB"}});
   EXPECT_EQ(launched.exit_code, 1);
@@ -90,11 +90,9 @@ TEST(PreloadPrograms, AGraphWhoseMemoryOutlivesTheLaunchIsNotCut) {
 
 const std::string kConditional = "./conditional_graphs preload_kernels.so conditional_kernels.so";
 
-TEST(PreloadPrograms, BodiesAmongWhichAGraphDecidesFindTheirBlocks) {
-  expect_same_on_small_device(kConditional, "16MiB");
-}
+TEST(PreloadPrograms, ConditionalBodiesFindTheirBlocks) { expect_same_on_small_device(kConditional, "16MiB"); }
 
-TEST(PreloadPrograms, AGraphThatDecidesIsNotCut) {
+TEST(PreloadPrograms, AConditionalGraphIsNotSplit) {
   const Outcome launched = run_preloaded(kConditional, {{"TESSERA_DEVICE_MEMORY", "6MiB"}});
   EXPECT_EQ(launched.exit_code, 1);
   EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"), std::string::npos)
@@ -103,7 +101,7 @@ TEST(PreloadPrograms, AGraphThatDecidesIsNotCut) {
       << launched.message;
 }
 
-TEST(PreloadPrograms, AGraphOfWhichOneNodeDoesNotFitIsOutOfMemory) {
+TEST(PreloadPrograms, AGraphWithATooLargeNodeIsOutOfMemory) {
   const Outcome launched = run_preloaded("./large_graph preload_kernels.so", {{"TESSERA_DEVICE_MEMORY", "2MiB"}});
   EXPECT_EQ(launched.exit_code, 1);
   EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"), std::string::npos)
@@ -114,7 +112,7 @@ TEST(PreloadPrograms, AGraphOfWhichOneNodeDoesNotFitIsOutOfMemory) {
   EXPECT_EQ(run_preloaded("./large_graph preload_kernels.so", {{"TESSERA_DEVICE_MEMORY", "4MiB"}}).output, "ok\n");
 }
 
-TEST(PreloadPrograms, AnAllocationThatNoTierTakesIsExplainedOnce) {
+TEST(PreloadPrograms, AFailedAllocationIsExplainedOnce) {
   const Outcome allocated = run_preloaded("./launches preload_kernels.so",
                                           {{"TESSERA_DEVICE_MEMORY", "4MiB"}, {"TESSERA_HOST_MEMORY", "2MiB"}});
   EXPECT_EQ(allocated.exit_code, 1);
@@ -122,7 +120,7 @@ TEST(PreloadPrograms, AnAllocationThatNoTierTakesIsExplainedOnce) {
   EXPECT_EQ(occurrences(allocated.message, "and no tier has room"), 1) << allocated.message;
 }
 
-TEST(PreloadPrograms, LinesAreBoundedAndTheLastOneSaysSo) {
+TEST(PreloadPrograms, MessagesAreBoundedAndTheLastOneReportsIt) {
   const Outcome refused = run_preloaded("./refusals", {{"TESSERA_LOG_LEVEL", "quiet"}});
   EXPECT_EQ(refused.output, "40\n");
   EXPECT_EQ(occurrences(refused.message, "tessera: cuMemAlloc: "), 20) << refused.message;
@@ -136,12 +134,12 @@ TEST(PreloadPrograms, AddressesInPackedStructsTablesMapsAndGlobalsAreFound) {
                               {{"TESSERA_LOG_LEVEL", "error"}});  // it exposes addresses, which is a warning
 }
 
-TEST(PreloadPrograms, WhatATableNamedBeforeItWasOverwrittenIsNotNeeded) {
+TEST(PreloadPrograms, OverwrittenTableEntriesAreNotFetched) {
   expect_same_on_small_device("./table_rows preload_kernels.so", "12MiB",
                               {{"TESSERA_DEVICE_MEMORY", "6MiB"}, {"TESSERA_HOST_MEMORY", "64MiB"}});
 }
 
-TEST(PreloadPrograms, WhatAGlobalNamesStaysAndIsCounted) {
+TEST(PreloadPrograms, BlocksNamedByAGlobalStayAndAreCounted) {
   const std::string stats = scratch("s.json");
   const Outcome kept = run_preloaded("./hidden_addresses preload_kernels.so", {{"TESSERA_STATS", stats}});
   EXPECT_EQ(kept.exit_code, 0) << kept.message;
@@ -152,7 +150,7 @@ TEST(PreloadPrograms, WhatAGlobalNamesStaysAndIsCounted) {
 }
 
 // Addresses that no call shows, as only kernels write them.
-TEST(PreloadPrograms, HostBackedPagesAreFoundByKernelsThatNobodyToldOf) {
+TEST(PreloadPrograms, HostBackedPagesServeUnseenAddresses) {
   const std::string stats = scratch("s.json");
   expect_same_on_small_device(
       "./unseen_addresses preload_kernels.so", "8MiB",
@@ -163,7 +161,7 @@ TEST(PreloadPrograms, HostBackedPagesAreFoundByKernelsThatNobodyToldOf) {
 }
 
 // Without host memory at device addresses, eviction relies on what calls show.
-TEST(PreloadPrograms, AMachineWithoutThemTracksAndKeepsWhatNobodyCanTrack) {
+TEST(PreloadPrograms, WithoutHostBackedPagesTracksAndPinsUntrackableBlocks) {
   const std::string stats = scratch("s.json");
   const Environment tracked = {{"TESSERA_UNHINTED_ACCESS", "auto"},
                                {"TESSERA_SOFTWARE_HOST_FRAMES", "0"},
@@ -177,7 +175,7 @@ TEST(PreloadPrograms, AMachineWithoutThemTracksAndKeepsWhatNobodyCanTrack) {
   EXPECT_EQ(report["held"]["exposed_bytes"].get<int>(), 2 << 20);
 }
 
-TEST(PreloadPrograms, WithoutThemSuchAKernelFaultsAndTheProgramIsTold) {
+TEST(PreloadPrograms, WithoutHostBackedPagesAnUnseenAddressFaults) {
   for (const Environment& mode :
        {Environment{{"TESSERA_UNHINTED_ACCESS", "off"}},
         Environment{{"TESSERA_UNHINTED_ACCESS", "auto"}, {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}}}) {
@@ -203,15 +201,15 @@ void expect_found_if_backed_or_pinned(const std::string& command) {
   EXPECT_EQ(pinned.output, "ok\n");
 }
 
-TEST(PreloadPrograms, WhatAKernelGivesToKernelsThatItLaunchesIsFoundOrToldOrPinned) {
+TEST(PreloadPrograms, AddressesPassedToDeviceLaunchesAreFoundOrReportedOrPinned) {
   expect_found_if_backed_or_pinned("./device_made preload_kernels.so children");
 }
 
-TEST(PreloadPrograms, WhatTensorMapsOfTheDevicesOwnNameIsFoundOrToldOrPinned) {
+TEST(PreloadPrograms, AddressesInDeviceMadeTensorMapsAreFoundOrReportedOrPinned) {
   expect_found_if_backed_or_pinned("./device_made preload_kernels.so maps");
 }
 
-TEST(PreloadPrograms, HostBackedPagesServeProgramsThatHideNothing) {
+TEST(PreloadPrograms, HostBackedPagesServeOrdinaryPrograms) {
   const Environment backed = {{"TESSERA_UNHINTED_ACCESS", "host-backed"}, {"TESSERA_HOST_MEMORY", "96MiB"}};
   expect_same_on_small_device("./launches preload_kernels.so", "11MiB", backed);
   expect_same_on_small_device("./graphs preload_kernels.so", "16MiB", backed);
@@ -219,26 +217,26 @@ TEST(PreloadPrograms, HostBackedPagesServeProgramsThatHideNothing) {
   expect_same_on_small_device("./memory_calls", "8MiB", backed);
 }
 
-TEST(PreloadPrograms, ACopyOfAnotherDevicesStreamOrGraphIsWaitedFor) {
+TEST(PreloadPrograms, WaitsForACopyOnAnotherDevicesStreamOrGraph) {
   expect_same_on_small_device("./two_devices preload_kernels.so", "12MiB", {{"TESSERA_SOFTWARE_DEVICES", "2"}});
 }
 
-TEST(PreloadPrograms, ThreadsWithStreamsOfTheirOwnAgree) {
+TEST(PreloadPrograms, ThreadsWithTheirOwnStreamsAgree) {
   expect_same_on_small_device("./crowd preload_kernels.so", "12MiB");
 }
 
 // A child lacks its parent's threads, so memory that only these refer to looks leaked to it.
 const Environment kNoLeakCheck = {{"LSAN_OPTIONS", "detect_leaks=0"}};
 
-TEST(PreloadPrograms, AForkLeavesTheParentWhole) { expect_same_on_small_device("./forks", "24MiB", kNoLeakCheck); }
+TEST(PreloadPrograms, AForkLeavesTheParentIntact) { expect_same_on_small_device("./forks", "24MiB", kNoLeakCheck); }
 
-TEST(PreloadPrograms, HandlersOfTheProcessesEndMayCopyBlocks) { expect_same_on_small_device("./late_copies", "24MiB"); }
+TEST(PreloadPrograms, ExitHandlersMayCopyBlocks) { expect_same_on_small_device("./late_copies", "24MiB"); }
 
 TEST(PreloadPrograms, AContextOfTheProgramMayEndAndAnotherBegin) {
   expect_same_on_small_device("./contexts", "24MiB", {{"TESSERA_SOFTWARE_DEVICES", "2"}});
 }
 
-TEST(PreloadPrograms, OfTwoContextsOnADeviceTheFirstIsManagedAndTheOtherIsLeftAlone) {
+TEST(PreloadPrograms, ManagesOnlyTheFirstOfTwoContextsOnADevice) {
   const std::string stats = scratch("s.json");
   const Outcome worked =
       run_preloaded("./two_contexts preload_kernels.so",
@@ -265,7 +263,7 @@ TEST(PreloadPrograms, BlocksOfPoolsThatAProgramMadeAreTheDrivers) {
   EXPECT_EQ(report["blocks"]["frees"].get<int>(), 2);
 }
 
-TEST(PreloadPrograms, CopiesAndSetsOfNothingSucceedWhereverTheyPoint) {
+TEST(PreloadPrograms, ZeroByteCopiesAndSetsAlwaysSucceed) {
   const std::string all = "null: 55 of 55\na block: 55 of 55\nits end: 55 of 55\na freed block: 55 of 55\nok\n";
   EXPECT_EQ(run("./zero_bytes").output, all);
   const Outcome ran = run_preloaded("./zero_bytes", {{"TESSERA_SOFTWARE_MEMORY", "64MiB"}});
@@ -277,7 +275,7 @@ TEST(PreloadPrograms, MisuseGetsTheAnswersOfTheDriver) {
   EXPECT_EQ(run_preloaded("./misuse").output, run("./misuse").output);
 }
 
-TEST(PreloadPrograms, CallsThatKeepAnAddressHoldItsBlockAndAreCounted) {
+TEST(PreloadPrograms, CallsThatKeepAnAddressPinItsBlockAndAreCounted) {
   const std::string stats = scratch("s.json");
   const Outcome kept = run_preloaded("./kept_addresses", {{"TESSERA_STATS", stats}});
   EXPECT_EQ(kept.exit_code, 0) << kept.message;
@@ -385,7 +383,7 @@ TEST(PreloadPrograms, AGraphBeyondTheDeviceIsOutOfMemoryAtItsLaunch) {
   EXPECT_NE(launched.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << launched.message;
 }
 
-TEST(PreloadPrograms, ProcessesThatAreStartedAlikeCanHaveFilesOfTheirOwn) {
+TEST(PreloadPrograms, ProcessesStartedAlikeCanHaveTheirOwnFiles) {
   const std::filesystem::path folder = scratch("each");
   std::filesystem::remove_all(folder);
   std::filesystem::create_directory(folder);

@@ -58,13 +58,13 @@ TEST_F(PreloadResolution, AddressesByVersionAreThoseOfThatVersion) {
   EXPECT_EQ(with_["version 2000 flags 0 cuMemAlloc"], kDriver) << "it takes 32-bit addresses";
 }
 
-TEST_F(PreloadResolution, AFunctionThatTookOverAnothersNameIsNotMistakenForIt) {
+TEST_F(PreloadResolution, AFunctionThatTookAnothersNameIsDistinguished) {
   EXPECT_EQ(without_["renamed cuGraphInstantiate"], "yes");
   EXPECT_EQ(with_["renamed cuGraphInstantiate"], "yes");
   EXPECT_EQ(with_["renamed in libcuda"], kOurs);
 }
 
-TEST_F(PreloadResolution, EverythingElseIsFoundAsWithoutUs) {
+TEST_F(PreloadResolution, OtherSymbolsResolveAsWithoutUs) {
   for (const auto& [look_up, library] : without_) {
     if (with_[look_up] == kOurs) continue;
     EXPECT_EQ(with_[look_up], library) << look_up;
@@ -75,7 +75,7 @@ TEST_F(PreloadResolution, EverythingElseIsFoundAsWithoutUs) {
 }
 
 // The CUDA runtime looks up every function it knows: nothing is printed before a call.
-TEST_F(PreloadResolution, LookingUpWhatIsNewerThanOursSaysNothing) {
+TEST_F(PreloadResolution, LookingUpANewerVersionLogsNothing) {
   const Outcome newer = run_preloaded("./newer_versions 99000", {{"LD_LIBRARY_PATH", kNewerDriver}});
   EXPECT_EQ(newer.exit_code, 0);
   const std::string once = std::string("cuMemAlloc: ") + kOurs + "\ncuMemFree: " + kOurs + "\n";
@@ -83,7 +83,7 @@ TEST_F(PreloadResolution, LookingUpWhatIsNewerThanOursSaysNothing) {
   EXPECT_EQ(newer.message, "");
 }
 
-TEST_F(PreloadResolution, ACallOfWhatIsNewerThanOursIsMadeAndOneLineSaysWhatItIsGiven) {
+TEST_F(PreloadResolution, ACallOfANewerVersionIsPassedOnWithOneWarning) {
   const Environment future = {{"TESSERA_SOFTWARE_FUTURE", "1"}};
   const Outcome alone = run("./future_calls", future);
   EXPECT_EQ(alone.output, "ok\n") << alone.message;
@@ -95,14 +95,14 @@ TEST_F(PreloadResolution, ACallOfWhatIsNewerThanOursIsMadeAndOneLineSaysWhatItIs
       "tessera: cuMemsetD32Async is newer than this library and may use managed memory: such use is not tracked\n");
 }
 
-TEST_F(PreloadResolution, WhatANewerDriverHasOfAVersionThatWeKnowIsOurs) {
+TEST_F(PreloadResolution, KnownVersionsOfANewerDriverResolveToOurs) {
   const Outcome known = run_preloaded("./newer_versions 13050", {{"LD_LIBRARY_PATH", kNewerDriver}});
   const std::string once = std::string("cuMemAlloc: ") + kOurs + "\ncuMemFree: " + kOurs + "\n";
   EXPECT_EQ(known.output, once + once);
   EXPECT_EQ(known.message, "");
 }
 
-TEST_F(PreloadResolution, LookingUpStartsNothing) {
+TEST_F(PreloadResolution, ALookUpStartsNothing) {
   EXPECT_EQ(run_preloaded("./resolve", {{"TESSERA_DEVICE_MEMORY", "plenty"}}).message, "");
 }
 

@@ -47,7 +47,7 @@ Reported read(const std::string& path) {
 
 const std::string kTool = TESSERA_TEST_BUILD_DIR "/tests/nvtx_tool.so";
 
-TEST(Profiler, HearsOfStallsAndMovesThroughNvtx) {
+TEST(Profiler, ReceivesStallsAndMovesThroughNvtx) {
   if (!std::filesystem::exists(kTool)) GTEST_SKIP() << "built without the headers of NVTX";
   const std::string told = scratch("told");
   const Outcome ran = run_preloaded(
@@ -65,7 +65,7 @@ TEST(Profiler, HearsOfStallsAndMovesThroughNvtx) {
   EXPECT_GT(reported.bytes_in, 12u << 20);
 }
 
-TEST(Profiler, AToolThatIsNotThereChangesNothing) {
+TEST(Profiler, AMissingToolHasNoEffect) {
   const Outcome ran =
       run_preloaded("./vector_add vector_add_kernels.so", {{"NVTX_INJECTION64_PATH", "/nonexistent/tool.so"}});
   EXPECT_EQ(ran.exit_code, 0) << ran.message;

@@ -41,7 +41,7 @@ class Recomputing(unittest.TestCase):
                 self.assertLess(recomputed["bytes_h2d"] + recomputed["bytes_d2h"],
                                 copied["bytes_h2d"] + copied["bytes_d2h"])
 
-    def test_what_is_planned_is_recomputed_more_often_than_what_only_is_cheaper(self):
+    def test_planned_recomputes_exceed_those_chosen_by_cost(self):
         self.assertGreater(self.replay("recomputed", "capuchin")["recomputes"], self.replay("recomputed", "lru")["recomputes"])
 
 

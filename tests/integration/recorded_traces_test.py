@@ -36,7 +36,7 @@ def with_room(trace):
 
 
 class Recorded(unittest.TestCase):
-    def test_every_trace_is_here(self):
+    def test_every_trace_exists(self):
         self.assertEqual({path.name.split(".")[0] for path in RECORDED.glob("*.zst")}, set(EXPECTED))
 
     def test_operations_bytes_and_times_are_those_of_the_program(self):
@@ -49,7 +49,7 @@ class Recorded(unittest.TestCase):
                 self.assertEqual(twice["iteration_ns"], 2 * told["iteration_ns"])
                 self.assertEqual(told["stall_ns"], 0)
 
-    def test_under_half_of_its_memory_each_moves_bytes_and_the_same_ones_every_time(self):
+    def test_under_half_of_its_memory_each_moves_the_same_bytes_every_time(self):
         for name, (_, _, peak, _, nanoseconds) in EXPECTED.items():
             with self.subTest(name):
                 options = ("--device-memory", str(peak // 2), "--iterations", "2", "--policy", "recency")
@@ -60,7 +60,7 @@ class Recorded(unittest.TestCase):
                 self.assertGreater(told["bytes_h2d"], 0)
                 self.assertGreaterEqual(told["makespan_ns"], told["lower_bound_ns"])
 
-    def test_what_is_learned_is_the_same_every_time_and_faster(self):
+    def test_learning_is_deterministic_and_faster(self):
         name = "resnet50-b32"
         # `auto` behaves like recency until it has learned the iteration, in the middle of its second repetition: then
         # it follows a plan, and the initial evictions and fetches for it may cost more than the rest of that repetition
@@ -98,12 +98,12 @@ class Generated(unittest.TestCase):
         self.assertGreater(value / other, least)
         self.assertLess(value / other, most)
 
-    def test_resnet50_is_what_was_generated(self):
+    def test_resnet50_matches_the_generated_trace(self):
         generated = self.generated("resnet50", 32, "full")
         self.assert_ratio("liveness_peak_bytes", "resnet50-b32", generated, 1.00, 1.03)
         self.assert_ratio("iteration_ns", "resnet50-b32", generated, 0.93, 1.00)
 
-    def test_gpt2_keeps_more_in_its_activation_and_its_loss(self):
+    def test_gpt2_saves_more_for_its_activation_and_loss(self):
         generated = self.generated("gpt2-small", 8, "full")
         self.assert_ratio("liveness_peak_bytes", "gpt2-small-b8", generated, 1.55, 1.62)
         self.assert_ratio("iteration_ns", "gpt2-small-b8", generated, 1.40, 1.47)

@@ -107,11 +107,11 @@ class Report(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.folder)
 
-    def test_the_page_lies_beside_the_history(self):
+    def test_the_page_is_written_beside_the_history(self):
         self.assertEqual(self.run_result.returncode, 0, self.run_result.stderr)
         self.assertEqual((self.report.returncode, self.report.stdout), (0, f"{self.page}\n"), self.report.stderr)
 
-    def test_its_sums_are_the_statistics_and_something_moved(self):
+    def test_its_sums_equal_the_statistics_and_bytes_moved(self):
         page = Page(self.page.read_text())
         self.assertGreaterEqual(len(page.sums), 4)
         for name, value in page.sums.items():
@@ -127,7 +127,7 @@ class Report(unittest.TestCase):
         self.assertEqual(page.tags["script"] + page.tags["link"], 0)
         self.assertIn("default-src 'none'", self.page.read_text())
 
-    def test_what_is_no_history_is_one_line_and_exit_code_two(self):
+    def test_an_invalid_history_is_one_line_and_exit_code_two(self):
         result = tessera("report", self.folder / "stats.json")
         self.assertEqual(result.returncode, 2)
         self.assertRegex(result.stderr, r"^tessera: [^\n]+--history[^\n]+\n$")
@@ -146,7 +146,7 @@ class Report(unittest.TestCase):
             capture_output=True, text=True, timeout=120)
 
     @unittest.skipUnless(BROWSER, "there is no Chromium here: apt-get install chromium-headless-shell")
-    def test_a_browser_shows_it_and_complains_of_nothing(self):
+    def test_a_browser_shows_it_without_errors(self):
         result = self.browse("--dump-dom")
         page = Page(result.stdout)
         text = " ".join(page.words)

@@ -12,7 +12,7 @@ TEST(SharedPools, TwoProcessesShareAPoolsMemoryAndAnEvent) {
   EXPECT_EQ(ran.output, "ok\n");
 }
 
-TEST(SharedPools, TheyDoWhileBlocksOfTheHeapMove) {
+TEST(SharedPools, TwoProcessesShareAPoolWhileBlocksMove) {
   const Outcome ran = run_preloaded(
       "./shared_pools",
       {{"TESSERA_SOFTWARE_MEMORY", "64MiB"}, {"TESSERA_DEVICE_MEMORY", "16MiB"}, {"TESSERA_HOST_MEMORY", "128MiB"}});

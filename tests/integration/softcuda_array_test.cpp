@@ -52,7 +52,7 @@ TEST_F(SoftcudaArray, TakesMemoryUntilItIsDestroyed) {
   EXPECT_EQ(CU(cuArrayDestroy)(array), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(SoftcudaArray, ShapesThatThereAreNotAreRefused) {
+TEST_F(SoftcudaArray, RefusesInvalidShapes) {
   EXPECT_EQ(refused(shape(0, 4, 0)), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(refused(shape(4, 0, 4)), CUDA_ERROR_INVALID_VALUE) << "a depth without a height, and no layers";
   EXPECT_EQ(refused(shape(4, 8, 6, CUDA_ARRAY3D_CUBEMAP)), CUDA_ERROR_INVALID_VALUE);
@@ -62,7 +62,7 @@ TEST_F(SoftcudaArray, ShapesThatThereAreNotAreRefused) {
   EXPECT_EQ(refused(shape(4, 4, 0, CUDA_ARRAY3D_SPARSE)), CUDA_ERROR_NOT_SUPPORTED);
 }
 
-TEST_F(SoftcudaArray, CopiesAlongALineMeetTheElementsFromAnOffsetOn) {
+TEST_F(SoftcudaArray, LinearCopiesStartAtAnOffset) {
   const CUarray array = make(shape(64, 0, 0)), other = make(shape(64, 0, 0));
   const std::vector<unsigned> source = numbers(64);
   std::vector<unsigned> target(16);
@@ -79,7 +79,7 @@ TEST_F(SoftcudaArray, CopiesAlongALineMeetTheElementsFromAnOffsetOn) {
   EXPECT_OK(CU(cuArrayDestroy)(array));
 }
 
-TEST_F(SoftcudaArray, ABoxIsCutOutOfIt) {
+TEST_F(SoftcudaArray, CopiesABox) {
   constexpr std::size_t kWidth = 8, kHeight = 4, kDepth = 3;
   const CUarray array = make(shape(kWidth, kHeight, kDepth));
   const std::vector<unsigned> source = numbers(kWidth * kHeight * kDepth);
@@ -133,7 +133,7 @@ TEST_F(SoftcudaArray, LevelsAreHalvesAndEndWithTheirArray) {
   EXPECT_EQ(CU(cuArray3DGetDescriptor)(&told, level), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(SoftcudaArray, TexturesAndSurfacesTellWhatTheyWereMadeOf) {
+TEST_F(SoftcudaArray, TexturesAndSurfacesReportTheirResource) {
   const CUarray array = make(shape(8, 8, 0)), writable = make(shape(8, 8, 0, CUDA_ARRAY3D_SURFACE_LDST));
   CUDA_RESOURCE_DESC resource = resource_of(array), told{};
   CUDA_TEXTURE_DESC how{};

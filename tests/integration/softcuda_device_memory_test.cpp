@@ -24,7 +24,7 @@ class SoftcudaDeviceMemory : public SoftwareDevice {
   static std::string kernels() { return build_path("lib/tessera/probe_kernels.so"); }
 };
 
-TEST_F(SoftcudaDeviceMemory, AContextTakesItsPartOfTheDevice) {
+TEST_F(SoftcudaDeviceMemory, AContextTakesDeviceMemory) {
   EXPECT_EQ(free_memory(), kMemory - kContext);
   CUcontext second = nullptr;
   ASSERT_OK(CU(cuCtxCreate)(&second, nullptr, 0, 0));
@@ -52,7 +52,7 @@ TEST_F(SoftcudaDeviceMemory, APrimaryContextTakesItOnce) {
   ASSERT_OK(CU(cuDevicePrimaryCtxRelease)(1));
 }
 
-TEST_F(SoftcudaDeviceMemory, CodeTakesItWhenItIsLoadedAndALibrarysWhenItIsLaunched) {
+TEST_F(SoftcudaDeviceMemory, ModulesTakeMemoryAtLoadAndLibrariesAtLaunch) {
   CUmodule module = nullptr;
   CUlibrary library = nullptr;
   CUkernel kernel = nullptr;

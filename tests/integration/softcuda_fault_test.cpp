@@ -14,7 +14,7 @@ CUcontext start() {
   return context;
 }
 
-TEST(SoftcudaMachine, AStrayKernelGivesIllegalAddressFromThenOn) {
+TEST(SoftcudaMachine, AFaultingKernelGivesIllegalAddressFromThenOn) {
   EXPECT_TRUE(in_child([] {
     start();
     CUmodule module = nullptr;
@@ -85,7 +85,7 @@ TEST(SoftcudaMachine, ManyDevicesOrNone) {
   }));
 }
 
-TEST(SoftcudaMachine, AnEnvironmentThatCannotBeMeantIsAnError) {
+TEST(SoftcudaMachine, AnInvalidEnvironmentIsAnError) {
   EXPECT_TRUE(in_child([] {
     ::setenv("TESSERA_SOFTWARE_MEMORY", "plenty", 1);
     return CU(cuInit)(0) == CUDA_ERROR_INVALID_VALUE;

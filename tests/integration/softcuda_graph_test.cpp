@@ -76,7 +76,7 @@ TEST_F(SoftcudaGraph, CapturedWorkRunsAtTheLaunchAndNotBefore) {
   EXPECT_EQ(CU(cuGraphLaunch)(exec, stream_), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(SoftcudaGraph, AnEventCarriesTheCaptureToAnotherStreamAndBack) {
+TEST_F(SoftcudaGraph, AnEventExtendsTheCaptureToAnotherStream) {
   begin();
   set(stream_, 1);
   ASSERT_OK(CU(cuEventRecord)(event_, stream_));
@@ -97,7 +97,7 @@ TEST_F(SoftcudaGraph, AnEventCarriesTheCaptureToAnotherStreamAndBack) {
   EXPECT_OK(CU(cuGraphDestroy)(graph));
 }
 
-TEST_F(SoftcudaGraph, AStreamThatDoesNotComeBackIsAnError) {
+TEST_F(SoftcudaGraph, AnUnjoinedStreamIsAnError) {
   begin();
   ASSERT_OK(CU(cuEventRecord)(event_, stream_));
   ASSERT_OK(CU(cuStreamWaitEvent)(other_, event_, 0));
@@ -137,7 +137,7 @@ TEST_F(SoftcudaGraph, AStreamThatEndsLeavesItsPartOfTheCapture) {
   }
 }
 
-TEST_F(SoftcudaGraph, AUserObjectEndsWithTheLastWhoHoldsIt) {
+TEST_F(SoftcudaGraph, AUserObjectEndsWithItsLastReference) {
   std::atomic<int> ended = 0;
   std::atomic<bool> wait = true;
   const CUhostFn count = [](void* of) { ++*static_cast<std::atomic<int>*>(of); };
@@ -166,7 +166,7 @@ TEST_F(SoftcudaGraph, AUserObjectEndsWithTheLastWhoHoldsIt) {
   EXPECT_EQ(ended, 1);
 }
 
-TEST_F(SoftcudaGraph, WaitingForACapturedStreamSpoilsTheCapture) {
+TEST_F(SoftcudaGraph, WaitingForACapturedStreamInvalidatesTheCapture) {
   begin();
   EXPECT_EQ(CU(cuStreamSynchronize)(stream_), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   expect_invalidated();
@@ -178,7 +178,7 @@ TEST_F(SoftcudaGraph, WaitingForACapturedStreamSpoilsTheCapture) {
   expect_invalidated();
 }
 
-TEST_F(SoftcudaGraph, WhatMayBeUnsafeIsRefusedByTheModesOfBothSides) {
+TEST_F(SoftcudaGraph, UnsafeCallsAreRefusedByTheModesOfBothSides) {
   CUdeviceptr address = 0;
   begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
   CUresult elsewhere = CUDA_SUCCESS;
@@ -224,7 +224,7 @@ TEST_F(SoftcudaGraph, NodesRunInTheOrderOfTheirDependencies) {
   EXPECT_OK(CU(cuGraphDestroy)(graph));
 }
 
-TEST_F(SoftcudaGraph, AnUpdateTellsWhatDiffersAndThenChangesNothing) {
+TEST_F(SoftcudaGraph, AFailedUpdateReportsTheDifferenceAndChangesNothing) {
   CUgraph graph = nullptr, wider = nullptr;
   ASSERT_OK(CU(cuGraphCreate)(&graph, 0));
   (void)add_set(graph, 5);
@@ -242,7 +242,7 @@ TEST_F(SoftcudaGraph, AnUpdateTellsWhatDiffersAndThenChangesNothing) {
   EXPECT_OK(CU(cuGraphDestroy)(graph));
 }
 
-TEST_F(SoftcudaGraph, AKernelNodeTellsItsParameters) {
+TEST_F(SoftcudaGraph, AKernelNodeReportsItsParameters) {
   CUgraph graph = nullptr;
   CUgraphNode node = nullptr;
   int value = 3, count = 4;
@@ -263,7 +263,7 @@ TEST_F(SoftcudaGraph, AKernelNodeTellsItsParameters) {
   EXPECT_EQ(CU(cuGraphKernelNodeGetParams)(node, &told), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(SoftcudaGraph, AGraphThatDecidesIsNoChildAndNoClone) {
+TEST_F(SoftcudaGraph, AConditionalGraphIsNoChildAndNoClone) {
   CUgraph graph = nullptr, outer = nullptr, copy = nullptr;
   CUgraphNode node = nullptr;
   CUgraphConditionalHandle handle = 0;

@@ -58,7 +58,7 @@ TEST_F(SoftcudaGreen, GroupsOfOneSizeAreWholeUnits) {
   EXPECT_EQ(CU(cuDevSmResourceSplitByCount)(parts, &groups, &all_, &rest, 0, 21), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(SoftcudaGreen, GroupsAreGivenByWhatIsAskedOfEach) {
+TEST_F(SoftcudaGreen, SplitsByRequestedSizes) {
   CUdevResource parts[2] = {}, rest{};
   EXPECT_OK(split(8, 0, parts, &rest));
   EXPECT_EQ(rest.sm.smCount, 4u);
@@ -79,7 +79,7 @@ TEST_F(SoftcudaGreen, GroupsAreGivenByWhatIsAskedOfEach) {
   EXPECT_EQ(CU(cuDevResourceGenerateDesc)(&none, &made_up, 1), CUDA_ERROR_INVALID_RESOURCE_TYPE);
 }
 
-TEST_F(SoftcudaGreen, AContextAndItsStreamsTellTheirPart) {
+TEST_F(SoftcudaGreen, AContextAndItsStreamsReportTheirPart) {
   CUdevResource parts[2] = {};
   const auto queues = std::bit_cast<CUdevResourceType>(unsigned{TESSERA_RESOURCE_QUEUE_SETTINGS});
   ASSERT_OK(split(8, 0, parts, nullptr));

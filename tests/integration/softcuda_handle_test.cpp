@@ -113,7 +113,7 @@ TEST_F(SoftcudaHandle, LibrariesAreNoModules) {
   EXPECT_EQ(CU(cuLibraryUnload)(cast<CUlibrary>(module_)), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(SoftcudaHandle, AKernelTellsItsNameParametersAndLibrary) {
+TEST_F(SoftcudaHandle, AKernelReportsItsNameParametersAndLibrary) {
   std::size_t offset = 0, size = 0;
   const char* name = nullptr;
   CUlibrary library = nullptr;
@@ -181,7 +181,7 @@ TEST_F(SoftcudaHandle, AttributesOfAKernelHoldForItsFunctionUntilThatHasItsOwn) 
   EXPECT_EQ(CU(cuKernelGetAttribute)(&value, kShared, kernel_, 9), CUDA_ERROR_INVALID_DEVICE);
 }
 
-TEST_F(SoftcudaHandle, WhatIsInALibraryOrAModuleIsListed) {
+TEST_F(SoftcudaHandle, ListsTheContentsOfLibrariesAndModules) {
   unsigned kernels = 0, functions = 0;
   ASSERT_OK(CU(cuLibraryGetKernelCount)(&kernels, library_));
   ASSERT_OK(CU(cuModuleGetFunctionCount)(&functions, module_));
@@ -212,7 +212,7 @@ TEST_F(SoftcudaHandle, LaunchesAndOccupancyTakeBothKinds) {
   }
 }
 
-TEST_F(SoftcudaHandle, AKernelThatIsCapturedIsTheContextsFunctionInItsNode) {
+TEST_F(SoftcudaHandle, ACapturedKernelIsTheContextsFunctionInItsNode) {
   CUstream stream = nullptr;
   CUgraph graph = nullptr;
   CUgraphNode node = nullptr;
@@ -232,7 +232,7 @@ TEST_F(SoftcudaHandle, AKernelThatIsCapturedIsTheContextsFunctionInItsNode) {
   EXPECT_OK(CU(cuStreamDestroy)(stream));
 }
 
-TEST_F(SoftcudaHandle, ANodeTellsTheFunctionOrTheKernelThatItWasMadeOf) {
+TEST_F(SoftcudaHandle, ANodeReportsItsFunctionOrKernel) {
   CUgraph graph = nullptr;
   CUgraphExec exec = nullptr;
   CUgraphNode of_kernel = nullptr, of_function = nullptr;
@@ -263,7 +263,7 @@ TEST_F(SoftcudaHandle, ANodeTellsTheFunctionOrTheKernelThatItWasMadeOf) {
   EXPECT_OK(CU(cuGraphDestroy)(graph));
 }
 
-TEST_F(SoftcudaHandle, ANodeTellsItsParametersAsTheyWereGiven) {
+TEST_F(SoftcudaHandle, ANodeReportsItsParametersAsGiven) {
   struct {
     CUdeviceptr target;
     int value, count;
@@ -303,7 +303,7 @@ TEST_F(SoftcudaHandle, ANodeOfAnotherKindOfHandleIsRefused) {
   EXPECT_OK(CU(cuGraphDestroy)(graph));
 }
 
-TEST_F(SoftcudaHandle, WhatWasInALibraryEndsWithIt) {
+TEST_F(SoftcudaHandle, HandlesOfALibraryEndWithIt) {
   const std::string path = build_path("lib/tessera/probe_kernels.so");
   CUlibrary library = nullptr;
   CUkernel kernel = nullptr;

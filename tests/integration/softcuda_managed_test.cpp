@@ -69,7 +69,7 @@ TEST_F(SoftcudaManaged, MoreThanTheDeviceHasCanBeAllocated) {
   EXPECT_EQ(CU(cuMemAllocManaged)(&none, 0, CU_MEM_ATTACH_GLOBAL), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(SoftcudaManaged, HintsHoldForTheirStretchAlone) {
+TEST_F(SoftcudaManaged, HintsApplyOnlyToTheirRange) {
   const CUdeviceptr block = managed();
   EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, block), CU_DEVICE_INVALID);
   ASSERT_OK(CU(cuMemAdvise)(block + kPage, kPage, CU_MEM_ADVISE_SET_READ_MOSTLY, here_));
@@ -88,7 +88,7 @@ TEST_F(SoftcudaManaged, HintsHoldForTheirStretchAlone) {
   EXPECT_OK(CU(cuMemFree)(again));
 }
 
-TEST_F(SoftcudaManaged, WhoAccessesItAndWhereItWasPrefetchedIsTold) {
+TEST_F(SoftcudaManaged, ReportsAccessorsAndTheLastPrefetchLocation) {
   const CUdeviceptr block = managed();
   ASSERT_OK(CU(cuMemAdvise)(block, kBytes, CU_MEM_ADVISE_SET_ACCESSED_BY, {CU_MEM_LOCATION_TYPE_DEVICE, 1}));
   ASSERT_OK(CU(cuMemAdvise)(block, kBytes, CU_MEM_ADVISE_SET_ACCESSED_BY, host_));
@@ -141,7 +141,7 @@ TEST_F(SoftcudaManaged, APoolOfHostMemoryIsReachedByBoth) {
   EXPECT_EQ(CU(cuMemAllocFromPoolAsync)(&block, kBytes, host, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(SoftcudaManaged, EachKindOfMemoryHasPoolsOfItsOwn) {
+TEST_F(SoftcudaManaged, EachKindOfMemoryHasItsOwnPools) {
   const CUmemoryPool made = pool(CU_MEM_ALLOCATION_TYPE_MANAGED, here_);
   CUmemLocation place = here_;
   CUmemoryPool usual = nullptr, of_device = nullptr, current = nullptr;

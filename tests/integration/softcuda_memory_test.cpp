@@ -39,7 +39,7 @@ TEST_F(SoftcudaMemory, SmallBlocksShareAFrameAndDoNotOverlap) {
   EXPECT_EQ(free_memory(), before);
 }
 
-TEST_F(SoftcudaMemory, ABlockEndsWhereTheCallerSaid) {
+TEST_F(SoftcudaMemory, ABlockEndsAtItsRequestedSize) {
   const CUdeviceptr block = allocate(300);
   EXPECT_OK(CU(cuMemsetD8)(block, 1, 300));
   EXPECT_EQ(CU(cuMemsetD8)(block, 1, 301), CUDA_ERROR_INVALID_VALUE);
@@ -51,7 +51,7 @@ TEST_F(SoftcudaMemory, ABlockEndsWhereTheCallerSaid) {
   EXPECT_OK(CU(cuMemFree)(block));
 }
 
-TEST_F(SoftcudaMemory, FreesInStreamOrderAndReusesWhatIsDue) {
+TEST_F(SoftcudaMemory, FreesInStreamOrderAndReusesFreedMemory) {
   CUstream stream = nullptr;
   ASSERT_OK(CU(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
   for (int round = 0; round < 20; ++round) {  // 20 times the whole memory
@@ -100,7 +100,7 @@ TEST_F(SoftcudaMemory, PitchKeepsRowsAligned) {
   EXPECT_OK(CU(cuMemFree)(block));
 }
 
-TEST_F(SoftcudaMemory, TellsWhatAPointerIs) {
+TEST_F(SoftcudaMemory, ReportsPointerAttributes) {
   const CUdeviceptr block = allocate(4 << 20);
   unsigned kind = 0;
   CUdeviceptr start = 0;
@@ -121,7 +121,7 @@ TEST_F(SoftcudaMemory, TellsWhatAPointerIs) {
   EXPECT_OK(CU(cuMemFree)(block));
 }
 
-TEST_F(SoftcudaMemory, TellsWhatAPointerIsWithoutAContext) {
+TEST_F(SoftcudaMemory, ReportsPointerAttributesWithoutAContext) {
   const CUdeviceptr block = allocate(4096);
   ASSERT_OK(CU(cuCtxSetCurrent)(nullptr));
   CUcontext its = nullptr;
@@ -131,7 +131,7 @@ TEST_F(SoftcudaMemory, TellsWhatAPointerIsWithoutAContext) {
   EXPECT_OK(CU(cuMemFree)(block));
 }
 
-TEST_F(SoftcudaMemory, NothingHasAnAddressInOrderOfAStream) {
+TEST_F(SoftcudaMemory, AZeroByteAsyncAllocationHasAnAddress) {
   CUdeviceptr first = 0, second = 0;
   ASSERT_OK(CU(cuMemAllocAsync)(&first, 0, nullptr));
   ASSERT_OK(CU(cuMemAllocAsync)(&second, 0, nullptr));
@@ -164,14 +164,14 @@ TEST_F(SoftcudaMemory, RegisteringTwiceIsAnError) {
   EXPECT_EQ(CU(cuMemHostUnregister)(host.data()), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
 
-TEST_F(SoftcudaMemory, OnlyWhereItBeginsCanRegisteredMemoryBeUnregistered) {
+TEST_F(SoftcudaMemory, UnregistersMemoryOnlyByItsStart) {
   std::vector<char> host(1 << 20);
   EXPECT_OK(CU(cuMemHostRegister)(host.data(), host.size(), 0));
   EXPECT_EQ(CU(cuMemHostUnregister)(host.data() + 4096), CUDA_ERROR_INVALID_VALUE);
   EXPECT_OK(CU(cuMemHostUnregister)(host.data()));
 }
 
-TEST_F(SoftcudaMemory, ErrorsAreToldInADriversWords) {
+TEST_F(SoftcudaMemory, ErrorStringsAreTheDrivers) {
   const char* text = nullptr;
   ASSERT_OK(CU(cuGetErrorString)(CUDA_ERROR_INVALID_DEVICE, &text));
   EXPECT_STREQ(text, "invalid device ordinal");
@@ -338,7 +338,7 @@ TEST_F(SoftcudaMemory, ACopyBetweenDevicesIsInOrderWithAllWorkOfBoth) {
   ASSERT_OK(CU(cuDevicePrimaryCtxRelease)(1));
 }
 
-TEST_F(SoftcudaMemory, ADestroyedContextGivesItsMemoryBack) {
+TEST_F(SoftcudaMemory, ADestroyedContextReleasesItsMemory) {
   CUcontext own = nullptr;
   const std::size_t before = free_memory();
   ASSERT_OK(CU(cuCtxCreate)(&own, nullptr, 0, 0));

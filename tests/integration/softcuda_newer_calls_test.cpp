@@ -58,7 +58,7 @@ TEST_F(SoftcudaNewerCalls, CopiesTakeAttributes) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(SoftcudaNewerCalls, AttributesOfThatTimeAreThereAndNone) {
+TEST_F(SoftcudaNewerCalls, NewerAttributesAreZeroAndLaterOnesAreInvalid) {
   int value = 1;
   EXPECT_OK(CU(cuDeviceGetAttribute)(&value, static_cast<CUdevice_attribute>(TESSERA_DEVICE_ATTRIBUTE_END - 1), 0));
   EXPECT_EQ(value, 0);
@@ -76,7 +76,7 @@ TEST_F(SoftcudaNewerCalls, AnEndOnAnotherMachineIsNotSupported) {
   EXPECT_EQ(NEWER(cuFabricCpyBatchAsync, 13050)(1, &copy, 0, CU_STREAM_LEGACY), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(SoftcudaNewerCalls, ANodeTellsItsParametersByOneCall) {
+TEST_F(SoftcudaNewerCalls, ANodeReportsItsParametersByOneCall) {
   const CUgraph graph = captured_set(2, 9);
   CUgraphNode node = nullptr;
   std::size_t count = 1;
@@ -89,7 +89,7 @@ TEST_F(SoftcudaNewerCalls, ANodeTellsItsParametersByOneCall) {
   EXPECT_OK(CU(cuGraphDestroy)(graph));
 }
 
-TEST_F(SoftcudaNewerCalls, KernelsTellHowManyParametersTheyHave) {
+TEST_F(SoftcudaNewerCalls, KernelsReportTheirParameterCount) {
   std::size_t count = 0;
   ASSERT_OK(NEWER(cuFuncGetParamCount, 13020)(kernel("mixed"), &count));
   EXPECT_EQ(count, 5u);
@@ -115,7 +115,7 @@ TEST_F(SoftcudaNewerCalls, AGraphIsCapturedAgainIntoTheSameNodes) {
   EXPECT_OK(CU(cuGraphDestroy)(graph));
 }
 
-TEST_F(SoftcudaNewerCalls, OfOtherKindsOrTooFewTheyAreNoRecapture) {
+TEST_F(SoftcudaNewerCalls, DifferentOrMissingNodesFailTheRecapture) {
   const auto again = NEWER(cuStreamBeginRecaptureToGraph, 13030);
   constexpr auto kFailure = static_cast<CUresult>(918);  // CUDA_ERROR_GRAPH_RECAPTURE_FAILURE
   const CUgraph graph = captured_set(0, 1);

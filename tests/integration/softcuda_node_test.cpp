@@ -43,7 +43,7 @@ class SoftcudaNode : public SoftwareDevice {
   CUgraph graph_ = nullptr;
 };
 
-TEST_F(SoftcudaNode, AChoiceTellsItsHandleAndItsBodies) {
+TEST_F(SoftcudaNode, AConditionalNodeReportsItsHandleAndBodies) {
   CUgraphNodeParams made = choice(condition_of(graph_), 3), told{};
   CUgraphNode node = nullptr;
   ASSERT_OK(CU(cuGraphAddNode)(&node, graph_, nullptr, nullptr, 0, &made));
@@ -56,7 +56,7 @@ TEST_F(SoftcudaNode, AChoiceTellsItsHandleAndItsBodies) {
   for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(told.conditional.phGraph_out[i], made.conditional.phGraph_out[i]);
 }
 
-TEST_F(SoftcudaNode, AConditionDecidesInItsGraphAndItsBodiesAlone) {
+TEST_F(SoftcudaNode, AConditionAppliesOnlyToItsGraphAndBodies) {
   CUgraph other = nullptr;
   ASSERT_OK(CU(cuGraphCreate)(&other, 0));
   CUgraphNodeParams params = choice(condition_of(graph_), 1);
@@ -68,7 +68,7 @@ TEST_F(SoftcudaNode, AConditionDecidesInItsGraphAndItsBodiesAlone) {
   EXPECT_OK(CU(cuGraphDestroy)(other));
 }
 
-TEST_F(SoftcudaNode, AllocationsAndFreesTellWhatTheyAre) {
+TEST_F(SoftcudaNode, AllocationAndFreeNodesReportTheirParameters) {
   CUdeviceptr address = 0;
   const CUgraphNode made = allocation(5000, address);
   CUgraphNode freed = nullptr;
@@ -88,7 +88,7 @@ TEST_F(SoftcudaNode, AllocationsAndFreesTellWhatTheyAre) {
 // Called once when an object ends: counts the ended objects.
 void ended(void* count) { ++*static_cast<int*>(count); }
 
-TEST_F(SoftcudaNode, AnUpdateGivesTheExecutableWhatTheNewGraphHolds) {
+TEST_F(SoftcudaNode, AnUpdateReplacesTheUserObjectsOfTheExecutable) {
   int old_ended = 0, new_ended = 0;
   CUgraph next = nullptr;
   ASSERT_OK(CU(cuGraphCreate)(&next, 0));

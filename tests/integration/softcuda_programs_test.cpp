@@ -83,7 +83,7 @@ TEST(SoftcudaPrograms, TrainingNamesTheErrorWhenMemoryRunsOut) {
   EXPECT_NE(occupied.output.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << occupied.output;
 }
 
-TEST(SoftcudaPrograms, TrainingRefusesOptionsThatCannotBeMeant) {
+TEST(SoftcudaPrograms, TrainingRefusesInvalidOptions) {
   EXPECT_EQ(run("train --kernels train_kernels.so --width 33").exit_code, 2);
   EXPECT_EQ(run("train --kernels nothing.so").exit_code, 2);
   EXPECT_EQ(run("train").exit_code, 2);

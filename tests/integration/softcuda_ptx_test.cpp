@@ -22,7 +22,7 @@ TEST_F(SoftcudaPtx, AnEntryWithAHostBuildBesideTheDriverIsThatBuild) {
   EXPECT_OK(CU(cuModuleUnload)(module_));
 }
 
-TEST_F(SoftcudaPtx, AnyOtherIsNotForThisDevice) {
+TEST_F(SoftcudaPtx, OtherPtxHasNoBinary) {
   EXPECT_EQ(load("// a comment\n.visible .entry unknown_kernel(\n"), CUDA_ERROR_NO_BINARY_FOR_GPU);
   EXPECT_EQ(load("// .entry ../softcuda/libcuda(\n"), CUDA_ERROR_NO_BINARY_FOR_GPU) << "a name is one word";
   EXPECT_EQ(load("// no entry at all, and long enough to be looked at as if it were an object file"),

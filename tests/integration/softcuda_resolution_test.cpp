@@ -48,7 +48,7 @@ TEST(SoftcudaResolution, PrefersThePerThreadSpellingOnlyWhenAsked) {
             exported("cuMemAlloc_v2"));
 }
 
-TEST(SoftcudaResolution, SaysWhyThereIsNoFunction) {
+TEST(SoftcudaResolution, ReportsWhyThereIsNoFunction) {
   const Answer unknown = ask("cuMemConjure", 13000);
   EXPECT_EQ(unknown.result, CUDA_SUCCESS);
   EXPECT_EQ(unknown.function, nullptr);
@@ -76,7 +76,7 @@ TEST(SoftcudaResolution, TheOldSpellingAnswersNotFound) {
   EXPECT_EQ(function, exported("cuMemFree_v2"));
 }
 
-TEST(SoftcudaResolution, RefusesDocumentedEntryPointsThatItDoesNotHave) {
+TEST(SoftcudaResolution, RefusesUnsupportedDocumentedEntryPoints) {
   EXPECT_EQ(CU(cuGraphicsUnregisterResource)(nullptr), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(CU(cuDestroyExternalMemory)(nullptr), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_NE(ask("cuGraphLaunch", 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM).function, nullptr);

@@ -122,7 +122,7 @@ class SoftcudaSharing : public SoftwareDevice {
   }
 };
 
-TEST_F(SoftcudaSharing, WhatIsImportedTwiceIsGoneWithTheFirstFree) {
+TEST_F(SoftcudaSharing, MemoryImportedTwiceIsReleasedByTheFirstFree) {
   CUdeviceptr own = 0, first = 0, second = 0;
   const std::size_t before = free_memory();
   EXPECT_OK(import_twice({CU_MEM_LOCATION_TYPE_DEVICE, 0}, own, first, second));
@@ -158,7 +158,7 @@ TEST_F(SoftcudaSharing, MemoryInTheHostIsImportedOnce) {
   EXPECT_EQ(CU(cuMemPoolCreate)(&none, &props), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(SoftcudaSharing, APoolsFileIsNoFramesAndTheOtherWayRound) {
+TEST_F(SoftcudaSharing, PoolFilesAndFrameFilesAreNotInterchangeable) {
   const CUmemoryPool made = pool({CU_MEM_LOCATION_TYPE_DEVICE, 0});
   int file = -1;
   ASSERT_OK(CU(cuMemPoolExportToShareableHandle)(&file, made, kFile, 0));

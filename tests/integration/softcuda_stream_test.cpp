@@ -128,7 +128,7 @@ TEST_F(SoftcudaStream, KernelsOfDifferentStreamsRunSideBySide) {
   EXPECT_OK(CU(cuMemFree)(block));
 }
 
-TEST_F(SoftcudaStream, WhoQueuesMoreThanAStreamTakesWaits) {
+TEST_F(SoftcudaStream, AFullStreamBlocksItsSubmitter) {
   constexpr int kDepth = 1024;
   CUevent event = nullptr;
   ASSERT_OK(CU(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
@@ -247,7 +247,7 @@ TEST_F(SoftcudaStream, EachLoadOfAModuleHasItsOwnVariables) {
 }
 
 // The linker permanently remembers some objects by name, and names come from descriptor numbers, which are reused.
-TEST_F(SoftcudaStream, AModuleIsNotTakenForOneThatWasUnloaded) {
+TEST_F(SoftcudaStream, ANewModuleIsNotConfusedWithAnUnloadedOne) {
   CUfunction function = nullptr;
   for (const auto& [file, kernel] : {std::pair{"preload_kernels.so", "add_one"},
                                      {"probe_kernels.so", "count_up"},

@@ -42,7 +42,7 @@ TEST_F(SoftnvrtcLanguage, FunctionsWithTwoResultsGiveBoth) {
             (std::vector<float>{10, 10, 4.75F, 20.25F, -3.5F, 24, 39, 11}));
 }
 
-TEST_F(SoftnvrtcLanguage, SignsAndWhatIsNoNumberAreSeenInBothPrecisions) {
+TEST_F(SoftnvrtcLanguage, SignsAndNansAreDetectedInBothPrecisions) {
   EXPECT_EQ(results(R"(extern "C" __global__ void kernel(float* out, const float* in) {
     if (blockIdx.x != 0) return;
     const float none = __int_as_float(0x7fc00000);
@@ -119,7 +119,7 @@ TEST_F(SoftnvrtcLanguage, WordsAreConvertedSplitAndMultipliedAsCudaDoes) {
             (std::vector<float>{6.5F, 282, 1, 74, 1, 706}));
 }
 
-TEST_F(SoftnvrtcLanguage, KernelsThatAMacroMakesAreFound) {
+TEST_F(SoftnvrtcLanguage, FindsKernelsMadeByMacros) {
   EXPECT_EQ(results(R"(
   #define KERNEL(name) \
     extern "C" \

@@ -30,7 +30,7 @@ TEST(SoftnvrtcFault, AFaultBetweenBarriersIsAnErrorAndNoCrash) {
 }
 
 // A GPU would hang.
-TEST(SoftnvrtcFault, ThreadsThatWaitForEverAreAnErrorAndNoHang) {
+TEST(SoftnvrtcFault, EndlessBarrierWaitsAreAnErrorAndNoHang) {
   EXPECT_TRUE(in_child([] {
     CUcontext context = nullptr;
     EXPECT_OK(CU(cuInit)(0));
@@ -55,7 +55,7 @@ void leave_little_room() {
   EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
 }
 
-TEST(SoftnvrtcFault, StacksThatNoMemoryIsLeftForAreAnErrorAndNoCrash) {
+TEST(SoftnvrtcFault, StacksWithoutMemoryAreAnErrorAndNoCrash) {
   EXPECT_TRUE(in_child([] {
     CUcontext context = nullptr;
     EXPECT_OK(CU(cuInit)(0));
@@ -97,7 +97,7 @@ TEST_F(Softnvrtc, ThreadsOfABlockMeetAtABarrierInEveryBlockAndLaunch) {
   }
 }
 
-TEST_F(Softnvrtc, AThreadThatHasEndedIsNotWaitedFor) {
+TEST_F(Softnvrtc, DoesNotWaitForAnEndedThread) {
   const Compiled compiled(R"(extern "C" __global__ void half_ends(float* out, const float* in) {
     out[threadIdx.x] = in[threadIdx.x];
     if (threadIdx.x >= 4) return;
@@ -238,7 +238,7 @@ TEST_F(Softnvrtc, MemoryMayBeReadAsAnotherTypeThanWasWritten) {
   EXPECT_EQ(run(compiled.kernel("pun"), 1, 2), (std::vector<float>{4, 4.03125F}));
 }
 
-TEST_F(Softnvrtc, KernelsAreFoundWhereverTheyAreWritten) {
+TEST_F(Softnvrtc, FindsKernelsAnywhereInTheSource) {
   const Compiled compiled(R"(// extern "C" __global__ void none() {}
   extern "C" __global__ void declared(float* out, const float* in);
   extern "C" {
@@ -295,7 +295,7 @@ TEST_F(Softnvrtc, AFrameThatNoThreadsStackHoldsIsRefused) {
   EXPECT_NE(compiled.log().find("frame"), std::string::npos) << compiled.log();
 }
 
-TEST_F(Softnvrtc, WhatCannotBeMeantIsAnError) {
+TEST_F(Softnvrtc, InvalidArgumentsAreErrors) {
   EXPECT_EQ(Compiled("", {"--make-it-fast"}).result, NVRTC_ERROR_INVALID_OPTION);
   int stranger = 0;
   auto handle = reinterpret_cast<nvrtcProgram>(&stranger);

@@ -52,7 +52,7 @@ class Harness(unittest.TestCase):
                 (root / name).write_text(text)
             return play.play(BUILD, suite, ways.ways(suite)[way], python, root, files, root / "scratch")
 
-    def test_tests_that_end_their_process_end_no_others(self):
+    def test_a_test_that_exits_its_process_does_not_affect_others(self):
         played = self.play(0, "test_a.py", "test_b.py")
         found = {test: done.outcome for test, done in played.outcomes.items()}
         self.assertEqual(found, {
@@ -62,7 +62,7 @@ class Harness(unittest.TestCase):
         self.assertIn("wrong", played.outcomes["test_a.py::test_wrong"].why)
         self.assertEqual(played.problem, "")
 
-    def test_what_is_worse_with_tessera_is_told(self):
+    def test_regressions_with_tessera_are_reported(self):
         without, ample = self.play(0, "test_c.py").outcomes, self.play(1, "test_c.py").outcomes
         self.assertEqual(compare.worse(without, ample), {"test_c.py::test_passes_without": "failed"})
         self.assertEqual(compare.worse(without, {}), {"test_c.py::test_passes_without": "missing"})

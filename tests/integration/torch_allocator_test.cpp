@@ -104,7 +104,7 @@ class TorchAllocator : public softcuda_test::SoftwareDevice {
   void* library_ = nullptr;
 };
 
-TEST_F(TorchAllocator, OutOfMemoryIsAnExceptionThatSaysSo) {
+TEST_F(TorchAllocator, OutOfMemoryIsACatchableException) {
   std::vector<void*> blocks;
   std::string message;
   try {
@@ -193,7 +193,7 @@ TEST_F(TorchAllocator, APoolHoldsItsBlocksUntilItIsReleasedAndMemoryIsShort) {
   EXPECT_OK(CU(cuStreamDestroy)(captured));
 }
 
-TEST_F(TorchAllocator, APoolOfSeveralGraphsIsReleasedByTheLastAndWhatLivesStays) {
+TEST_F(TorchAllocator, APoolOfSeveralGraphsIsReleasedByTheLastAndKeepsLiveBlocks) {
   CUstream captured = nullptr;
   ASSERT_OK(CU(cuStreamCreate)(&captured, CU_STREAM_NON_BLOCKING));
   const PoolId id = {0, 4};
@@ -219,7 +219,7 @@ TEST_F(TorchAllocator, APoolOfSeveralGraphsIsReleasedByTheLastAndWhatLivesStays)
   EXPECT_OK(CU(cuStreamDestroy)(captured));
 }
 
-TEST_F(TorchAllocator, TheBaseOfABlockIsToldAndStaysWhereItIs) {
+TEST_F(TorchAllocator, TheBaseOfABlockIsReportedAndPinned) {
   void* const block = take();
   std::size_t size = 0;
   const auto base = hook<void*(void*, std::size_t*)>("tessera_torch_base_alloc");
@@ -231,7 +231,7 @@ TEST_F(TorchAllocator, TheBaseOfABlockIsToldAndStaysWhereItIs) {
   hook<void()>("tessera_torch_reset")();
 }
 
-TEST_F(TorchAllocator, AnOperatorBringsItsOperandsAndKeepsThemAndWhatItAllocates) {
+TEST_F(TorchAllocator, AnOperatorFetchesAndPinsItsOperandsAndAllocations) {
   std::vector<void*> blocks;
   for (int i = 0; i < 4; ++i) blocks.push_back(take());
   tessera_address first = reinterpret_cast<tessera_address>(blocks[0]);
@@ -261,7 +261,7 @@ TEST_F(TorchAllocator, ABlockFreedInsideItsOperatorLeavesNoPinBehind) {
   give(again);
 }
 
-TEST_F(TorchAllocator, OperandsThatDoNotFitTogetherAreAnErrorAndNothingIsKept) {
+TEST_F(TorchAllocator, OperandsThatDoNotFitTogetherAreAnErrorAndPinNothing) {
   call("tessera_set_automatic", 1);
   std::vector<void*> blocks;
   for (int i = 0; i < 12; ++i) blocks.push_back(take());

@@ -48,7 +48,7 @@ def walk(lines):
 
 
 class WellFormed(unittest.TestCase):
-    def test_every_trace_is(self):
+    def test_every_trace_is_well_formed(self):
         for name in NAMES:
             with self.subTest(name):
                 lines = lines_of(name, batch=1, iterations=1)
@@ -56,7 +56,7 @@ class WellFormed(unittest.TestCase):
                 self.assertGreater(sum(1 for _ in walk(lines)), 0)
                 self.assertLessEqual({line["t"] for line in lines[1:]}, {"alloc", "op", "mark", "free"})
 
-    def test_iterations_of_training_are_alike_and_begin_with_a_mark(self):
+    def test_training_iterations_are_equal_and_begin_with_a_mark(self):
         lines = lines_of("resnet50", batch=2, iterations=3)
         marks = [number for number, line in enumerate(lines) if line["t"] == "mark"]
         self.assertEqual([lines[number]["n"] for number in marks], [1, 2, 3])
@@ -65,7 +65,7 @@ class WellFormed(unittest.TestCase):
         self.assertEqual(parts[0], parts[1])
         self.assertEqual(parts[1], parts[2])
 
-    def test_the_same_words_give_the_same_bytes(self):
+    def test_the_same_arguments_give_the_same_bytes(self):
         with tempfile.TemporaryDirectory() as folder:
             texts = []
             for number in range(2):
@@ -81,7 +81,7 @@ class Interleaved(unittest.TestCase):
     """The schedule of a pipeline with several chunks per rank."""
     SHAPES = [(ranks, chunks, micro_batches) for ranks in (2, 4, 8) for chunks in (1, 2, 5) for micro_batches in (2 * ranks, 4 * ranks)]
 
-    def test_each_pass_runs_once_and_so_many_are_open_at_once(self):
+    def test_each_pass_runs_once_with_the_expected_number_in_flight(self):
         for ranks, chunks, micro_batches in self.SHAPES:
             for rank in range(ranks):
                 with self.subTest(ranks=ranks, chunks=chunks, micro_batches=micro_batches, rank=rank):
@@ -95,7 +95,7 @@ class Interleaved(unittest.TestCase):
                         most = max(most, len(in_flight))
                     self.assertEqual(most, 2 * (ranks - rank - 1) + (chunks - 1) * ranks + 1)
 
-    def test_no_rank_waits_for_ever(self):
+    def test_no_rank_deadlocks(self):
         """Forward needs the previous stage, backward the next one; each rank keeps its order."""
         for ranks, chunks, micro_batches in self.SHAPES:
             with self.subTest(ranks=ranks, chunks=chunks, micro_batches=micro_batches):
@@ -169,14 +169,14 @@ class Sizes(unittest.TestCase):
         self.assertGreater(peaks[0], 1.4 * peaks[1])
         self.assertLess(peaks[0], 1.6 * peaks[1])
 
-    def test_a_cache_of_keys_grows_and_goes(self):
+    def test_a_kv_cache_grows_and_is_freed(self):
         held = [sum(block["bytes"] for block in live.values() if block["tag"] == "kv")
                 for _, live in walk(lines_of("decode-llama3-1b", batch=1, iterations=1))]
         # 16 layers, 4 blocks of 256 positions, keys and values of 8 heads of 64 in two bytes.
         self.assertEqual(max(held), 16 * 4 * 256 * 2 * 8 * 64 * 2)
         self.assertEqual(held, sorted(held[:held.index(max(held))]) + held[held.index(max(held)):])
 
-    def test_few_experts_get_most_words(self):
+    def test_few_experts_get_most_tokens(self):
         uses = {}
         for line, live in walk(lines_of("moe-64", batch=4, iterations=30)):
             for block in line["r"]:

@@ -25,18 +25,18 @@ class Unchanged(unittest.TestCase):
     def figure(self, where, fingerprints, name):
         return self.rows[where, fingerprints][f"{name}, MiB a batch"]
 
-    def test_weights_are_copied_out_batch_after_batch_without_and_hardly_at_all_with(self):
+    def test_weights_are_copied_out_every_batch_without_fingerprints_and_rarely_with(self):
         for where in ("host memory", "spill file"):
             self.assertGreater(self.figure(where, "off", "in"), 20, where)
             self.assertGreater(self.figure(where, "off", "out"), 20, where)
             self.assertGreater(self.figure(where, "on", "in"), 20, where)
             self.assertLess(self.figure(where, "on", "out"), 5, where)
 
-    def test_the_disk_is_spared(self):
+    def test_fingerprints_reduce_file_writes(self):
         self.assertGreater(self.figure("spill file", "off", "file written"), 8)
         self.assertLess(self.figure("spill file", "on", "file written"), 3)
 
-    def test_nobody_is_asked_without(self):
+    def test_no_page_is_checked_without_fingerprints(self):
         for where in ("host memory", "spill file"):
             self.assertEqual(self.rows[where, "off"]["pages asked"], 0)
             self.assertGreater(self.rows[where, "on"]["pages asked"], 20)

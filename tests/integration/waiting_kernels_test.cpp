@@ -22,39 +22,39 @@ void expect_to_go_on(const std::string& way) {
   EXPECT_EQ(ran.message, "");
 }
 
-TEST(WaitingKernels, WhatAStreamWasWaitedForLeavesBesideThem) {
+TEST(WaitingKernels, EvictsBlocksOfAStreamTheProgramWaitedFor) {
   expect_to_go_on("stream");
   expect_to_go_on("query");
 }
 
-TEST(WaitingKernels, WhatAnEventWasWaitedForLeavesBesideThem) {
+TEST(WaitingKernels, EvictsBlocksBehindAnEventTheProgramWaitedFor) {
   expect_to_go_on("event");
   expect_to_go_on("event_query");
 }
 
-TEST(WaitingKernels, WhatTheContextWasWaitedForLeavesBesideThem) { expect_to_go_on("context"); }
+TEST(WaitingKernels, EvictsBlocksOfAContextTheProgramWaitedFor) { expect_to_go_on("context"); }
 
-TEST(WaitingKernels, WhatACopyHasWaitedForLeavesBesideThem) { expect_to_go_on("copy"); }
+TEST(WaitingKernels, EvictsBlocksACopyWaitedFor) { expect_to_go_on("copy"); }
 
-TEST(WaitingKernels, TheDefaultStreamMayBeHeldUpByThem) { expect_to_go_on("held"); }
+TEST(WaitingKernels, TheDefaultStreamMayWaitForThem) { expect_to_go_on("held"); }
 
-TEST(WaitingKernels, TwoOfOneProcessMeetWhateverIsCalledBetweenTheirLaunches) { expect_to_go_on("meet"); }
+TEST(WaitingKernels, TwoWaitingKernelsMeetDespiteCallsBetweenTheirLaunches) { expect_to_go_on("meet"); }
 
-TEST(WaitingKernels, NoFenceIsRecordedOnAFullStreamBehindThem) { expect_to_go_on("deep"); }
+TEST(WaitingKernels, RecordsNoFenceOnAFullStream) { expect_to_go_on("deep"); }
 
-TEST(WaitingKernels, WhereNothingCanLeaveItIsOutOfMemoryAndALineNamesTheCause) {
+TEST(WaitingKernels, NothingEvictableIsOutOfMemoryWithACause) {
   const Outcome ran = run_way("unknown", "50");
   EXPECT_EQ(ran.output, "ok\n") << ran.message;
   EXPECT_NE(ran.message.find("a kernel may be waiting for the program"), std::string::npos) << ran.message;
 }
 
-TEST(WaitingKernels, ALaunchThatDoesNotReturnKeepsNoOtherCallForEver) {
+TEST(WaitingKernels, ALaunchThatDoesNotReturnBlocksNoOtherCall) {
   const Outcome ran = run_way("inside", "20");
   EXPECT_EQ(ran.output, "ok\n") << ran.message;
 }
 
 // The blocks are to be unmapped when other work has ended.
-TEST(WaitingKernels, ALaunchThatDoesNotReturnKeepsNoBlockFromStayingWhereItIs) {
+TEST(WaitingKernels, ABlockBeingEvictedMayStayDuringAnUnreturnedLaunch) {
   const Outcome ran = run_way("leaving", "100");
   EXPECT_EQ(ran.output, "ok\n") << ran.message;
 }

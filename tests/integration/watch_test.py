@@ -78,7 +78,7 @@ class Watched(unittest.TestCase):
 
 
 class Top(Watched):
-    def test_a_program_is_seen_with_figures_that_move(self):
+    def test_a_program_is_shown_with_changing_figures(self):
         program = self.start()
         before = self.top_when(program.pid, lambda row: row["stats"]["device"]["device_used"] == 16 * MIB)
         self.assertEqual(before["name"], "watched")
@@ -96,13 +96,13 @@ class Top(Watched):
         result = self.tessera("top", "--once")
         self.assertRegex(result.stdout, rf"(?m)^ *{program.pid} watched +16\.0 MiB / 64\.0 MiB ")
 
-    def test_a_killed_program_leaves_nothing_to_see(self):
+    def test_a_killed_program_is_not_shown(self):
         program = self.start()
         program.kill()
         program.wait()
         self.assertIsNone(self.top(program.pid))
 
-    def test_a_program_that_does_not_want_to_be_seen_is_not(self):
+    def test_a_program_with_no_control_is_not_shown(self):
         program = self.start("--no-control")
         self.assertIsNone(self.top(program.pid))
         self.assertFalse((self.folder / "tessera").exists())
@@ -115,18 +115,18 @@ class SleepAndWake(Watched):
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)
 
-    def test_all_blocks_leave_and_come_back_with_their_bytes(self):
+    def test_all_blocks_are_evicted_and_fetched_with_their_bytes(self):
         program = self.start()
         self.assertEqual(self.moved("sleep", program), {"moved_bytes": 16 * MIB, "stayed_bytes": 0})
         self.assertEqual(self.moved("wake", program), {"moved_bytes": 16 * MIB, "stayed_bytes": 0})
         self.finish(program)
 
-    def test_what_sleeps_comes_back_when_it_is_used(self):
+    def test_a_sleeping_block_is_fetched_at_its_use(self):
         program = self.start()
         self.assertEqual(self.moved("sleep", program, "")["moved_bytes"], 16 * MIB)
         self.finish(program)
 
-    def test_the_words_for_people(self):
+    def test_the_readable_output(self):
         program = self.start()
         self.assertEqual(self.tessera("sleep", program.pid).stdout, "16.0 MiB evicted from device memory, 0 B stayed there\n")
 
@@ -135,7 +135,7 @@ class SleepAndWake(Watched):
         self.assertEqual(result.returncode, code)
         self.assertRegex(result.stderr, r"^tessera: [^\n]*" + pattern + r"[^\n]*\n$")
 
-    def test_errors_come_back_and_the_program_goes_on(self):
+    def test_errors_are_returned_and_the_program_continues(self):
         program = self.start()
         self.refused("no-such-tag", "sleep", program.pid, "no-such-tag")
         self.refused("was not started by `tessera run`", "sleep", os.getpid())
@@ -144,7 +144,7 @@ class SleepAndWake(Watched):
         self.refused("PID", "wake", "nobody", code=2)
         self.finish(program)
 
-    def test_no_room_below_is_an_error_and_nothing_is_lost(self):
+    def test_no_room_in_lower_tiers_is_an_error_and_nothing_is_lost(self):
         program = self.start("--host-memory", "0")
         result = self.tessera("sleep", program.pid)
         self.assertEqual(result.returncode, 1)
@@ -152,7 +152,7 @@ class SleepAndWake(Watched):
         output, _ = program.communicate("go on\n", timeout=60)
         self.assertEqual((program.returncode, output), (0, "ok\n"))
 
-    def test_requests_that_are_none_are_answered_and_bounded(self):
+    def test_invalid_requests_are_answered_and_bounded(self):
         program = self.start()
         for request in (b"die\n", b"sleep\n", b"sleep kv\n", b"sleep *x\n", b"\n"):
             with socket.socket(socket.AF_UNIX) as peer:
@@ -165,7 +165,7 @@ class SleepAndWake(Watched):
             self.assertEqual(peer.recv(100), b"")
         self.finish(program)
 
-    def test_a_program_without_a_file_to_spare_waits_for_one_and_does_not_spin(self):
+    def test_a_program_without_free_descriptors_waits_and_does_not_spin(self):
         program = self.start()
         ticks = lambda: sum(map(int, pathlib.Path(f"/proc/{program.pid}/stat").read_text().split()[13:15]))
         limits = resource.prlimit(program.pid, resource.RLIMIT_NOFILE, (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
@@ -222,7 +222,7 @@ class Namespaces(Watched):
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)["moved_bytes"]
 
-    def test_two_of_one_number_that_share_a_folder_are_two(self):
+    def test_two_programs_with_one_pid_share_a_folder(self):
         first, inner, outer = self.start_in("--pid", "--fork", "--mount-proc")
         second, other_inner, other_outer = self.start_in("--pid", "--fork", "--mount-proc")
         self.assertEqual(inner, other_inner)
@@ -234,7 +234,7 @@ class Namespaces(Watched):
             output, message = program.communicate("go on\n", timeout=60)
             self.assertEqual((program.returncode, output, message), (0, "ok\n", ""))
 
-    def test_a_number_means_the_process_that_this_shell_sees(self):
+    def test_a_pid_means_the_process_in_this_namespace(self):
         _, inner, outer = self.start_in("--pid", "--fork", "--mount-proc")
         self.assertNotEqual(inner, outer)
         self.assertNotEqual(self.tessera("sleep", inner).returncode, 0)
@@ -255,7 +255,7 @@ class Namespaces(Watched):
 
 
 class TheSocket(Watched):
-    def test_those_of_killed_programs_are_swept(self):
+    def test_sockets_of_killed_programs_are_removed(self):
         killed = self.start()
         left = self.socket_of(killed)
         killed.kill()
@@ -266,7 +266,7 @@ class TheSocket(Watched):
         self.assertTrue(self.socket_of(living).exists())
         self.finish(living)
 
-    def test_those_of_programs_that_were_killed_while_they_started_are_swept(self):
+    def test_sockets_of_programs_killed_at_their_start_are_removed(self):
         folder = self.folder / "tessera"
         folder.mkdir(mode=0o700)
         old, young = folder / "1.f0000001.1.sock.new", folder / "2.f0000001.1.sock.new"
@@ -279,7 +279,7 @@ class TheSocket(Watched):
         self.assertTrue(young.exists(), "its program may be about to listen at it")
         self.finish(program)
 
-    def test_a_program_may_listen_in_a_folder_of_its_own(self):
+    def test_a_program_may_listen_in_its_own_folder(self):
         for folder in (str(self.folder / "own"), os.path.relpath(self.folder / "relative")):
             program = self.start("--control-dir", folder)
             self.assertEqual(len(list(pathlib.Path(folder).glob("*.sock"))), 1)
@@ -296,7 +296,7 @@ class TheSocket(Watched):
             killed.wait()
         self.assertEqual(len(list(folder.glob("*.sock"))), 1, "the second program swept the socket of the first")
 
-    def test_it_is_private_and_goes_with_the_program(self):
+    def test_it_is_private_and_removed_with_the_program(self):
         program = self.start()
         path = self.socket_of(program)
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
@@ -304,7 +304,7 @@ class TheSocket(Watched):
         self.finish(program)
         self.assertFalse(path.exists())
 
-    def test_a_folder_that_others_may_use_is_refused_and_the_program_runs(self):
+    def test_a_shared_folder_is_refused_and_the_program_runs(self):
         (self.folder / "tessera").mkdir(mode=0o755)
         program = self.start()
         self.assertFalse(self.socket_of(program).exists())
