@@ -46,7 +46,7 @@ class AutoIsFirst(unittest.TestCase):
     def test_with_the_hosts_link_alone(self):
         self.check()
 
-    def test_where_a_device_lends(self):
+    def test_with_a_lender(self):
         self.check("--peer-budget", "15")
 
 

@@ -24,7 +24,7 @@ def told_by(script, model):
 
 
 class BreaksAndNoise(unittest.TestCase):
-    def test_an_iteration_unlike_the_others_costs_the_others_little(self):
+    def test_a_different_iteration_costs_the_others_little(self):
         rows = told_by("breaks.py", "unet")
         self.assertEqual({(row["break"], row["when"]) for row in rows},
                          {(kind, when) for kind in ("if", "validation", "smaller") for when in ("irregular", "every tenth")})
@@ -33,14 +33,14 @@ class BreaksAndNoise(unittest.TestCase):
             self.assertLess(row["loss"], 0.05, row)
             self.assertGreaterEqual(row["slowest"], row["loss"], row)
 
-    def test_iterations_that_vary_are_planned_as_well(self):
+    def test_varying_iterations_are_planned(self):
         rows = told_by("noise.py", "vgg16")
         self.assertEqual([row["deviation"] for row in rows], [0, 0.03, 0.1])
         for row in rows:
             self.assertGreater(row["step_ms"], 0)
             self.assertLess(row["over_best"], 1.03, row)
 
-    def test_a_model_that_is_not_there_is_named(self):
+    def test_an_unknown_model_is_named(self):
         done = subprocess.run([sys.executable, BENCH / "breaks.py", BUILD, "--models", "lenet"], capture_output=True, text=True,
                               timeout=60, check=False)
         self.assertNotEqual(done.returncode, 0)

@@ -27,7 +27,7 @@ class ThirdIteration(unittest.TestCase):
         cls.told = json.loads(done.stdout)
         cls.rows = {row["budget"]: row for row in cls.told["iterations"]}
 
-    def test_with_ample_memory_all_take_as_long(self):
+    def test_with_ample_memory_all_take_equally_long(self):
         for which in ("second", "third", "fourth"):
             self.assertAlmostEqual(self.rows[110][which], 1, 2)
 
@@ -36,7 +36,7 @@ class ThirdIteration(unittest.TestCase):
         for which in ("third", "fourth"):
             self.assertAlmostEqual(self.rows[50][which], 1, delta=0.02)
 
-    def test_the_summary_is_of_all_rows(self):
+    def test_the_summary_covers_all_rows(self):
         seconds = [row["second"] for row in self.rows.values()]
         self.assertEqual(self.told["summary"]["second"]["worst"], max(seconds))
         self.assertAlmostEqual(self.told["summary"]["second"]["mean"], sum(seconds) / len(seconds), 3)

@@ -43,19 +43,19 @@ class Programs(unittest.TestCase):
         bounded.adopt_orphans()
         self.place = place.Place("/nowhere")
 
-    def test_one_that_hangs_ends_in_its_time_with_what_left_its_session(self):
+    def test_a_hanging_program_is_killed_with_processes_outside_its_session(self):
         done = self.place.run([sys.executable, "-c", LAUNCHER], 5)
         self.assertIsNone(done.code)
         self.assertEqual(done.stuck, "")
         self.assertTrue(gone(int(done.out)))
         self.assertEqual(done.failure(), {"exit_code": None, "timed_out": True, "message": "what went wrong\n"})
 
-    def test_one_that_ends_leaves_nothing_behind(self):
+    def test_a_finished_program_leaves_nothing_behind(self):
         done = self.place.run([sys.executable, "-c", LAUNCHER, "ends"], 60)
         self.assertEqual(done.code, 3)
         self.assertTrue(gone(int(done.out)))
 
-    def test_one_that_cannot_be_ended_is_told_and_left_alone(self):
+    def test_an_unkillable_program_is_reported_and_left_alone(self):
         # A kill that does nothing is what a process inside the driver makes of it.
         with mock.patch.object(bounded.os, "kill"), mock.patch.object(bounded, "AFTER_KILL", 0.3):
             start = time.monotonic()
@@ -66,7 +66,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(done.failure()["stuck"], "S")
         self.assertEqual(bounded.end_all(), "")
 
-    def test_the_last_words_are_kept_however_many_there_are(self):
+    def test_the_end_of_the_output_is_kept(self):
         script = "import sys; sys.stderr.write('x' * 3000000 + 'the end'); sys.stdout.write('{}')"
         done = self.place.run([sys.executable, "-c", script], 60)
         self.assertTrue(done.well)
@@ -88,7 +88,7 @@ time.sleep(600)
 
 
 class Sections(unittest.TestCase):
-    def test_one_that_hangs_or_fails_ends_with_all_it_has_started_and_its_last_words_are_kept(self):
+    def test_a_hanging_or_failing_section_ends_with_its_processes_and_keeps_its_last_output(self):
         bounded.adopt_orphans()
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
@@ -107,7 +107,7 @@ class Sections(unittest.TestCase):
             self.assertEqual(json.loads((folder / "facts.json").read_text()), hung)
             self.assertIn("  failure: timed out", record.summary("facts", hung))
 
-    def test_when_the_time_of_all_is_over_the_others_are_told_as_not_reached(self):
+    def test_sections_after_the_time_limit_are_reported_as_not_reached(self):
         with tempfile.TemporaryDirectory() as name:
             options = types.SimpleNamespace(only=["facts"], minutes=0, software=False)
             all_of_them = run.Run(options, place.Place("/nowhere"), pathlib.Path(name), {"gpu": "none"}, "run.sh")
@@ -118,7 +118,7 @@ class Sections(unittest.TestCase):
 
 
 class Folders(unittest.TestCase):
-    def test_those_of_killed_runs_are_swept_and_those_of_others_are_not(self):
+    def test_only_folders_of_killed_runs_are_removed(self):
         make = "import sys, time; from sections.scratch import Scratch; print(Scratch().path, flush=True); time.sleep(600)"
         with tempfile.TemporaryDirectory() as name:
             environment = dict(os.environ, TMPDIR=name, PYTHONPATH=str(pathlib.Path(run.__file__).parent))

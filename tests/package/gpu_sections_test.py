@@ -83,7 +83,7 @@ class Scripts(unittest.TestCase):
         import run
         self.assertLess(sum(run.SECTIONS.values()), 9 * 60)
 
-    def test_what_is_worth_most_comes_first(self):
+    def test_the_most_valuable_sections_come_first(self):
         import run
         self.assertEqual(list(run.SECTIONS)[:6], ["facts", "smoke", "probes", "backends", "contract", "speed"])
 
@@ -132,25 +132,25 @@ class Evidence(unittest.TestCase):
         made_up = MadeUpPlace(reports=reports)
         return evidence.run(made_up, ["program"], 10, evicts=evicts, before=before)[1]
 
-    def test_statistics_of_the_program_itself_are_asked_for(self):
+    def test_statistics_of_the_program_itself_are_required(self):
         self.assertNotIn("missing", self.seen({MadeUpPlace.PID: report()}, evicts=True))
         self.assertIn("missing", self.seen({}))
         self.assertIn("missing", self.seen({MadeUpPlace.PID + 1: report()}))
         self.assertNotIn("missing", self.seen({MadeUpPlace.PID + 1: report()}, before=["compute-sanitizer"]))
 
-    def test_a_part_of_the_memory_means_that_something_left(self):
+    def test_a_partial_budget_requires_evictions(self):
         self.assertNotIn("missing", self.seen({MadeUpPlace.PID: report(evictions=0)}))
         self.assertIn("missing", self.seen({MadeUpPlace.PID: report(evictions=0)}, evicts=True))
 
-    def test_memory_that_came_from_elsewhere_shows_nothing(self):
+    def test_memory_from_elsewhere_is_no_evidence(self):
         self.assertIn("missing", self.seen({MadeUpPlace.PID: report(allocations=0)}))
 
-    def test_a_file_that_was_cut_off_is_none(self):
+    def test_a_truncated_file_is_no_evidence(self):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "77.json").write_text('{"blocks": ')
             self.assertEqual(evidence.read(folder), {})
 
-    def test_every_section_says_no_where_tessera_was_not_at_work(self):
+    def test_every_section_answers_no_without_tessera(self):
         for section in (smoke, backends, pytorch, choices, frameworks):
             body, results = results_of(section, MadeUpPlace(reports={}))
             told = {name: result["answer"] for name, result in results.items() if "evidence" in result}
@@ -172,7 +172,7 @@ done
 
 
 class Questions(unittest.TestCase):
-    def test_one_that_crashes_hangs_or_spoils_the_context_stops_no_other(self):
+    def test_a_question_that_crashes_hangs_or_breaks_the_context_stops_no_other(self):
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder) / "bench" / "gpu" / "first_light"
             program.parent.mkdir(parents=True)
@@ -188,7 +188,7 @@ class Questions(unittest.TestCase):
 
 
 class Sanitizer(unittest.TestCase):
-    def test_found_errors_and_programs_that_fail_are_told_apart(self):
+    def test_found_errors_and_failing_programs_are_distinguished(self):
         codes = {"launches": 0, "train": 99, "c_api_tessera_test": 1}
 
         class Checked(MadeUpPlace):
@@ -205,7 +205,7 @@ class Sanitizer(unittest.TestCase):
         self.assertEqual(results["C API"]["answer"], "failed")
         self.assertTrue(all(command.startswith("compute-sanitizer ") for command in made_up.commands))
 
-    def test_a_machine_without_it_says_so(self):
+    def test_a_machine_without_it_reports_that(self):
         with mock.patch.object(sanitizer, "tool", lambda: None):
             body, results = results_of(sanitizer, MadeUpPlace())
         self.assertEqual(results["memcheck"]["answer"], "not supported here")
@@ -237,12 +237,12 @@ class Sections(unittest.TestCase):
         self.assertIn("gpt2, 50%, auto", results)
         self.assertIn("--device-memory 4096MiB", " ".join(made_up.commands))
 
-    def test_a_model_that_fails_alone_is_held_against_nothing(self):
+    def test_a_model_that_fails_alone_is_not_compared(self):
         body, results = results_of(pytorch, MadeUpPlace({"resnet50": {"failed": {"exit_code": 1}}}))
         self.assertEqual(results["resnet50, alone"]["answer"], "failed")
         self.assertEqual(results["gpt2, 50%, auto"]["answer"], "yes")
 
-    def test_what_is_not_reached_is_said(self):
+    def test_unreached_parts_are_reported(self):
         body, results = results_of(pytorch, MadeUpPlace(), limit=0)
         self.assertFalse(body["complete"])
         self.assertEqual({result.get("answer") for result in results.values()} - {None, "yes"},
@@ -257,7 +257,7 @@ class Sections(unittest.TestCase):
         answers = {name: facts["answer"] for name, facts in pytorch.same_digests(alone, found)}
         self.assertEqual(answers, {"a": "yes", "b": "no", "c": "not supported here", "d": "failed"})
 
-    def test_ways_that_a_spoiled_process_left_are_asked_in_another(self):
+    def test_ways_left_by_a_broken_process_run_in_another(self):
         first = {"ways": {"a": {"digest": "1", "seconds": 1}, "b": {"error": "CUDA error"}}, "left": ["c"]}
         second = {"ways": {"c": {"digest": "3", "seconds": 1}}, "left": []}
         made_up = MadeUpPlace({"--only c": second, "features.py": first})
@@ -276,14 +276,14 @@ class Sections(unittest.TestCase):
         self.assertEqual([("lru" in line, "--device-memory 4096MiB" in line) for line in under],
                          [(False, False), (True, True), (False, True)])
 
-    def test_a_part_that_fails_alone_is_not_here_and_one_that_fails_under_tessera_failed(self):
+    def test_a_part_failing_alone_is_unavailable_and_one_failing_under_tessera_failed(self):
         well, broken = {"losses": ["a"], "seconds": 1}, {"error": "RuntimeError"}
         under = {**well, "evidence": {}}
         answers = [smoke.verdict(*pair)["answer"] for pair in ((broken, under), (well, {**broken, "evidence": {}}),
                                                               (well, {}), (well, {**under, "losses": ["b"]}))]
         self.assertEqual(answers, ["not supported here", "failed", "failed", "no"])
 
-    def test_what_was_ended_with_its_section_is_no_fault_of_its_own(self):
+    def test_a_program_killed_with_its_section_is_not_at_fault(self):
         class CutOff(MadeUpPlace):
             def run(self, command, limit, more=None):
                 done = super().run(command, limit, more)
@@ -298,7 +298,7 @@ class Sections(unittest.TestCase):
             self.assertIn("no time left", told)
             self.assertFalse({"no", "failed"} & told, results)
 
-    def test_presets_that_pytorch_did_not_follow_are_told(self):
+    def test_presets_that_pytorch_ignored_are_reported(self):
         made_up = MadeUpPlace({"tessera run": {"parts": {}, "backend": "native", "preloaded": True}})
         self.assertEqual(results_of(smoke, made_up)[1]["presets, ample"]["answer"], "no")
 
@@ -308,7 +308,7 @@ class Sections(unittest.TestCase):
         other = MadeUpPlace({"tessera run": {"losses": ["0x0p+0"], "step_seconds": [1, 1, 1]}})
         self.assertEqual(results_of(backends, other)[1]["gpt2, native, tessera run"]["answer"], "no")
 
-    def test_choices_and_frameworks_hold_every_way_against_the_program_alone(self):
+    def test_choices_and_frameworks_compare_every_way_with_the_program_alone(self):
         for section, name in ((choices, "tessera run, 50% of keep, auto"), (frameworks, "CuPy, half")):
             body, results = results_of(section, MadeUpPlace())
             self.assertTrue(body["complete"])

@@ -17,20 +17,20 @@ class Words(unittest.TestCase):
         self.assertEqual(with_python(["--device-memory", "4GiB", "train.py", "--lr", "1"]),
                          ["--device-memory", "4GiB", "--", sys.executable, "train.py", "--lr", "1"])
 
-    def test_a_module_too(self):
+    def test_a_module_gets_this_python(self):
         self.assertEqual(with_python(["-m", "train"]), ["--", sys.executable, "-m", "train"])
 
-    def test_behind_two_dashes_only_scripts_do(self):
+    def test_after_two_dashes_only_scripts_get_python(self):
         self.assertEqual(with_python(["--", "train.py"]), ["--", sys.executable, "train.py"])
         self.assertEqual(with_python(["--", "./program", "a.py"]), ["--", "./program", "a.py"])
 
-    def test_the_first_word_that_is_no_option_is_the_program_whatever_its_own_words_are(self):
+    def test_the_first_non_option_is_the_program_whatever_its_arguments(self):
         for program in (["python", "train.py"], ["torchrun", "--nproc", "2", "t.py"], ["./server", "-m", "x"]):
             self.assertEqual(with_python(["--explain", "--stats", "s.json", *program]),
                              ["--explain", "--stats", "s.json", "--", *program])
         self.assertEqual(with_python(["train.py", "other.py"]), ["--", sys.executable, "train.py", "other.py"])
 
-    def test_the_value_of_an_option_is_no_program(self):
+    def test_the_value_of_an_option_is_not_the_program(self):
         self.assertEqual(with_python(["--trace", "of.py", "--stats=-", "train.py"]),
                          ["--trace", "of.py", "--stats=-", "--", sys.executable, "train.py"])
         self.assertEqual(with_python(["--trace", "of.py"]), ["--trace", "of.py"])
@@ -54,7 +54,7 @@ class Command(unittest.TestCase):
         outcome = self.run_module("run", "--software", str(script), "word")
         self.assertEqual(outcome.stdout, "['word'] preloaded\n", outcome.stderr)
 
-    def test_a_library_that_is_nowhere_is_one_line(self):
+    def test_a_missing_library_is_one_line(self):
         outcome = self.run_module("--version", TESSERA_LIBRARY_DIR="/nowhere")
         self.assertEqual(outcome.returncode, 1)
         self.assertEqual(outcome.stderr.count("\n"), 1, outcome.stderr)
@@ -62,7 +62,7 @@ class Command(unittest.TestCase):
 
 
 class Finding(unittest.TestCase):
-    def test_the_library_in_the_process_is_the_one_that_is_used(self):
+    def test_the_loaded_library_is_used(self):
         _library.load()
         with mock.patch.dict("os.environ", TESSERA_LIBRARY_DIR="/nowhere"):
             _library.load.cache_clear()

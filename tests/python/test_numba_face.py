@@ -49,7 +49,7 @@ class Manager(unittest.TestCase):
         self.manager = face.TesseraMemoryManager(types.SimpleNamespace(device=device))
         self.manager.initialize()
 
-    def test_an_array_is_a_block_and_its_end_gives_it_back(self):
+    def test_an_array_is_a_block_and_its_end_frees_it(self):
         blocks = tessera.stats()["blocks"]["live_blocks"]
         memory = self.manager.memalloc(4 * MIB)
         self.assertEqual(tessera.query(memory.device_pointer).bytes, 4 * MIB)
@@ -60,7 +60,7 @@ class Manager(unittest.TestCase):
         with self.assertRaises(tessera.NotFound):
             tessera.query(address)
 
-    def test_it_leaves_and_comes_back_at_its_address(self):
+    def test_it_is_evicted_and_fetched_at_its_address(self):
         memory = self.manager.memalloc(2 * MIB)
         tessera.evict(memory.device_pointer)
         self.assertEqual(tessera.query(memory.device_pointer).host_bytes, 2 * MIB)
@@ -75,7 +75,7 @@ class Manager(unittest.TestCase):
         self.assertEqual(after.total, before.total)
         self.assertLessEqual(after.free, before.free - memory.size)
 
-    def test_what_cannot_be_had_is_said(self):
+    def test_unsupported_calls_are_errors(self):
         self.assertEqual(self.manager.interface_version, 1)
         with self.assertRaisesRegex(RuntimeError, "shared"):
             self.manager.get_ipc_handle(self.manager.memalloc(1))
@@ -91,7 +91,7 @@ class Blocks(unittest.TestCase):
         with self.assertRaises(tessera.NotFound):
             tessera.free(address)
 
-    def test_no_bytes_have_an_address_too(self):
+    def test_a_zero_byte_block_has_an_address(self):
         address = tessera.malloc(0)
         self.assertNotEqual(address, 0)
         tessera.free(address)

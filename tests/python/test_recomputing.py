@@ -71,7 +71,7 @@ class Recomputing(DeviceTest):
             tessera.pin(tensor)
             tessera.unpin(tensor)
 
-    def test_what_leaves_is_nowhere_and_is_made_again(self):
+    def test_an_evicted_tensor_is_dropped_and_recomputed(self):
         tensor, calls = self.remakable(7)
         self.evict(tensor)
         self.assertEqual(self.bytes_of(tensor), {7})
@@ -91,14 +91,14 @@ class Recomputing(DeviceTest):
         self.evict(tensor)
         return tensor
 
-    def test_an_exception_is_the_cause_of_what_the_call_raises_and_the_next_call_tries_again(self):
+    def test_an_exception_is_the_cause_of_the_error_and_the_next_call_retries(self):
         tensor = self.evicted_whose_work_fails_once(8)
         with self.assertRaises(tessera.TesseraError) as raised:
             tessera.pin(tensor)
         self.assertIsInstance(raised.exception.__cause__, KeyError)
         self.assertEqual(self.bytes_of(tensor), {8})
 
-    def test_an_exception_in_work_of_others_is_said(self):
+    def test_an_exception_in_other_work_is_logged(self):
         tensor = self.evicted_whose_work_fails_once(8)
         shared = ctypes.c_void_p()
         _api.check(_api._function("tessera_shared")(ctypes.byref(shared)))
@@ -108,7 +108,7 @@ class Recomputing(DeviceTest):
         self.assertIn("no such weight", said.getvalue())
         self.assertEqual(self.bytes_of(tensor), {8})
 
-    def test_what_it_reads_comes_and_may_be_made_again_itself(self):
+    def test_its_inputs_are_fetched_and_may_be_recomputed(self):
         source, made = self.remakable(3)
         tensor, _ = self.remakable(0)
         tessera.recompute(tensor, lambda address, size, _: ctypes.memmove(address, source.address, size), cost_ns=1,
@@ -119,7 +119,7 @@ class Recomputing(DeviceTest):
         self.assertEqual(len(made), 1)
         self.assertEqual(tessera.query(source).device_bytes, SIZE)
 
-    def test_without_its_function_it_is_copied_again(self):
+    def test_without_its_function_a_tensor_is_copied(self):
         tensor, calls = self.remakable(9)
         self.evict(tensor)
         with self.assertRaises(tessera.Busy):
@@ -138,7 +138,7 @@ class Recomputing(DeviceTest):
             tessera.recompute(4096, fill)
         self.assertEqual(len(_recomputing._works), kept)
 
-    def test_functions_of_blocks_that_are_gone_do_not_pile_up(self):
+    def test_functions_of_freed_blocks_do_not_accumulate(self):
         gone = [tessera.malloc(2 * MIB) for _ in range(8)]
         for address in gone:
             tessera.recompute(address, fill, cost_ns=1)
@@ -155,7 +155,7 @@ class Recomputing(DeviceTest):
         tessera.free(address)
         self.assertNotIn(address, _recomputing._works)
 
-    def test_threads_that_need_the_interpreter_do_not_wait_for_each_other_for_ever(self):
+    def test_threads_needing_the_interpreter_do_not_deadlock(self):
         over, wrong = threading.Event(), []
 
         def recompute(byte):

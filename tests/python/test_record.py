@@ -52,7 +52,7 @@ class Operators(RecordTest):
         # Transposed, it has to be copied to be seen as 2 x 8.
         self.assertEqual(operations(lines), [("ones", [], [1]), ("clone", [1], [2]), ("add_", [2], [2])])
 
-    def test_what_is_written_whole_is_not_read(self):
+    def test_a_fully_written_tensor_is_not_read(self):
         def program(_):
             x = torch.empty(4)
             x.fill_(1)
@@ -86,7 +86,7 @@ class Operators(RecordTest):
         # The first gradient is made before the way back begins.
         self.assertEqual(tags(lines), ["input", "activation", "activation", "activation", "gradient"])
 
-    def test_lists_are_worked_on_one_by_one(self):
+    def test_lists_are_recorded_element_by_element(self):
         def program(_):
             torch._foreach_add_([torch.ones(4), torch.ones(8)], [torch.ones(4), torch.ones(8)])
         lines = self.record(program)
@@ -106,7 +106,7 @@ class Operators(RecordTest):
         self.assertEqual(times["sum"], GPU.nanoseconds(0, 4 * 1024 + 4, 4))
         self.assertEqual(times["embedding"], GPU.nanoseconds(0, 2 * 800 + 16, 4))
 
-    def test_what_was_there_before_comes_from_outside(self):
+    def test_earlier_tensors_are_loaded_from_outside(self):
         x = torch.ones(4)
         p = torch.nn.Parameter(torch.ones(4))
         lines = self.record(lambda _: x + p)
@@ -126,7 +126,7 @@ def training(trace):
 
 
 class Training(RecordTest):
-    def test_blocks_are_known_by_what_they_are_for(self):
+    def test_blocks_are_tagged_by_their_purpose(self):
         lines = self.record(training)
         size = 4 * (8 * 8 + 8 + 8 + 8 + 8 + 1)   # two layers and a norm
         buffers = 4 * (8 + 8) + 8
@@ -136,7 +136,7 @@ class Training(RecordTest):
                 self.assertEqual(sum(line["bytes"] for line in lines
                                      if line["t"] == "alloc" and line.get("tag") == tag), expected)
 
-    def test_iterations_are_alike(self):
+    def test_iterations_are_equal(self):
         lines = self.record(training)
         marks = [place for place, line in enumerate(lines) if line["t"] == "mark"]
         parts = [[(line["t"], line.get("name"), line.get("bytes"), line.get("ns")) for line in lines[begin + 1:end]]
@@ -145,7 +145,7 @@ class Training(RecordTest):
         # The end of the program frees its model as well.
         self.assertEqual(parts[0], parts[1][:len(parts[0])])
 
-    def test_without_bytes_it_is_the_same_trace(self):
+    def test_fake_tensors_give_the_same_trace(self):
         real = self.record(training)
         with FakeTensorMode():
             fake = self.record(training)
@@ -173,7 +173,7 @@ class Files(RecordTest):
         self.assertEqual(header["source"], f"PyTorch {torch.__version__}, times of H100")
         self.assertEqual(header["device_memory"], 80 << 30)
 
-    def test_without_the_compressor_it_says_so_before_the_work(self):
+    def test_a_missing_compressor_is_an_error_before_the_work(self):
         with unittest.mock.patch.dict(sys.modules, {"zstandard": None}):
             with self.assertRaises(ImportError), tessera.record.trace(self.folder / "a.zst"):
                 self.fail("the program ran")
@@ -183,7 +183,7 @@ class Files(RecordTest):
             with tessera.record.trace(self.folder / "a.jsonl", gpu="B52"):
                 self.fail("the program ran")
 
-    def test_a_program_that_fails_leaves_no_file_and_nothing_watching(self):
+    def test_a_failing_program_leaves_no_file_and_no_hooks(self):
         with self.assertRaises(RuntimeError):
             with tessera.record.trace(self.folder / "a.jsonl"):
                 torch.ones(2, 3) @ torch.ones(2, 3)

@@ -24,7 +24,7 @@ class Lines(unittest.TestCase):
     def lines(self):
         return [json.loads(line) for line in self.recording.close().splitlines()]
 
-    def test_a_block_ends_when_nobody_holds_it(self):
+    def test_a_block_ends_with_its_last_reference(self):
         kept, gone = Storage(8), Storage(4)
         for storage in (kept, gone):
             self.recording.allocate(storage, "activation")
@@ -39,14 +39,14 @@ class Lines(unittest.TestCase):
             {"t": "free", "id": 2},
             {"t": "mark", "kind": "iteration", "n": 1}])
 
-    def test_what_ends_after_the_recording_is_not_in_it(self):
+    def test_frees_after_the_recording_are_not_in_it(self):
         storage = Storage(4)
         self.recording.allocate(storage, None)
         before = self.recording.close()
         del storage
         self.assertEqual(self.recording.close(), before)
 
-    def test_what_a_block_is_for_may_be_said_later(self):
+    def test_a_tag_may_be_set_later(self):
         storage = Storage(4)
         self.recording.allocate(storage, "input")
         self.recording.tag(storage, "weight")
@@ -68,7 +68,7 @@ class Lines(unittest.TestCase):
                          [("alloc", 1), ("free", 1), ("alloc", 2)])
         del storage
 
-    def test_what_has_no_bytes_is_no_block(self):
+    def test_an_empty_tensor_is_no_block(self):
         empty, full = Storage(0), Storage(1)
         for storage in (empty, full):
             self.recording.allocate(storage, None)

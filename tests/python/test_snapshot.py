@@ -35,7 +35,7 @@ class Snapshot(unittest.TestCase):
         lines = lines_of([entry("alloc", 4096, 512), entry("free_requested", 4096, 512), entry("alloc", 4096, 256)])
         self.assertEqual([line["id"] for line in lines if line["t"] == "alloc"], [1, 2])
 
-    def test_what_was_there_before_stands_at_the_beginning(self):
+    def test_earlier_blocks_come_first(self):
         segment = {"device": 0, "address": 8192, "blocks": [{"state": "inactive", "size": 512},
                                                             {"state": "active_allocated", "size": 1024}]}
         lines = lines_of([entry("alloc", 100, 1), entry("free_requested", 4096, 512)], segments=[segment])
@@ -62,7 +62,7 @@ class Snapshot(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertEqual([json.loads(line)["t"] for line in made.read_text().splitlines()], ["header", "alloc", "op"])
 
-    def test_a_pickle_that_wants_code_run_is_refused(self):
+    def test_a_pickle_with_code_is_refused(self):
         class Evil:
             def __reduce__(self):
                 return os.mkdir, ("made by a pickle",)
@@ -84,14 +84,14 @@ class Snapshot(unittest.TestCase):
                 code = snapshot.main([str(path), str(path.with_suffix(".jsonl"))])
         return code, told.getvalue().splitlines()
 
-    def test_a_snapshot_without_history_says_how_to_record_one(self):
+    def test_a_snapshot_without_history_explains_how_to_record_one(self):
         for empty in ({"segments": []}, {"segments": [], "device_traces": [[], []]}):
             code, lines = self.told_of(pickle.dumps(empty))
             self.assertEqual(code, 1)
             self.assertEqual(len(lines), 1)
             self.assertIn("_record_memory_history", lines[0])
 
-    def test_a_snapshot_without_times_says_so(self):
+    def test_a_snapshot_without_times_is_reported(self):
         timeless = {"segments": [], "device_traces": [[{"action": "alloc", "addr": 4096, "size": 512}]]}
         code, lines = self.told_of(pickle.dumps(timeless))
         self.assertEqual(code, 0)
@@ -104,7 +104,7 @@ class Snapshot(unittest.TestCase):
         code, lines = self.told_of(gzip.compress(good)[:-5])
         self.assertEqual((code, len(lines)), (1, 1))
 
-    def test_any_beginning_of_a_snapshot_is_one_line(self):
+    def test_any_truncated_snapshot_is_one_line(self):
         good = pickle.dumps({"segments": [], "device_traces": [[entry("alloc", 4096, 512, 10)]]})
         for size in range(len(good)):
             code, lines = self.told_of(good[:size])

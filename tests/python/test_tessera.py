@@ -7,7 +7,7 @@ from support import MIB, DeviceTest
 
 
 class Hints(DeviceTest):
-    def test_an_evicted_tensor_is_in_host_memory_and_a_pin_brings_it_back(self):
+    def test_an_evicted_tensor_is_in_host_memory_and_a_pin_fetches_it(self):
         tensor = self.tensor()
         tessera.evict(tensor)
         self.assertEqual(tessera.query(tensor).host_bytes, 4 * MIB)
@@ -33,7 +33,7 @@ class Hints(DeviceTest):
             tessera.pin(tensor, 4096)
         self.assertEqual(tessera.query(tensor).pins, 0)
 
-    def test_policies_take_turns_and_a_name_that_is_not_there_changes_nothing(self):
+    def test_policies_can_be_switched_and_an_unknown_name_changes_nothing(self):
         before = tessera.stats()["tessera"]["policy"]
         self.addCleanup(tessera.set_policy, before)
         tessera.set_policy("atc24:0.5")
@@ -42,11 +42,11 @@ class Hints(DeviceTest):
             tessera.set_policy("wishful")
         self.assertEqual(tessera.stats()["tessera"]["policy"], "atc24:0.5")
 
-    def test_foreign_memory_is_not_found_and_the_text_says_so(self):
+    def test_foreign_memory_is_not_found_with_a_message(self):
         with self.assertRaisesRegex(tessera.NotFound, "not inside a live block"):
             tessera.evict(4096)
 
-    def test_an_empty_tensor_is_nothing_to_do(self):
+    def test_an_empty_tensor_needs_no_action(self):
         tessera.evict(0)
         tessera.prefetch()
 
@@ -77,7 +77,7 @@ class Tags(DeviceTest):
         with self.assertRaises(tessera.NotFound):
             tessera.sleep("wieghts")
 
-    def test_a_tag_ends_with_an_exception_too(self):
+    def test_a_tag_ends_with_an_exception(self):
         with self.assertRaises(KeyError), tessera.tag("lost"):
             raise KeyError
         self.assertEqual(tessera.query(self.tensor()).tag, "")
@@ -89,7 +89,7 @@ class Figures(DeviceTest):
         self.tensor()
         self.assertEqual(tessera.stats()["blocks"]["live_blocks"], before + 1)
 
-    def test_the_report_is_for_people(self):
+    def test_the_report_is_readable(self):
         with tessera.tag("shown"):
             self.tensor()
         self.assertRegex(tessera.report(), r"(?s)device\n +device_capacity +32\.0 MiB.*shown +4\.0 MiB")

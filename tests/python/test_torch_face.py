@@ -60,7 +60,7 @@ class Enable(unittest.TestCase):
         self.assertTrue(all(chosen._allocator.addresses.values()))
 
     @mock.patch("tessera._api.has_started", lambda: False)
-    def test_options_go_through_the_environment(self):
+    def test_options_are_passed_through_the_environment(self):
         with modules(torch=fake_torch()), mock.patch.dict("os.environ"):
             tessera.torch.enable(device_memory="1GiB", log_level="quiet", explain=True)
             self.assertEqual(os.environ["TESSERA_DEVICE_MEMORY"], "1GiB")
@@ -68,7 +68,7 @@ class Enable(unittest.TestCase):
             self.assertEqual(os.environ["TESSERA_EXPLAIN"], "true")
 
     @mock.patch("tessera._api.has_started", lambda: False)
-    def test_what_no_option_is_or_takes_is_named_and_changes_nothing(self):
+    def test_invalid_options_are_named_and_change_nothing(self):
         for options, name in (({"device_memry": "1GiB"}, "device-memry"), ({"device_memory": "lots"}, "'lots'"),
                               ({"policy": "lru", "low_watermark": 40}, "low-watermark")):
             with modules(torch=fake_torch()), mock.patch.dict("os.environ"):
@@ -77,7 +77,7 @@ class Enable(unittest.TestCase):
                     tessera.torch.enable(**options)
                 self.assertEqual(dict(os.environ), before)
 
-    def test_under_the_preload_library_options_come_too_late(self):
+    def test_under_the_preload_library_options_are_refused(self):
         with modules(torch=fake_torch()), mock.patch("tessera._library.preloaded", lambda: True):
             with self.assertRaisesRegex(ValueError, "tessera run"):
                 tessera.torch.enable(device_memory="1GiB")
@@ -102,19 +102,19 @@ class Operator:
 
 
 class Operands(DeviceTest):
-    def test_written_ones_come_first_and_each_once(self):
+    def test_written_operands_come_first_and_each_once(self):
         a, b = self.tensor(), self.tensor()
         self.assertEqual(_tensors.operands(Operator(False, True), (a, b), {}),
                          ([b.address, a.address], 1))
         self.assertEqual(_tensors.operands(Operator(True, False), (a, a), {}), ([a.address], 1))
 
-    def test_lists_and_keywords_are_looked_into(self):
+    def test_lists_and_keywords_are_searched(self):
         a, b = self.tensor(), self.tensor()
         self.assertEqual(_tensors.operands(Operator(False, True), ([a, (3, b)],), {"a1": None})[0],
                          [a.address, b.address])
         self.assertEqual(_tensors.operands(Operator(False, True), (a,), {"a1": b})[1], 1)
 
-    def test_without_a_schema_all_are_written(self):
+    def test_without_a_schema_all_count_as_written(self):
         a = self.tensor()
         self.assertEqual(_tensors.operands(len, (a, 3), {"k": [a]}), ([a.address], 1))
 
@@ -123,7 +123,7 @@ class Operands(DeviceTest):
         a.is_cuda = False
         self.assertEqual(_tensors.operands(len, (a,), {}), ([], 0))
 
-    def test_an_operator_brings_its_tensors_and_lets_them_go(self):
+    def test_an_operator_fetches_and_releases_its_tensors(self):
         a, b = self.tensor(), self.tensor()
         tessera.evict(a)
         tessera.torch._begin(Operator(True, False), (a, b), {})
@@ -134,7 +134,7 @@ class Operands(DeviceTest):
 
 
 class Track(unittest.TestCase):
-    def test_what_could_not_begin_is_not_watched(self):
+    def test_a_failed_start_is_not_tracked(self):
         refused = mock.Mock(side_effect=tessera.TesseraError("no device"))
         with mock.patch("tessera.torch._api.call", refused), self.assertRaises(tessera.TesseraError):
             with tessera.torch.track():
@@ -168,7 +168,7 @@ class OffloadActivations(DeviceTest):
         return _offload.ActivationOffload(self.evict, self.prefetch,
                                           **{"least_bytes": MIB, "lag": 1, "ahead": 1, **options})
 
-    def test_the_tensor_itself_is_saved_and_leaves_when_newer_ones_were(self):
+    def test_the_tensor_itself_is_saved_and_evicted_after_newer_ones(self):
         offload = self.offload()
         saved = [self.tensor(MIB) for _ in range(3)]
         for tensor in saved:
@@ -176,7 +176,7 @@ class OffloadActivations(DeviceTest):
         self.assertEqual(self.evict.wait(2), [saved[0].address, saved[1].address])
         self.assertIsNone(offload.close())
 
-    def test_backward_brings_the_next_one_early(self):
+    def test_backward_prefetches_the_next_one(self):
         offload = self.offload(lag=8)
         saved = [self.tensor(MIB) for _ in range(3)]
         for tensor in saved:
@@ -186,7 +186,7 @@ class OffloadActivations(DeviceTest):
         offload.close()
         self.assertEqual(self.evict.calls, [])
 
-    def test_parameters_and_small_tensors_stay(self):
+    def test_parameters_and_small_tensors_are_not_offloaded(self):
         offload = self.offload(lag=0)
         parameter, small = self.tensor(MIB), self.tensor(4096)
         parameter.is_leaf = parameter.requires_grad = True
@@ -203,7 +203,7 @@ class OffloadActivations(DeviceTest):
             ended = offload.close()
             self.assertEqual(kept, ended if ended is None else str(ended))
 
-    def test_it_needs_somebody_who_sees_the_work(self):
+    def test_it_needs_a_tracker(self):
         with modules(torch=fake_torch()):
             with self.assertRaisesRegex(RuntimeError, "track"):
                 with tessera.torch.offload_activations():

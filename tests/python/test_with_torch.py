@@ -61,7 +61,7 @@ class Track(Same):
         for operator in ("aten.addmm.default", "aten.gelu_backward.default", "aten.mm.default"):
             self.assertIn(operator, names)
 
-    def test_an_operator_in_place_is_seen_to_write_its_first_operand(self):
+    def test_an_in_place_operator_writes_its_first_operand(self):
         a, b = torch.ones(4), torch.ones(4)
         with mock.patch("tessera._tensors.on_device", every_tensor):
             found = _tensors.operands(torch.ops.aten.add_.Tensor, (a, b), {})
@@ -74,7 +74,7 @@ class Track(Same):
             self.assert_same(gradients(network(), tessera.torch.track), self.expected)
         self.assertFalse(tessera.torch.watched())
 
-    def test_an_operator_that_fails_leaves_no_bracket_behind(self):
+    def test_a_failing_operator_leaves_no_open_bracket(self):
         with tessera.torch.track():
             with self.assertRaises(RuntimeError):
                 torch.ones(2, 3) @ torch.ones(2, 3)
@@ -101,7 +101,7 @@ class Offload(Same):
         self.assertFalse(evicted & parameters)
         self.assertTrue(any(name == "tessera_prefetch" for name, _ in left))
 
-    def test_what_is_saved_is_the_same_memory(self):
+    def test_the_saved_tensor_is_the_same_memory(self):
         saved, packed = [], []
         x = torch.ones(8, requires_grad=True)
 
