@@ -128,7 +128,7 @@ TYPED_TEST_P(DriverMemoryContract, ADestroyedFrameLivesAsLongAsItsMapping) {
   EXPECT_EQ(this->get(at, 1).front(), 42U);
 }
 
-TYPED_TEST_P(DriverMemoryContract, TheMemoryOfAFrameComesBack) {
+TYPED_TEST_P(DriverMemoryContract, ADestroyedFrameReturnsItsMemory) {
   const auto before = this->driver().memory_info(this->kDevice);
   ASSERT_TRUE(before.is_ok());
   for (int round = 0; round < 50; ++round) {
@@ -183,7 +183,7 @@ REGISTER_TYPED_TEST_SUITE_P(DriverMemoryContract, ADeviceReportsItsProperties, A
                             MoreThanTheMemoryIsOutOfMemory, AMappingWithoutAccessCannotBeCopiedTo,
                             AFrameKeepsItsBytesWhileItIsNotMapped, AFrameMovesToAnotherAddressWithItsBytes,
                             OneSetAccessCoversManyMappings, ADestroyedFrameLivesAsLongAsItsMapping,
-                            TheMemoryOfAFrameComesBack, AHostFrameServesAtADeviceAddressWithoutDeviceMemory,
+                            ADestroyedFrameReturnsItsMemory, AHostFrameServesAtADeviceAddressWithoutDeviceMemory,
                             AHostFrameMayStandAtTwoAddresses);
 
 }  // namespace tessera::contract

@@ -74,7 +74,7 @@ TYPED_TEST_P(PlanContract, NamesOnlyGapsOfTheIterationAndNoneTwice) {
   });
 }
 
-TYPED_TEST_P(PlanContract, LeavesPinnedRunsAlone) {
+TYPED_TEST_P(PlanContract, MovesNoPinnedRuns) {
   this->for_many([](const Iteration& iteration, const Machine&, const OffloadPlan& plan) {
     for (const OffloadInterval& interval : plan) EXPECT_FALSE(iteration.runs[interval.gap.run].pinned);
   });
@@ -134,7 +134,7 @@ TYPED_TEST_P(PlanContract, CopesWithAnIterationWithoutUses) {
   }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(PlanContract, NamesOnlyGapsOfTheIterationAndNoneTwice, LeavesPinnedRunsAlone,
+REGISTER_TYPED_TEST_SUITE_P(PlanContract, NamesOnlyGapsOfTheIterationAndNoneTwice, MovesNoPinnedRuns,
                             StartsTheFetchInsideTheGapOrAtItsEnd, RecomputesOnlyWhatCanBeRecomputed,
                             IsPossibleWheneverTheLargestStepFits, IsDeterministic, CopesWithAnIterationWithoutUses);
 

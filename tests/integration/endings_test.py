@@ -77,7 +77,7 @@ class Ends(unittest.TestCase):
                 self.assertEqual(self.ended(way)[0], 3)
                 self.expect_all_written()
 
-    def test_a_child_of_vfork_writes_nothing_and_its_parent_goes_on(self):
+    def test_a_child_of_vfork_writes_nothing_and_its_parent_continues(self):
         code, _, errors = self.ended("vfork")
         self.assertEqual(code, 0, errors)
         self.expect_all_written()

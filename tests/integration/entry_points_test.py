@@ -64,7 +64,7 @@ class EntryPoints(WithHeaders):
     def test_no_unknown_entry_point_of_the_newest_is_listed(self):
         self.assertEqual(entry_lists.known() - cuda_headers.entry_points(self.headers(NEWEST)), set())
 
-    def test_the_table_ends_where_the_library_says(self):
+    def test_the_table_ends_at_the_newest_supported_version(self):
         named = max(version for _, version, _ in entry_lists.known())
         header = (SOURCE / "shim/cuda/newer_cuda.h").read_text()
         self.assertIn(f"#define TESSERA_NEWEST_CUDA {NEWEST}\n", header)

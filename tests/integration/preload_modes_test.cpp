@@ -18,7 +18,7 @@ void expect_untouched_with_one_line(const Environment& environment, const std::s
   EXPECT_NE(added.message.find(word), std::string::npos) << added.message;
 }
 
-TEST(PreloadModes, SwitchedOffItLeavesTheProgramAlone) {
+TEST(PreloadModes, SwitchedOffDoesNotAffectTheProgram) {
   expect_untouched_with_one_line({{"TESSERA_OFF", "1"}}, "off");
   const Outcome misused = run_preloaded("./misuse", {{"TESSERA_OFF", "1"}});
   EXPECT_EQ(misused.output, run("./misuse").output);

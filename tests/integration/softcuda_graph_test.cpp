@@ -113,7 +113,7 @@ TEST_F(SoftcudaGraph, AnUnjoinedStreamIsAnError) {
   EXPECT_EQ(graph, nullptr);
 }
 
-TEST_F(SoftcudaGraph, AStreamThatEndsLeavesItsPartOfTheCapture) {
+TEST_F(SoftcudaGraph, ADestroyedStreamKeepsItsPartOfTheCapture) {
   for (const bool joined : {true, false}) {
     CUstream brief = nullptr;
     ASSERT_OK(CU(cuStreamCreate)(&brief, CU_STREAM_NON_BLOCKING));

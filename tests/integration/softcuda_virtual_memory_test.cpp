@@ -121,7 +121,7 @@ TEST_F(SoftcudaVirtualMemory, LegacyHandlesAreForMemoryOfPlainAllocationsAlone) 
   ASSERT_OK(CU(cuMemFree)(plain));
 }
 
-TEST_F(SoftcudaVirtualMemory, AHostFrameStandsInAtTheSameAddress) {
+TEST_F(SoftcudaVirtualMemory, AHostFrameMayReplaceADeviceFrameAtTheSameAddress) {
   const CUdeviceptr address = reserve(1);
   const std::size_t before = free_memory();
   const auto host = frame(CU_MEM_LOCATION_TYPE_HOST_NUMA);

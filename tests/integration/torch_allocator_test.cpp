@@ -151,7 +151,7 @@ TEST_F(TorchAllocator, ARecordedStreamKeepsTheBlockUntilItsWorkIsDone) {
 }
 
 // PyTorch's filter queries CUDA about the stream, and throws if that fails.
-TEST_F(TorchAllocator, AnExceptionOfTheProgramsPassesThroughAndLeavesNothingLocked) {
+TEST_F(TorchAllocator, AnExceptionOfTheProgramPassesThroughAndHoldsNoLock) {
   const PoolId id = {7, 0};
   hook<void(int, PoolId, Filter)>("tessera_torch_begin_pool")(
       0, id, [](CUstream) -> bool { throw std::logic_error("the stream is lost"); });

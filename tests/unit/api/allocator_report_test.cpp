@@ -126,7 +126,7 @@ TEST_F(AllocatorReport, MemoryInfoIsTheSameBeforeAndAfterTheFirstBlock) {
   EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, before - 4_MiB);
 }
 
-TEST_F(AllocatorReport, MemoryInfoSeesWhatTheDriverGivesElsewhere) {
+TEST_F(AllocatorReport, MemoryInfoReflectsMemoryInUseElsewhere) {
   Options options = small(32_MiB, 64_MiB);
   options.device_memory.reset();
   start(options);

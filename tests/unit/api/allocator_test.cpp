@@ -39,7 +39,7 @@ class CountedPages final : public HostPages {
   std::atomic<int> opened{0};
 };
 
-TEST_F(AllocatorTest, HostMemoryIsPinnedBeforeTheFirstBlockLeavesAndMoreWhileItFills) {
+TEST_F(AllocatorTest, PinsHostMemoryBeforeTheFirstEvictionAndMoreAsItFills) {
   CountedPages pages;
   auto driver = std::make_unique<SimDriver>(SimOptions{.memory = 256_MiB}, clock_);
   sim_ = driver.get();
@@ -108,7 +108,7 @@ TEST_F(AllocatorTest, AnUnknownDeviceIsAnError) {
   EXPECT_EQ(allocator_->allocate(DeviceId(1000), 1_MiB, kNoStream).status().code(), Code::kInvalidArgument);
 }
 
-TEST_F(AllocatorTest, WithoutVirtualMemoryItSaysNotSupported) {
+TEST_F(AllocatorTest, WithoutVirtualMemoryIsNotSupported) {
   start(small(32_MiB, 32_MiB), {.memory = 64_MiB, .virtual_memory = false});
   EXPECT_EQ(allocator_->allocate(DeviceId(), 1_MiB, kNoStream).status().code(), Code::kNotSupported);
 }

@@ -37,7 +37,7 @@ TEST_F(StreamJoinTest, IsBehindTheWorkOfEachStream) {
   EXPECT_TRUE(sim_.leaks().empty());
 }
 
-TEST_F(StreamJoinTest, AFailureLeavesNothingBehindAndMayBeTriedAgain) {
+TEST_F(StreamJoinTest, AFailureLeaksNothingAndMayBeRetried) {
   for (DriverCall call : {DriverCall::kCreateEvent, DriverCall::kCreateStream}) {
     StreamJoin join(driver_, DeviceId());
     driver_.fail({call, 1, Status(Code::kDriver, "no"), false});

@@ -92,7 +92,7 @@ TEST_F(VirtualAllocatorTest, BytesThatDoNotFitTakeTheTimeOfTheirLinks) {
   EXPECT_LT(clock_.now(), Nanoseconds(5'000'000'000));
 }
 
-TEST_F(VirtualAllocatorTest, AReadLeavesTheCopyBelowValid) {
+TEST_F(VirtualAllocatorTest, AReadKeepsTheLowerCopyValid) {
   const Address first = allocate(32_GiB), second = allocate(32_GiB);
   use(first, 1);
   use(second, 1);

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-TEST(PartLoad, IsWhatItsDefinitionSaysWhileGroupsComeAndGo) {
+TEST(PartLoad, MatchesItsDefinitionAsGroupsAreAddedAndRemoved) {
   for (std::uint32_t seed = 0; seed < 30; ++seed) {
     const PlacementGraph graph = random_graph(seed, 14);
     const OrderedGroups groups = order_groups(graph).take();

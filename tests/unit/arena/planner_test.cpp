@@ -31,7 +31,7 @@ struct Network {
 };
 
 // The published table, in MiB.
-TEST(Planner, NetworksNeedWhatThePublishedTableSays) {
+TEST(Planner, NetworksNeedThePublishedBytes) {
   for (const Network& network : {
            Network{"mobilenet_v1", 30, 19.248, 4.594, 4.594, 4.594, 4.594, 5.359, 4.594, 4.594},
            Network{"mobilenet_v2", 65, 26.313, 5.742, 5.742, 5.742, 6.604, 6.986, 6.699, 6.891},

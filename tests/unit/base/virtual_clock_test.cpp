@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-TEST(VirtualClock, StandsStillUntilItIsStepped) {
+TEST(VirtualClock, AdvancesOnlyWhenStepped) {
   VirtualClock clock;
   clock.schedule(Nanoseconds(10), [] {});
   EXPECT_EQ(clock.now(), Nanoseconds(0));
@@ -40,7 +40,7 @@ TEST(VirtualClock, AnActionMayAskForMoreAndThePastIsNow) {
   EXPECT_EQ(seen, (std::vector<std::uint64_t>{7, 9}));
 }
 
-TEST(VirtualClock, RunsUntilATimeAndStandsThere) {
+TEST(VirtualClock, RunsUntilATimeAndStops) {
   VirtualClock clock;
   int happened = 0;
   clock.schedule(Nanoseconds(4), [&] { ++happened; });

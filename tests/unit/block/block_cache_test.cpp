@@ -141,7 +141,7 @@ TEST_F(BlockCacheTest, AFailureToBackABlockUndoesTheAllocation) {
   free(allocate(2_MiB));
 }
 
-TEST_F(BlockCacheTest, AThreadThatEndedLeavesItsBlocksToTheOthers) {
+TEST_F(BlockCacheTest, BlocksOfAnEndedThreadServeOtherThreads) {
   Address address;
   std::thread([&] {
     address = allocate(2_MiB);

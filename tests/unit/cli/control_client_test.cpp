@@ -65,7 +65,7 @@ class ControlClient : public ::testing::Test {
   std::thread program_;
 };
 
-TEST_F(ControlClient, SendsALineAndReadsWhatMoved) {
+TEST_F(ControlClient, SendsALineAndReadsTheMovedBytes) {
   answer_with("ok 4096 512\n");
   const ControlReply reply = ask_program(kSelf, "sleep :kv", 10);
   program_.join();
@@ -85,7 +85,7 @@ TEST_F(ControlClient, AnInvalidAnswerIsAnError) {
   EXPECT_EQ(ask_program(kSelf, "wake *", 10).problem, "an invalid answer");
 }
 
-TEST_F(ControlClient, ASilentProgramIsWaitedForNoLongerThanAsked) {
+TEST_F(ControlClient, WaitsForASilentProgramOnlyUntilTheTimeout) {
   EXPECT_EQ(ask_program(kSelf, "wake *", 1).problem, "timed out waiting for an answer");
 }
 

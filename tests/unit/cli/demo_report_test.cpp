@@ -66,7 +66,7 @@ TEST(DemoReport, TheTableShowsAllThreeRuns) {
   }
 }
 
-TEST(DemoReport, TheJsonSaysWhetherTheLossesAreEqual) {
+TEST(DemoReport, TheJsonReportsWhetherTheLossesAreEqual) {
   const auto json = nlohmann::json::parse(good_report().json());
   EXPECT_EQ(json["losses_equal"], true);
   EXPECT_EQ(json["b"]["outcome"], "CUDA_ERROR_OUT_OF_MEMORY");

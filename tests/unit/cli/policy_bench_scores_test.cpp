@@ -42,7 +42,7 @@ TEST(PolicyBenchScores, RanksFinishedCellsBeforeSpeed) {
   EXPECT_EQ(ranking[0].finished, 2U);
 }
 
-TEST(PolicyBenchScores, TheBestOfTheOthersLeavesOneOut) {
+TEST(PolicyBenchScores, TheBestOfTheOthersExcludesOne) {
   const PolicyBench bench = policy_bench_of({"t", "u"}, {"a", "b", "c"}, {50}, {0, 0, 0, 10, 30, 20});
   EXPECT_EQ(best_but(bench, 1, 0, 0), 2U);
   EXPECT_EQ(best_but(bench, 1, 0, 1), 0U);

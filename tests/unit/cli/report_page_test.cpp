@@ -160,7 +160,7 @@ TEST(ReportPage, NamesOfTheProgramAreEscaped) {
   EXPECT_THAT(page, Not(HasSubstr("a&b")));
 }
 
-TEST(ReportPage, EverySumStandsBesideItsStatistic) {
+TEST(ReportPage, EverySumIsShownBesideItsStatistic) {
   const std::string page = report_of(sample_history());
   EXPECT_THAT(page, HasSubstr("data-sum=\"moves.bytes_in\" data-value=\"2097152\""));
   EXPECT_THAT(page, HasSubstr("data-figure=\"moves.bytes_in\" data-value=\"2097152\""));

@@ -110,7 +110,7 @@ TEST_F(CudaContextTest, RetainsThePrimaryContextWhereNoneIsCurrent) {
   EXPECT_EQ(model.primary_references[1], 1);
 }
 
-TEST_F(CudaContextTest, AScopeLeavesTheStackAsItWas) {
+TEST_F(CudaContextTest, AScopeRestoresTheContextStack) {
   CudaContexts contexts(symbols_, 2);
   {
     const CudaScope scope(symbols_, contexts);

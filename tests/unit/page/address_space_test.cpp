@@ -34,7 +34,7 @@ TEST_F(AddressSpaceTest, HalvesWhatItAsksForUntilTheDriverAgrees) {
   EXPECT_EQ(more_than_there_are % space.value()->bytes(), Bytes());
 }
 
-TEST_F(AddressSpaceTest, GivesUpBelowTheLeastAndSaysWhy) {
+TEST_F(AddressSpaceTest, FailsBelowTheMinimumWithAReason) {
   driver_.fail({.call = DriverCall::kReserve,
                 .nth = 1,
                 .status = Status(Code::kOutOfMemory, "the reason"),

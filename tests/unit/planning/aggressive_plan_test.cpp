@@ -63,7 +63,7 @@ TEST(AggressivePlan, BringsBackAsSoonAsThereIsRoom) {
 }
 
 // If the outbound link is the limit, waiting until room is needed wastes the time before.
-TEST(AggressivePlan, IsSoonerDoneThanDemandWhereTheLinkIsTheLimit) {
+TEST(AggressivePlan, IsFasterThanDemandWhenTheLinkIsTheBottleneck) {
   const Iteration iteration = test::stack(16, Bytes(100), 100);
   const Machine machine = test::machine_of(Bytes(800), kRate / 2);
   const OffloadPlan plan = aggressive_plan(iteration, machine, farthest_intervals(iteration, machine.device));

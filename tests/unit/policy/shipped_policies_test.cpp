@@ -5,14 +5,14 @@
 namespace tessera {
 namespace {
 
-TEST(ShippedPolicies, BeginWithAutoAndMakeWhatTheyName) {
+TEST(ShippedPolicies, StartWithAutoAndConstructByName) {
   const std::vector<PolicyEntry> shipped = shipped_policies();
   ASSERT_FALSE(shipped.empty());
   EXPECT_EQ(shipped.front().name, "auto");
   for (const PolicyEntry& entry : shipped) EXPECT_EQ(entry.make()->name(), entry.name);
 }
 
-TEST(ShippedPolicies, CapuchinTakesALead) {
+TEST(ShippedPolicies, OnlyCapuchinTakesAParameter) {
   for (const PolicyEntry& entry : shipped_policies()) {
     EXPECT_EQ(entry.make_with != nullptr, entry.name == "capuchin") << entry.name;
   }

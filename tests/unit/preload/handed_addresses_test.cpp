@@ -98,7 +98,7 @@ TEST_F(HandedAddressesTest, DoesNotSearchForExpiredAddresses) {
 }
 
 // The address of the table need not come first.
-TEST_F(HandedAddressesTest, TheNewestComesFirstAndReplacesWhatTheKernelWroteThere) {
+TEST_F(HandedAddressesTest, TheNewestComesFirstAndReplacesEarlierWrites) {
   note(kPrepare, {kFirst, kTable});
   note(kJoin, {kTable, kOther});
   EXPECT_EQ(with(kTable), (Addresses{kOther, kFirst}));

@@ -20,7 +20,7 @@ TEST(Policies, EveryEntryMakesThePolicyOfItsName) {
   }
 }
 
-TEST(Policies, ThoseOfTheLaboratoryContainTheShippedOnesFirst) {
+TEST(Policies, TheLaboratorysStartWithTheShippedOnes) {
   const std::vector<PolicyEntry> shipped = shipped_policies();
   ASSERT_LT(shipped.size(), policies().size());
   for (std::size_t i = 0; i < shipped.size(); ++i) EXPECT_EQ(policies()[i].name, shipped[i].name);

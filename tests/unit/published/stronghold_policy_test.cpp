@@ -44,7 +44,7 @@ TEST(StrongholdPolicy, TheWindowIsCopyTimeOverComputeTimeRoundedUp) {
   EXPECT_EQ(window_on(machine_with(3.999)), 4u);
 }
 
-TEST(StrongholdPolicy, TheWindowGivesWayToTheDevice) {
+TEST(StrongholdPolicy, TheWindowShrinksToTheDevice) {
   Machine machine = machine_with(3.5);
   machine.device = 24_MiB;
   EXPECT_EQ(window_on(machine), 2u);

@@ -47,7 +47,7 @@ Iteration train(const std::vector<Map>& maps, std::uint64_t batch) {
   return build.done();
 }
 
-TEST(VdnnPolicy, TheFeatureMapsOfVgg16AreAsLargeAsTheWholePaperSays) {
+TEST(VdnnPolicy, TheFeatureMapsOfVgg16HaveThePublishedSize) {
   std::vector<std::uint64_t> bytes;
   for (const Map& map : vgg16()) bytes.push_back(4 * 256 * map.elements);
   EXPECT_EQ(*std::max_element(bytes.begin(), bytes.end()), (3_GiB + 64_MiB).value());  // 3.06 GiB

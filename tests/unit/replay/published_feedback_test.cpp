@@ -50,7 +50,7 @@ Nanoseconds stall_with(const Trace& trace, std::string_view policy) {
   return stall_of(played(trace, options));
 }
 
-TEST(PublishedFeedback, EachRoundOfCapuchinsLeavesLessLateUntilNothingIs) {
+TEST(PublishedFeedback, EachCapuchinRoundReducesLateFetchesToNone) {
   const Trace trace = two_for_one_step();
   std::vector<Nanoseconds> stalls;
   for (int round = 0; round <= kMostRounds && (stalls.empty() || stalls.back()); ++round) {

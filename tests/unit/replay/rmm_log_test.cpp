@@ -116,7 +116,7 @@ TEST(RmmLog, ALogWithoutARowIsAnError) {
   EXPECT_EQ(fault_in_log(""), "log.csv: an RMM log without any row in its 1 lines");
 }
 
-TEST(RmmLog, AnyBeginningGivesItsRows) {
+TEST(RmmLog, ATruncatedLogGivesItsRows) {
   const std::string rows =
       "7,15:47:02.841961,allocate,0x1000,1048576,0\n"
       "7,15:47:02.841971,allocate,0x2000,512,0x2\n"

@@ -54,7 +54,7 @@ TEST(TraceReader, ErrorsNameTheLine) {
   EXPECT_EQ(read_trace("no/such/trace").status().code(), Code::kIo);
 }
 
-TEST(TraceReader, AnyBeginningGivesItsLinesAndAtMostOneNote) {
+TEST(TraceReader, ATruncatedTraceGivesItsLinesAndAtMostOneNote) {
   const std::string whole = R"({"t":"header","version":1,"name":"n"}
 {"t":"alloc","id":1,"bytes":1048576,"tag":"ü"}
 {"t":"op","name":"gemm","ns":12345,"w":[1]}

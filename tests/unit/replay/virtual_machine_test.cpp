@@ -62,7 +62,7 @@ TEST_F(TwoDevices, FileReadsOfOneDeviceDoNotBlockTheOther) {
   for (const Address block : few) EXPECT_EQ(touch(block).to_string(), "ok");
 }
 
-TEST(VirtualMachine, IsAsLargeAsAskedAndTimeStandsStill) {
+TEST(VirtualMachine, HasTheRequestedMemoryAndAStoppedClock) {
   ReplayOptions options;
   options.device_memory = 80_GiB;
   options.host_memory = 512_GiB;

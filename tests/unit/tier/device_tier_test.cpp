@@ -18,7 +18,7 @@ class DeviceTierTest : public testing::Test {
   SimMachine machine_{SimOptions{.memory = 96_MiB}};
 };
 
-TEST_F(DeviceTierTest, TrimGivesTheMemoryBackToTheDevice) {
+TEST_F(DeviceTierTest, TrimReturnsTheMemoryToTheDevice) {
   DeviceTier tier(machine_.driver(), DeviceId(0), 64_MiB);
   tier.give_back(tier.take(PageClass::kLarge).value());
   EXPECT_EQ(free_memory(), 64_MiB);
@@ -43,7 +43,7 @@ void expect_same_bytes(SimDriver& driver, Address place, Address alias, Bytes by
   for (std::uint64_t i = 0; i < bytes.value() / 8; i += 512) ASSERT_EQ(here[i], i + 1);
 }
 
-TEST_F(DeviceTierTest, AFrameIsMappedASecondTimeUntilItsMemoryGoesBack) {
+TEST_F(DeviceTierTest, AFrameHasASecondMappingUntilItsMemoryIsReturned) {
   SimDriver& driver = machine_.driver();
   const Address place = driver.reserve(kLargePage, kLargePage).take();
   {

@@ -117,7 +117,7 @@ TEST_F(FileTierTest, ABitThatFlippedOnTheDiskIsDataLossAndNotData) {
   tier_->give_back(other);
 }
 
-TEST_F(FileTierTest, PollGivesTheOutcomeOnceWithTheChecksumVerified) {
+TEST_F(FileTierTest, PollReturnsTheOutcomeOnceWithTheChecksumVerified) {
   const Frame frame = tier_->take(PageClass::kLarge).value();
   BlockBuffer out(kLargePage, 9);
   BlockBuffer in(kLargePage);
@@ -143,7 +143,7 @@ TEST_F(FileTierTest, AFrameWithoutContentsCannotBeRead) {
   tier_->give_back(same);
 }
 
-TEST_F(FileTierTest, TrimGivesTheSpaceOfFramesThatCameBackToTheDisk) {
+TEST_F(FileTierTest, TrimReturnsTheSpaceOfFreeFramesToTheDisk) {
   const Frame kept = tier_->take(PageClass::kBase).value();
   const Frame frame = tier_->take(PageClass::kLarge).value();
   BlockBuffer small(kBasePage, 1);
@@ -269,7 +269,7 @@ TEST_F(FileTierOfTwo, ADiskWithLessUnderWayIsPreferred) {
   for (const Frame& frame : {a, b, c}) tier_->give_back(frame);
 }
 
-TEST_F(FileTierOfTwo, ADiskThatFailsToWriteGetsNoMoreAndTheOtherGoesOn) {
+TEST_F(FileTierOfTwo, AFailedDiskGetsNoMoreWritesAndTheOtherContinues) {
   const Frame a = take();
   io_[disk_of(a)]->outcome = Status(Code::kIo, "worn out");
   EXPECT_EQ(tier_->wait(tier_->write(a, buffer_.data()).value()).code(), Code::kIo);
