@@ -124,7 +124,7 @@ class LearnedIteration {
   Iteration iteration_;
   PeriodPlace place_;
   std::uint64_t last_known_ = 0;
-  std::size_t kept_ = 0;                   // launches without a mismatch
+  std::size_t kept_ = 0;  // launches without a mismatch
   bool gives_way_ = false;
   std::vector<Order> runs_;                // as last seen; null when gone
   std::vector<std::uint32_t> distances_;   // by use of the iteration: steps until the next use
