@@ -7,8 +7,6 @@
 namespace first_light {
 namespace {
 
-constexpr std::size_t kPage = 2 * kMiB;
-
 enum class Kind { kInteger, kFloat, kDouble, kHalves, kWide };
 
 // Kernels of device_kernels.cu: every thread adds one, `rounds` times, to the first word. Few threads where an attempt

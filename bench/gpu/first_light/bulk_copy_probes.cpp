@@ -6,7 +6,6 @@
 namespace first_light {
 namespace {
 
-constexpr std::size_t kPage = 2 * kMiB;
 constexpr unsigned kTile = 16384;
 constexpr unsigned kTiles = kPage / kTile;
 

@@ -6,8 +6,6 @@
 namespace first_light {
 namespace {
 
-constexpr std::size_t kPage = 2 * kMiB;
-
 class Costs {
  public:
   template <class Call>

@@ -11,8 +11,6 @@
 namespace first_light {
 namespace {
 
-constexpr std::size_t kPage = 2 * kMiB;
-
 // Our own pages, registered with the driver, as Tessera's host memory is.
 class RegisteredPages {
  public:

@@ -4,8 +4,6 @@
 namespace first_light {
 namespace {
 
-constexpr std::size_t kPage = 2 * kMiB;
-
 // An executable graph, captured from the work that `queue` puts on a stream.
 class Graph {
  public:

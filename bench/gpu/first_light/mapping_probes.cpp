@@ -4,8 +4,6 @@
 namespace first_light {
 namespace {
 
-constexpr std::size_t kPage = 2 * kMiB;
-
 Answer map_at_offset(const Settings&) {
   Gpu gpu;
   Frame frame(gpu, Place::kDevice, 2 * kPage);

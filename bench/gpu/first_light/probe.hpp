@@ -87,5 +87,6 @@ class Watch {
 Json spread(std::vector<double> values);
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kPage = 2 * kMiB;  // the granularity of device memory
 
 }  // namespace first_light

@@ -4,8 +4,6 @@
 namespace first_light {
 namespace {
 
-constexpr std::size_t kPage = 2 * kMiB;
-
 // One attribute: its value, or the error code. Addresses are printed as distances.
 template <class T>
 Json ask(CUpointer_attribute which, CUdeviceptr address, bool distance = false) {

@@ -7,8 +7,6 @@
 namespace first_light {
 namespace {
 
-constexpr std::size_t kPage = 2 * kMiB;
-
 // A kernel runs that touches none of our memory; meanwhile an unused page is swapped.
 Answer remap_beside_kernel(const Settings& settings) {
   Gpu gpu;

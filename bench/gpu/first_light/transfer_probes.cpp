@@ -6,8 +6,6 @@
 namespace first_light {
 namespace {
 
-constexpr std::size_t kPage = 2 * kMiB;
-
 // One block in the memory under test, one on the device, one pinned and one pageable.
 struct Ends {
   Ends(Gpu& gpu, Place place)
