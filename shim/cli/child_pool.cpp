@@ -24,6 +24,7 @@ struct Child {
   pid_t process = -1;
   int output = -1;
   std::size_t number = 0;
+  std::string text;  // what it has written so far
 };
 
 void limit(int what, rlim_t amount) {
@@ -79,19 +80,17 @@ std::string end_of(int status, const ChildLimits& limits) {
 
 class Pool {
  public:
-  Pool(std::size_t count, const ChildLimits& limits, const std::function<std::string(std::size_t)>& work)
-      : limits_(limits), work_(work), answers_(count) {}
+  using Ended = std::function<void(std::size_t, const ChildAnswer&)>;
+
+  Pool(const ChildLimits& limits, const std::function<std::string(std::size_t)>& work, const Ended& ended)
+      : limits_(limits), work_(work), ended_(ended) {}
 
   std::size_t running() const { return children_.size(); }
-  std::vector<ChildAnswer> take() { return std::move(answers_); }
 
-  // Whether a child was started; if not, its answer has the reason.
-  bool begin(std::size_t number) {
+  // Ends the piece at once, with the reason, if no child can be started.
+  void begin(std::size_t number) {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-      answers_[number].failure = fmt::format("no pipe: {}", std::strerror(errno));
-      return false;
-    }
+    if (pipe2(ends, O_CLOEXEC) != 0) return ended_(number, {"", fmt::format("no pipe: {}", std::strerror(errno))});
     std::fflush(nullptr);
     const pid_t process = fork();
     if (process == 0) {
@@ -100,64 +99,55 @@ class Pool {
     }
     close(ends[1]);
     if (process < 0) {
-      answers_[number].failure = fmt::format("no process: {}", std::strerror(errno));
+      const int why = errno;
       close(ends[0]);
-      return false;
+      return ended_(number, {"", fmt::format("no process: {}", std::strerror(why))});
     }
-    children_.push_back({process, ends[0], number});
-    return true;
+    children_.push_back({process, ends[0], number, {}});
   }
-  // Reads available output, blocking until there is some. Returns the number of children that ended.
-  std::size_t await() {
+  // Reads available output, blocking until there is some.
+  void await() {
     std::vector<pollfd> ready;
     for (const Child& child : children_) ready.push_back({child.output, POLLIN, 0});
-    if (poll(ready.data(), ready.size(), -1) < 0) return 0;
-    std::size_t ended = 0;
+    if (poll(ready.data(), ready.size(), -1) < 0) return;
     for (std::size_t i = children_.size(); i-- > 0;) {
       if (ready[i].revents == 0 || read_more(children_[i])) continue;
-      finish(children_[i]);
+      const Child over = std::move(children_[i]);
       children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
-      ++ended;
+      finish(over);
     }
-    return ended;
   }
 
  private:
   // False at the end of the child's output.
-  bool read_more(const Child& child) {
+  static bool read_more(Child& child) {
     char buffer[4096];
     const ssize_t got = read(child.output, buffer, sizeof(buffer));
-    if (got > 0) answers_[child.number].text.append(buffer, static_cast<std::size_t>(got));
+    if (got > 0) child.text.append(buffer, static_cast<std::size_t>(got));
     return got > 0 || (got < 0 && errno == EINTR);
   }
   void finish(const Child& child) {
     close(child.output);
     int status = 0;
     while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) continue;
-    ChildAnswer& answer = answers_[child.number];
-    answer.failure = end_of(status, limits_);
-    if (!answer.failure.empty()) answer.text.clear();
+    const std::string failure = end_of(status, limits_);
+    ended_(child.number, {failure.empty() ? child.text : "", failure});
   }
 
   const ChildLimits limits_;
   const std::function<std::string(std::size_t)>& work_;
-  std::vector<ChildAnswer> answers_;
+  const Ended& ended_;
   std::vector<Child> children_;
 };
 
 }  // namespace
 
-std::vector<ChildAnswer> run_in_children(std::size_t count, int jobs, const ChildLimits& limits,
-                                         const std::function<std::string(std::size_t)>& work,
-                                         const std::function<void(std::size_t)>& ended) {
-  Pool pool(count, limits, work);
-  std::size_t next = 0, done = 0;
-  while (done < count) {
-    while (next < count && pool.running() < static_cast<std::size_t>(jobs)) {
-      if (!pool.begin(next++)) ended(++done);
-    }
-    if (pool.running() == 0) continue;
-    for (std::size_t over = pool.await(); over > 0; --over) ended(++done);
+void run_in_children(std::size_t count, int jobs, const ChildLimits& limits,
+                     const std::function<std::string(std::size_t)>& work,
+                     const std::function<void(std::size_t, const ChildAnswer&)>& ended) {
+  Pool pool(limits, work, ended);
+  for (std::size_t next = 0; next < count || pool.running() > 0;) {
+    while (next < count && pool.running() < static_cast<std::size_t>(jobs)) pool.begin(next++);
+    if (pool.running() > 0) pool.await();
   }
-  return pool.take();
 }

@@ -22,8 +22,7 @@ struct ChildAnswer {
   std::string failure;  // why there is none, or ""
 };
 
-// Returns the answers by number, in whatever order they arrived. `ended` is called after each answer with the number of
-// answers so far. REQUIRES: jobs > 0.
-std::vector<ChildAnswer> run_in_children(std::size_t count, int jobs, const ChildLimits& limits,
-                                         const std::function<std::string(std::size_t)>& work,
-                                         const std::function<void(std::size_t)>& ended);
+// Calls `ended` with the number and the answer of each piece, in whatever order they arrive. REQUIRES: jobs > 0.
+void run_in_children(std::size_t count, int jobs, const ChildLimits& limits,
+                     const std::function<std::string(std::size_t)>& work,
+                     const std::function<void(std::size_t, const ChildAnswer&)>& ended);

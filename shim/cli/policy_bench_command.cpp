@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -26,6 +27,7 @@ using Json = nlohmann::ordered_json;
 using Words = std::vector<std::pair<std::string, std::string>>;  // option names and values
 
 constexpr std::uint64_t kPage = 2 << 20;
+constexpr std::chrono::seconds kWriteEvery{10};
 
 // Replays one trace with these options. Returns the library's JSON, or {"failure":…}.
 std::string played(const std::string& path, const Words& words) {
@@ -115,10 +117,11 @@ class PolicyBenchRun {
     const auto work = [&](std::size_t i) {
       return played(options_.traces[i], {{"device-memory", "16TiB"}, {"host-memory", "0"}});
     };
-    const auto answers = in_children(policy_bench_.traces.size(), work);
-    for (std::size_t i = 0; i < answers.size(); ++i) read_trace_figures(answers[i], policy_bench_.traces[i]);
+    in_children(policy_bench_.traces.size(), work,
+                [&](std::size_t i, const ChildAnswer& answer) { read_trace_figures(answer, policy_bench_.traces[i]); });
   }
-  void play() {
+  // Calls `ended` after each row.
+  void replay_rows(const std::function<void()>& ended) {
     for (std::size_t trace = 0; trace < policy_bench_.traces.size(); ++trace) {
       for (std::size_t policy = 0; policy < policy_bench_.policies.size(); ++policy) {
         for (std::size_t budget = 0; budget < policy_bench_.budgets.size(); ++budget) {
@@ -126,20 +129,28 @@ class PolicyBenchRun {
                                         .policy = policy,
                                         .budget = budget,
                                         .device_memory = share_of(trace, policy_bench_.budgets[budget]),
-                                        .failure = ""});
+                                        .failure = "not replayed"});
         }
       }
     }
-    const auto answers = in_children(policy_bench_.rows.size(), [&](std::size_t i) { return play_row(i); });
-    for (std::size_t i = 0; i < answers.size(); ++i) read_row_figures(answers[i], policy_bench_.rows[i]);
+    in_children(
+        policy_bench_.rows.size(), [&](std::size_t i) { return play_row(i); },
+        [&](std::size_t i, const ChildAnswer& answer) {
+          read_row_figures(answer, policy_bench_.rows[i]);
+          ended();
+        });
   }
   const PolicyBench& bench() const { return policy_bench_; }
 
  private:
-  std::vector<ChildAnswer> in_children(std::size_t count, const std::function<std::string(std::size_t)>& work) const {
+  void in_children(std::size_t count, const std::function<std::string(std::size_t)>& work,
+                   const std::function<void(std::size_t, const ChildAnswer&)>& ended) const {
     const bool watched = isatty(STDERR_FILENO) == 1;
     const ChildLimits limits{.cpu_seconds = options_.cpu_seconds};
-    return run_in_children(count, jobs_, limits, work, [&](std::size_t done) {
+    std::size_t done = 0;
+    run_in_children(count, jobs_, limits, work, [&](std::size_t number, const ChildAnswer& answer) {
+      ended(number, answer);
+      ++done;
       if (watched) fmt::print(stderr, "\r{} of {}{}", done, count, done == count ? "\n" : "");
     });
   }
@@ -198,7 +209,8 @@ void PolicyBenchOptions::add_to(CLI::App& app) {
       ->check(CLI::Range(1, 400))
       ->type_name("LIST");
   app.add_option("--policies", policies, "names, or all (all)")->delimiter(',')->type_name("LIST");
-  app.add_option("--iterations", iterations, "passes over each trace; the last two are measured (6)")
+  app.add_option("--iterations", iterations,
+                 "passes over each trace: times are the mean of the last two, bytes those of the last (6)")
       ->check(CLI::Range(1, 100'000));
   app.add_option("--host-budget", host_budget, "pinned host memory, in percent of the liveness peak")
       ->check(CLI::Range(1, 10'000));
@@ -222,12 +234,22 @@ int policy_bench_command(const PolicyBenchOptions& options) {
     fmt::print(stderr, "tessera: --out: {}: {}\n", options.out, problem.message());
     return kWrongUse;
   }
+  const auto write = [&] {
+    return write_file(folder / "policy_bench.json", policy_bench_json(run.bench())) &&
+           write_file(folder / "policy_bench.csv", policy_bench_csv(run.bench())) &&
+           write_file(folder / "policy_bench.html", policy_bench_page(run.bench()));
+  };
   run.measure_traces();
-  run.play();
+  // What has been replayed is not lost if the rest is interrupted.
+  auto next_write = std::chrono::steady_clock::now() + kWriteEvery;
+  bool written = true;
+  run.replay_rows([&] {
+    if (!written || std::chrono::steady_clock::now() < next_write) return;
+    written = write();
+    next_write = std::chrono::steady_clock::now() + kWriteEvery;
+  });
   fmt::print("{}", policy_bench_table(run.bench()));
-  const bool written = write_file(folder / "policy_bench.json", policy_bench_json(run.bench())) &&
-                       write_file(folder / "policy_bench.csv", policy_bench_csv(run.bench())) &&
-                       write_file(folder / "policy_bench.html", policy_bench_page(run.bench()));
+  written = write();
   const bool played_any = std::ranges::any_of(run.bench().rows, &PolicyBenchRow::well);
   if (!played_any) fmt::print(stderr, "tessera: no trace could be replayed\n");
   return written && played_any ? 0 : 1;

@@ -47,8 +47,11 @@ class Page {
     add("<h2>Standings</h2>\n<table><tr><th>policy</th><th>finished</th><th>first</th>"
         "<th>over the bound</th><th>behind the best</th><th>at worst</th></tr>\n");
     for (const PolicyRank& s : ranking_) {
-      add("<tr><td>{}</td><td>{} of {}</td><td>{}</td><td>{:.3f}</td><td>{:.3f}</td><td>{:.3f}</td></tr>\n",
-          policy_name(s.policy), s.finished, cells_.size(), s.firsts, s.mean_ratio, s.mean_behind, s.worst_behind);
+      const auto shown = [&](double ratio) {
+        return s.finished == 0 ? std::string("-") : fmt::format("{:.3f}", ratio);
+      };
+      add("<tr><td>{}</td><td>{} of {}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", policy_name(s.policy),
+          s.finished, cells_.size(), s.firsts, shown(s.mean_ratio), shown(s.mean_behind), shown(s.worst_behind));
     }
     add("</table>\n");
   }

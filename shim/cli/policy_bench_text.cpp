@@ -64,12 +64,12 @@ Json json_of(const PolicyBench& bench, const PolicyBenchCell& cell) {
 }
 
 Json json_of(const PolicyBench& bench, const PolicyRank& rank) {
-  return {{"policy", bench.policies[rank.policy]},
-          {"finished", rank.finished},
-          {"firsts", rank.firsts},
-          {"mean_ratio", short_number(rank.mean_ratio)},
-          {"mean_behind", short_number(rank.mean_behind)},
-          {"worst_behind", short_number(rank.worst_behind)}};
+  Json json{{"policy", bench.policies[rank.policy]}, {"finished", rank.finished}, {"firsts", rank.firsts}};
+  if (rank.finished == 0) return json;
+  json["mean_ratio"] = short_number(rank.mean_ratio);
+  json["mean_behind"] = short_number(rank.mean_behind);
+  json["worst_behind"] = short_number(rank.worst_behind);
+  return json;
 }
 
 // A JSON array with one line per member.
@@ -140,9 +140,10 @@ std::string policy_bench_table(const PolicyBench& bench) {
   std::string text = fmt::format("{:<16} {:>8} {:>6} {:>11} {:>12} {:>12}\n", "policy", "finished", "first",
                                  "over bound", "behind best", "at worst");
   for (const PolicyRank& s : ranking_of(bench)) {
-    fmt::format_to(std::back_inserter(text), "{:<16} {:>5}/{:<2} {:>6} {:>11.3f} {:>12.3f} {:>12.3f}\n",
-                   bench.policies[s.policy], s.finished, cells.size(), s.firsts, s.mean_ratio, s.mean_behind,
-                   s.worst_behind);
+    const auto shown = [&](double ratio) { return s.finished == 0 ? std::string("-") : fmt::format("{:.3f}", ratio); };
+    fmt::format_to(std::back_inserter(text), "{:<16} {:>5}/{:<2} {:>6} {:>11} {:>12} {:>12}\n",
+                   bench.policies[s.policy], s.finished, cells.size(), s.firsts, shown(s.mean_ratio),
+                   shown(s.mean_behind), shown(s.worst_behind));
   }
   text += fmt::format("\n{:<28} {:>6} {:>10} {:>10}  {}\n", "trace", "budget", "step", "over bound", "first");
   for (const PolicyBenchCell& cell : cells) {

@@ -71,7 +71,7 @@ ReplayCommandOptions::ReplayCommandOptions()
           {"unseen-work", "TESSERA_UNSEEN_WORK", "on|off",
            "fence all work before evicting a block, as if uses were read from launches (off)", ""},
           {"timeline", "TESSERA_TIMELINE", "FILE", "write a timeline for ui.perfetto.dev", ""},
-          {"seed", "TESSERA_SEED", "N", "random seed of policies that use one (0)", ""},
+          {"seed", "TESSERA_SEED", "N", "random seed of a policy that draws, if its name has none (0)", ""},
       } {}
 
 void add_settings(CLI::App& app, std::vector<ReplayCommandOptions::Setting>& settings) {

@@ -43,8 +43,7 @@ std::string replay_json(const Trace& trace, const ReplayResult& result) {
   const tessera_stats& stats = result.stats;
   Json json;
   json["trace"] = trace.name;
-  json["policy"] = options.policy;
-  json["seed"] = options.seed;
+  json["policy"] = with_seed(options.policy, options.seed);
   json["iterations"] = options.iterations;
   json["events"] = result.events;
   json["ops"] = result.ops;

@@ -41,6 +41,16 @@ TEST(PolicyBenchText, CsvHasALineForEachRow) {
             "t,b,50,500,,,,,,,,,,\"said \"\"no\"\", twice\"\n");
 }
 
+TEST(PolicyBenchText, APolicyThatFinishedNoCellHasNoRatios) {
+  const PolicyBench bench = policy_bench_of({"t"}, {"a", "b"}, {50}, {0, 120});
+  EXPECT_THAT(policy_bench_table(bench),
+              HasSubstr("b                    1/1       1       1.200        1.000        1.000\n"
+                        "a                    0/1       0           -            -            -\n"));
+  const auto ranking = nlohmann::json::parse(policy_bench_json(bench)).at("ranking");
+  EXPECT_TRUE(ranking[0].contains("mean_behind"));
+  EXPECT_FALSE(ranking[1].contains("mean_behind"));
+}
+
 TEST(PolicyBenchText, TheTableNamesTheFirstPoliciesOrWhyThereIsNone) {
   EXPECT_THAT(policy_bench_table(two_policies()), HasSubstr("1.100  a\n"));
   const PolicyBench all = policy_bench_of({"t"}, {"a", "b", "c", "d", "e"}, {50}, {9, 9, 9, 9, 9});
