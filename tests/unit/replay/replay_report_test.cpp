@@ -34,6 +34,18 @@ TEST(ReplayReport, HasEveryKeyOfTheFormat) {
   EXPECT_EQ(json.at("iteration_ns"), nlohmann::json({60, 40}));
 }
 
+TEST(ReplayReport, NamesThePolicyWithTheSeedItDrewFrom) {
+  const auto policy_of = [](const std::string& name) {
+    ReplayResult result;
+    result.options.policy = name;
+    result.options.seed = 3;
+    return nlohmann::json::parse(replay_json({}, result)).at("policy");
+  };
+  EXPECT_EQ(policy_of("swapadvisor"), "swapadvisor:3");
+  EXPECT_EQ(policy_of("swapadvisor:7"), "swapadvisor:7");
+  EXPECT_EQ(policy_of("lru"), "lru");
+}
+
 TEST(ReplayReport, PoliciesHaveNameSourceAndSummary) {
   const auto list = nlohmann::json::parse(policies_json());
   ASSERT_GE(list.size(), 2U);
