@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 #include "api/call.hpp"
 #include "base/log.hpp"
 #include "lab/replay/replay_report.hpp"
@@ -43,6 +45,10 @@ tessera_result tessera_replay_run(tessera_replay* replay, const char* trace_path
     tessera::Trace trace;
     TESSERA_TRY_ASSIGN(trace, tessera::read_trace(std::string(trace_path)));
     for (const std::string& note : trace.notes) tessera::log_text(tessera::LogLevel::kWarning, note);
+    if (trace.ops.empty()) {
+      return tessera::Status(tessera::Code::kInvalidArgument,
+                             fmt::format("{}: the trace has no operations: nothing to replay", trace_path));
+    }
     tessera::ReplayResult result;
     TESSERA_TRY_ASSIGN(result, tessera::replay(trace, replay->options));
     replay->json = tessera::replay_json(trace, result);

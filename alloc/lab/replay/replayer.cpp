@@ -294,9 +294,6 @@ void bound_pass(const RepeatedTrace& repeated, const ReplayOptions& options, Las
 }  // namespace
 
 Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
-  if (given.ops.empty()) {
-    return Status(Code::kInvalidArgument, "the trace has no operations: nothing to replay");
-  }
   const RepeatedTrace repeated = repeat_steps(given, options.iterations);
   const Trace& trace = repeated.trace;
   ReplayResult result;

@@ -39,8 +39,8 @@ struct ReplayResult {
   std::size_t events = 0, ops = 0;
 };
 
-// Writes a timeline at the end, if the options request one. Errors: kInvalidArgument for a trace without operations;
-// kOutOfMemory when the trace does not fit, with the event; kIo for the timeline.
+// Writes a timeline at the end, if the options request one. REQUIRES: the trace has operations. Errors: kOutOfMemory
+// when the trace does not fit, with the event; kIo for the timeline.
 Result<ReplayResult> replay(const Trace& trace, ReplayOptions options);
 
 }  // namespace tessera

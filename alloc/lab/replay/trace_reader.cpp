@@ -166,7 +166,8 @@ Result<Trace> read_trace(std::istream& lines, const std::string& name) {
   bool began = false, headed = false;
   for (std::size_t number = 1; std::getline(lines, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    if (line.find('\0') != std::string::npos) {  // the recorder was killed (observe/appended_file.hpp)
+    // Zeros to the end of the file: the recorder was killed (observe/appended_file.hpp).
+    if (line.find('\0') != std::string::npos && (began || line.front() == '\0')) {
       note = fmt::format("{}: the recording ends in line {}, because the program was killed", name, number);
       break;
     }

@@ -37,6 +37,11 @@ TEST(ReplayApi, FailuresHaveACodeAndASentence) {
   const char* json = nullptr;
   EXPECT_EQ(tessera_replay_run(replay, "no/such/trace", &json), TESSERA_IO);
   EXPECT_STREQ(tessera_replay_last_error(), "no/such/trace: No such file or directory");
+  const std::string path = ::testing::TempDir() + "replay_api_test_empty.jsonl";
+  std::ofstream(path) << alloc_line(1, 1_MiB);
+  EXPECT_EQ(tessera_replay_run(replay, path.c_str(), &json), TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_replay_last_error(), path + ": the trace has no operations: nothing to replay");
+  std::filesystem::remove(path);
   tessera_replay_destroy(replay);
   tessera_replay_destroy(nullptr);
 }

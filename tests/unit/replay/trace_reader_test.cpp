@@ -74,6 +74,12 @@ TEST(TraceReader, ATruncatedTraceGivesItsLinesAndAtMostOneNote) {
   }
 }
 
+TEST(TraceReader, OtherBytesAreNoTrace) {
+  using std::string_literals::operator""s;
+  EXPECT_EQ(fault("\x13\x00\xfe\n"s), "t:1: neither a trace (docs/traces.md) nor an RMM log");
+  EXPECT_TRUE(read("\0\0\0"s).is_ok()) << "the program was killed before it wrote the first line";
+}
+
 TEST(TraceReader, TracesOfSeveralRanksInOneFileAreNamed) {
   const std::string one = R"({"t":"header","version":1}
 {"t":"alloc","id":1,"bytes":4}
