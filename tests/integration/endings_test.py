@@ -36,8 +36,16 @@ class Ends(unittest.TestCase):
         return [*SMALL, *(word for name, file in outputs.items() for word in (f"--{name}", self.folder / (prefix + file)))]
 
     def start(self, *words, options=None):
-        return subprocess.Popen([TESSERA, "run", *map(str, options or self.options()), "--", *map(str, words)],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
+        program = subprocess.Popen([TESSERA, "run", *map(str, options or self.options()), "--", *map(str, words)],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
+        self.addCleanup(self.end, program)
+        return program
+
+    def end(self, program):
+        """Of a test that failed."""
+        if program.poll() is None:
+            program.kill()
+        program.communicate()
 
     def finished(self, program, timeout=200):
         out, err = program.communicate(timeout=timeout)
