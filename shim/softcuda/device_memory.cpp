@@ -8,7 +8,7 @@
 namespace tessera::softcuda {
 namespace {
 
-constexpr Bytes kUnit = 512_B;
+constexpr Bytes kUnit = kPoolUnit;
 constexpr Bytes kSmall = 1_MiB;  // requests up to this size share a frame
 
 std::uint64_t units_of(Bytes bytes) { return round_up(bytes, kUnit) / kUnit; }
@@ -26,6 +26,9 @@ DeviceMemory::DeviceMemory(SimDriver& driver, Ranges& ranges)
 Result<Address> DeviceMemory::allocate(Context& context, Bytes asked, MemoryKind kind) {
   const Bytes bytes = std::max(asked, 1_B);  // a request of 0 bytes gets an address too
   const MutexLock lock(mutex_);
+  if (kind.limit && (bytes > kind.limit || ranges_.use_of(kind.pool).used + round_up(bytes, kUnit) > kind.limit)) {
+    return Status(Code::kOutOfMemory, "the pool has its maximum size");
+  }
   TESSERA_TRY(collect(false));
   auto taken = take(context.device, bytes, kind);
   if (!taken.is_ok() && !pending_.empty()) {
@@ -38,6 +41,7 @@ Result<Address> DeviceMemory::allocate(Context& context, Bytes asked, MemoryKind
   range.in_host_frame = kind.in_host_frame;
   range.managed = kind.managed;
   range.shareable = kind.shareable;
+  range.counted = kind.counted;
   if (!ranges_.add(range)) return Status(Code::kInternal, "two allocations at one address");
   if (!kind.in_host_frame) live_ += bytes;
   peak_ = std::max(peak_, live_);

@@ -29,14 +29,16 @@ struct MemoryKind {
   bool in_host_frame = false;
   bool managed = false;    // in a host frame too
   bool shareable = false;  // has a frame of its own
+  bool counted = false;    // in the amounts of the pool
+  Bytes limit = {};        // of what is counted; 0: none
 };
 
 class DeviceMemory {
  public:
   DeviceMemory(SimDriver& driver, Ranges& ranges);
 
-  // Errors: kOutOfMemory if the device is full even after waiting for stream-ordered frees; kNotSupported for a host
-  // frame on a machine without them.
+  // Errors: kOutOfMemory if the device is full even after waiting for stream-ordered frees, or the pool is;
+  // kNotSupported for a host frame on a machine without them.
   Result<Address> allocate(Context& context, Bytes bytes, MemoryKind kind);
   // Maps memory of another process, from the file with all frames of that process. It counts as used there, not here.
   Result<Address> adopt(Context& context, int file, const SimPlace& place, Bytes bytes, CUmemoryPool pool);

@@ -2,6 +2,8 @@
 //
 // Memory is allocated at the call and released when the stream has reached the free. A pool keeps nothing, like CUDA's
 // default pool with its default threshold of 0 after a synchronisation.
+#include <cstring>
+
 #include "call.hpp"
 #include "pools.hpp"
 
@@ -45,8 +47,12 @@ CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream, CUmemoryP
     Context& context = device != ordered.device ? *machine.contexts.primary(device) : ordered;
     const auto captured = capture_allocation(machine, context, address, bytes, id.value());
     if (captured) return *captured;
-    const MemoryKind kind{
-        .pool = pool, .in_host_frame = !place->of_device(), .managed = place->managed(), .shareable = sharing.exported};
+    const MemoryKind kind{.pool = pool,
+                          .in_host_frame = !place->of_device(),
+                          .managed = place->managed(),
+                          .shareable = sharing.exported,
+                          .counted = true,
+                          .limit = machine.pools.limit(pool)};
     const auto allocated = machine.memory.allocate(context, Bytes(bytes), kind);
     if (!allocated.is_ok()) return to_result(allocated.status());
     if (kind.managed) machine.advice.forget(allocated.value(), Bytes(bytes));
@@ -100,6 +106,13 @@ CUresult at_place(const CUmemLocation* location, CUmemAllocationType type, auto&
 bool is_host(const CUmemLocation& location) {
   return location.type == CU_MEM_LOCATION_TYPE_HOST || location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA ||
          location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+}
+
+constexpr Bytes kPoolPage = 2_MiB;
+
+// A size near the end of the address space is no limit.
+Bytes in_pages(Bytes bytes) {
+  return bytes > Bytes(~std::uint64_t{0}) - kPoolPage ? Bytes() : round_up(bytes, kPoolPage);
 }
 
 bool is_switch(CUmemPool_attribute attribute) {
@@ -178,7 +191,7 @@ CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUme
   });
 }
 
-// For exportable pools see shared_pool_calls.cpp.
+// For exportable pools see shared_pool_calls.cpp. The maximum size is rounded up to what the device maps.
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const bool shared = props->handleTypes != CU_MEM_HANDLE_TYPE_NONE;
@@ -187,15 +200,19 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   if (shared && (!by_files || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)) return CUDA_ERROR_NOT_SUPPORTED;
   return at_place(&props->location, props->allocType, [&](Machine& machine, const PoolPlace& place) {
     if (shared && !machine.environment.virtual_memory) return CUDA_ERROR_NOT_SUPPORTED;
-    *pool = machine.pools.create(place, {.exported = shared});
+    if (place.managed() && props->maxSize != 0) return CUDA_ERROR_INVALID_VALUE;
+    *pool = machine.pools.create(place, {.exported = shared}, in_pages(Bytes(props->maxSize)));
     return CUDA_SUCCESS;
   });
 }
 
 // Allocations from the pool stay until they are freed.
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-  return with_machine(
-      [&](Machine& machine) { return machine.pools.destroy(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; });
+  return with_machine([&](Machine& machine) {
+    if (!machine.pools.destroy(pool)) return CUDA_ERROR_INVALID_VALUE;
+    machine.ranges.forget_high(pool);
+    return CUDA_SUCCESS;
+  });
 }
 
 // A pool's own device always has access, which cannot be revoked; the host has access to host memory.
@@ -241,21 +258,39 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
   });
 }
 
-// Switches are on by default, as in CUDA; amounts are 0, because the pool retains no memory.
+// Switches are on by default, as in CUDA. A pool reserves whole pages for what is in use, and retains nothing.
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-  return on_pool(pool, [&](Machine& machine, const PoolPlace&) {
+  return on_pool(pool, [&](Machine& machine, const PoolPlace& place) -> CUresult {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const std::uint64_t told = machine.pools.attribute(pool, attribute).value_or(is_switch(attribute) ? 1 : 0);
-    if (is_switch(attribute)) {
-      *static_cast<int*>(value) = static_cast<int>(told);
-    } else {
-      *static_cast<cuuint64_t*>(value) = told;
+    const auto answer = [value](auto told) {
+      std::memcpy(value, &told, sizeof(told));
+      return CUDA_SUCCESS;
+    };
+    const PoolUse use = machine.ranges.use_of(pool);
+    const PoolSharing sharing = machine.pools.sharing(pool);
+    const bool exported = sharing.exported && sharing.file < 0;
+    switch (static_cast<int>(attribute)) {
+      case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: return answer(machine.pools.attribute(pool, attribute).value_or(0));
+      case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: return answer(in_pages(use.used).value());
+      case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: return answer(in_pages(use.reserved_high).value());
+      case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: return answer(use.used.value());
+      case CU_MEMPOOL_ATTR_USED_MEM_HIGH: return answer(use.high.value());
+      case TESSERA_MEMPOOL_ATTR_ALLOCATION_TYPE: return answer(place.type);
+      case TESSERA_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES:
+        return answer(exported ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE);
+      case TESSERA_MEMPOOL_ATTR_LOCATION_ID: return answer(place.location.id);
+      case TESSERA_MEMPOOL_ATTR_LOCATION_TYPE: return answer(place.location.type);
+      case TESSERA_MEMPOOL_ATTR_MAX_POOL_SIZE: return answer(machine.pools.limit(pool).value());
+      case TESSERA_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED: return answer(0);
+      case TESSERA_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID: return answer(-1);
+      default: break;
     }
-    return CUDA_SUCCESS;
+    if (!is_switch(attribute)) return CUDA_ERROR_INVALID_VALUE;
+    return answer(static_cast<int>(machine.pools.attribute(pool, attribute).value_or(1)));
   });
 }
 
-// High watermarks can be reset to zero; current amounts cannot be set.
+// High watermarks can be reset to the current amount, by a zero; amounts cannot be set.
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
   return on_pool(pool, [&](Machine& machine, const PoolPlace&) {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -267,6 +302,9 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
       return CUDA_SUCCESS;
     }
     const bool high = attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH || attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH;
-    return high && wanted == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (!high || wanted != 0) return CUDA_ERROR_INVALID_VALUE;
+    const bool reserved = attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH;
+    machine.ranges.reset_high(pool, reserved ? &PoolUse::reserved_high : &PoolUse::high);
+    return CUDA_SUCCESS;
   });
 }

@@ -13,10 +13,11 @@ Pools::Pools(int devices) {
   }
 }
 
-CUmemoryPool Pools::create(const PoolPlace& place, const PoolSharing& sharing) {
+CUmemoryPool Pools::create(const PoolPlace& place, const PoolSharing& sharing, Bytes limit) {
   const MutexLock lock(mutex_);
   const auto pool = reinterpret_cast<CUmemoryPool>(next_++);
   pools_.emplace(pool, place);
+  if (limit) limits_.emplace(pool, limit);
   if (sharing.exported || sharing.file >= 0) shared_.emplace(pool, sharing);
   return pool;
 }
@@ -30,12 +31,19 @@ bool Pools::destroy(CUmemoryPool pool) {
   std::erase_if(current_, [pool](const auto& each) { return each.second == pool; });
   std::erase_if(access_, [pool](const auto& each) { return each.first.first == pool; });
   std::erase_if(attributes_, [pool](const auto& each) { return each.first.first == pool; });
+  limits_.erase(pool);
   if (const auto shared = shared_.find(pool); shared != shared_.end()) {
     if (shared->second.file >= 0) ::close(shared->second.file);
     shared_.erase(shared);
   }
   pools_.erase(known);
   return true;
+}
+
+Bytes Pools::limit(CUmemoryPool pool) {
+  const MutexLock lock(mutex_);
+  const auto known = limits_.find(pool);
+  return known != limits_.end() ? known->second : Bytes();
 }
 
 PoolSharing Pools::sharing(CUmemoryPool pool) {

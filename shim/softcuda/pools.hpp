@@ -1,7 +1,8 @@
 // Memory pools: the default pools of each device, of host memory and of managed memory; pools created by the program;
 // and the current pool of each kind.
 //
-// Pools retain nothing: each call allocates directly from device or host memory.
+// Pools retain nothing: each call allocates directly from device or host memory. The amounts of a pool are those of its
+// ranges (ranges.hpp).
 //
 // Thread safety: Pools from any thread.
 #pragma once
@@ -67,10 +68,12 @@ class Pools {
  public:
   explicit Pools(int devices);
 
-  CUmemoryPool create(const PoolPlace& place, const PoolSharing& sharing = {});
+  // `limit`: the maximum size, 0 for none.
+  CUmemoryPool create(const PoolPlace& place, const PoolSharing& sharing = {}, Bytes limit = {});
   // False for a pool that create() did not make. If it was current, the default pool becomes current.
   bool destroy(CUmemoryPool pool);
   PoolSharing sharing(CUmemoryPool pool);
+  Bytes limit(CUmemoryPool pool);
   // Nothing for an unknown handle.
   std::optional<PoolPlace> place_of(CUmemoryPool pool);
   // The default pool is created at its first use.
@@ -90,6 +93,7 @@ class Pools {
   std::map<CUmemoryPool, PoolPlace> pools_ GUARDED_BY(mutex_);
   std::map<PoolPlace, CUmemoryPool> default_ GUARDED_BY(mutex_);
   std::map<PoolPlace, CUmemoryPool> current_ GUARDED_BY(mutex_);  // entries other than the default pool
+  std::map<CUmemoryPool, Bytes> limits_ GUARDED_BY(mutex_);
   std::map<CUmemoryPool, PoolSharing> shared_ GUARDED_BY(mutex_);
   std::map<std::pair<CUmemoryPool, int>, std::uint64_t> attributes_ GUARDED_BY(mutex_);
   std::map<std::pair<CUmemoryPool, DeviceId>, CUmemAccess_flags> access_ GUARDED_BY(mutex_);

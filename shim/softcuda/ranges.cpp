@@ -1,5 +1,7 @@
 #include "ranges.hpp"
 
+#include <algorithm>
+
 namespace tessera::softcuda {
 
 bool Ranges::add(Range range) {
@@ -8,6 +10,12 @@ bool Ranges::add(Range range) {
   if (next != by_base_.end() && next->first < range.base + range.bytes) return false;
   if (locate(range.base) != by_base_.end()) return false;
   range.id = ++last_id_;
+  if (range.counted) {
+    PoolUse& use = uses_[range.pool];
+    use.used += round_up(range.bytes, kPoolUnit);
+    use.high = std::max(use.high, use.used);
+    use.reserved_high = std::max(use.reserved_high, use.used);
+  }
   by_base_.emplace_hint(next, range.base, range);
   return true;
 }
@@ -33,7 +41,26 @@ std::optional<Range> Ranges::remove(Address base, RangeKind kind) {
   if (found == by_base_.end() || found->second.kind != kind) return std::nullopt;
   const Range range = found->second;
   by_base_.erase(found);
+  if (range.counted) uses_[range.pool].used -= round_up(range.bytes, kPoolUnit);
   return range;
+}
+
+PoolUse Ranges::use_of(CUmemoryPool pool) {
+  const MutexLock lock(mutex_);
+  const auto use = uses_.find(pool);
+  return use != uses_.end() ? use->second : PoolUse{};
+}
+
+void Ranges::reset_high(CUmemoryPool pool, Bytes PoolUse::*high) {
+  const MutexLock lock(mutex_);
+  const auto use = uses_.find(pool);
+  if (use != uses_.end()) use->second.*high = use->second.used;
+}
+
+void Ranges::forget_high(CUmemoryPool pool) {
+  const MutexLock lock(mutex_);
+  const auto use = uses_.find(pool);
+  if (use != uses_.end() && !use->second.used) uses_.erase(use);
 }
 
 std::optional<Range> Ranges::find_imported(CUmemoryPool pool, Bytes place) {

@@ -32,6 +32,7 @@ struct Range {
   std::uint64_t id = 0;                // never used twice
   unsigned flags = 0;                  // of the call that created it
   CUmemoryPool pool = nullptr;         // set for cuMemAllocAsync memory
+  bool counted = false;                // in the amounts of that pool
   bool in_host_frame = false;          // kDevice: host memory that the device maps
   bool managed = false;                // kDevice: device and host may use it at any time; in a host frame too
   bool synchronous = false;            // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, as the program set it
@@ -47,6 +48,13 @@ struct Range {
   bool in_host() const { return kind != RangeKind::kDevice && kind != RangeKind::kReservation; }
 };
 
+// What a pool has allocated and not freed, in whole units of kPoolUnit.
+struct PoolUse {
+  Bytes used;
+  Bytes high, reserved_high;  // the most that was in use, since the last reset of each
+};
+inline constexpr Bytes kPoolUnit = 512_B;
+
 class Ranges {
  public:
   // False, without effect, if it overlaps a known range.
@@ -59,6 +67,10 @@ class Ranges {
   std::optional<Range> remove(Address base, RangeKind kind);
   // The range imported into `pool` from this offset, if it still exists.
   std::optional<Range> find_imported(CUmemoryPool pool, Bytes place);
+  PoolUse use_of(CUmemoryPool pool);
+  void reset_high(CUmemoryPool pool, Bytes PoolUse::*high);
+  // The pool was destroyed.
+  void forget_high(CUmemoryPool pool);
   // All ranges of one context.
   std::vector<Range> of(const Context* context);
 
@@ -67,6 +79,7 @@ class Ranges {
 
   Mutex mutex_{LockRank::kTier};  // a leaf: taken while other locks are held
   std::map<Address, Range> by_base_ GUARDED_BY(mutex_);
+  std::map<CUmemoryPool, PoolUse> uses_ GUARDED_BY(mutex_);  // of pools with counted ranges, or a high watermark
   std::uint64_t last_id_ GUARDED_BY(mutex_) = 0;
 };
 

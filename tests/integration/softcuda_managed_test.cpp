@@ -2,6 +2,7 @@
 #include <cstring>
 #include <vector>
 
+#include "newer_cuda.h"
 #include "softcuda_library.hpp"
 
 namespace {
@@ -174,6 +175,71 @@ TEST_F(SoftcudaManaged, APoolRemembersItsAttributes) {
   EXPECT_EQ(told_kept, kept);
   EXPECT_EQ(CU(cuMemPoolSetAttribute)(made, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &kept), CUDA_ERROR_INVALID_VALUE);
   EXPECT_OK(CU(cuMemPoolDestroy)(made));
+}
+
+TEST_F(SoftcudaManaged, APoolTellsItsAmountsAndProperties) {
+  CUmemPoolProps props{};
+  props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  props.location = here_;
+  props.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  props.maxSize = 5 << 20;
+  CUmemoryPool made = nullptr;
+  ASSERT_OK(CU(cuMemPoolCreate)(&made, &props));
+  const auto amount = [&](int attribute) {
+    cuuint64_t told = 0;
+    EXPECT_OK(CU(cuMemPoolGetAttribute)(made, static_cast<CUmemPool_attribute>(attribute), &told)) << attribute;
+    return told;
+  };
+  const auto number = [&](int attribute) {
+    int told = -7;
+    EXPECT_OK(CU(cuMemPoolGetAttribute)(made, static_cast<CUmemPool_attribute>(attribute), &told)) << attribute;
+    return told;
+  };
+  CUdeviceptr block[2] = {};
+  ASSERT_OK(CU(cuMemAllocFromPoolAsync)(&block[0], (3 << 20) + 1, made, nullptr));
+  ASSERT_OK(CU(cuMemAllocFromPoolAsync)(&block[1], 1, made, nullptr));
+  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_USED_MEM_CURRENT), (3u << 20) + 1024);
+  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 4u << 20);
+  ASSERT_OK(CU(cuMemFreeAsync)(block[0], nullptr));
+  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 512u);
+  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 2u << 20);
+  cuuint64_t zero = 0;
+  ASSERT_OK(CU(cuMemPoolSetAttribute)(made, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero));
+  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH), 2u << 20);
+  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_USED_MEM_HIGH), (3u << 20) + 1024);
+  EXPECT_EQ(number(TESSERA_MEMPOOL_ATTR_ALLOCATION_TYPE), CU_MEM_ALLOCATION_TYPE_PINNED);
+  EXPECT_EQ(number(TESSERA_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  EXPECT_EQ(number(TESSERA_MEMPOOL_ATTR_LOCATION_TYPE), CU_MEM_LOCATION_TYPE_DEVICE);
+  EXPECT_EQ(number(TESSERA_MEMPOOL_ATTR_LOCATION_ID), 0);
+  EXPECT_EQ(amount(TESSERA_MEMPOOL_ATTR_MAX_POOL_SIZE), 6u << 20);
+  EXPECT_EQ(number(TESSERA_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED), 0);
+  EXPECT_EQ(number(TESSERA_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID), -1);
+  const auto ask = [&](int attribute) {
+    return CU(cuMemPoolGetAttribute)(made, static_cast<CUmemPool_attribute>(attribute), &zero);
+  };
+  EXPECT_EQ(ask(TESSERA_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID + 1), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_OK(CU(cuMemFreeAsync)(block[1], nullptr));
+  EXPECT_OK(CU(cuMemPoolDestroy)(made));
+}
+
+TEST_F(SoftcudaManaged, APoolIsNotLargerThanItsMaximumSize) {
+  CUmemPoolProps props{};
+  props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  props.location = here_;
+  props.maxSize = 1;
+  CUmemoryPool made = nullptr;
+  ASSERT_OK(CU(cuMemPoolCreate)(&made, &props));
+  CUdeviceptr block = 0, other = 0;
+  EXPECT_EQ(CU(cuMemAllocFromPoolAsync)(&block, (2 << 20) + 1, made, nullptr), CUDA_ERROR_OUT_OF_MEMORY);
+  ASSERT_OK(CU(cuMemAllocFromPoolAsync)(&block, 2 << 20, made, nullptr));
+  EXPECT_EQ(CU(cuMemAllocFromPoolAsync)(&other, 1, made, nullptr), CUDA_ERROR_OUT_OF_MEMORY);
+  ASSERT_OK(CU(cuMemFree)(block));
+  ASSERT_OK(CU(cuMemAllocFromPoolAsync)(&other, 1, made, nullptr));
+  ASSERT_OK(CU(cuMemFreeAsync)(other, nullptr));
+  EXPECT_OK(CU(cuMemPoolDestroy)(made));
+  props.maxSize = 2 << 20;
+  props.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED;
+  EXPECT_EQ(CU(cuMemPoolCreate)(&made, &props), CUDA_ERROR_INVALID_VALUE);
 }
 
 }  // namespace
