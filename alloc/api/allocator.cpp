@@ -179,10 +179,11 @@ void Allocator::kick_pump(DeviceHeap& heap) {
 
 // ---- blocks -------------------------------------------------------------------------------------
 
-Result<Address> Allocator::allocate(DeviceId device, Bytes bytes, StreamId stream) {
+Result<Address> Allocator::allocate(DeviceId device, Bytes bytes, StreamId stream, TagId unless_pushed) {
   DeviceHeap* heap = nullptr;
   TESSERA_TRY_ASSIGN(heap, this->heap(device));
-  const TagId tag = TagStack::current();
+  const TagId pushed = TagStack::current();
+  const TagId tag = pushed != TagId() ? pushed : unless_pushed;
   Result<Address> block = heap->blocks().allocate(bytes, stream, tag);
   kick_pump(*heap);
   if (!block.is_ok()) return explain(block.status(), *heap, bytes, OomFigures::Cause::kBlock);
@@ -215,6 +216,14 @@ Status Allocator::trim() {
 Status Allocator::trim_device(DeviceId device, Bytes keep) {
   DeviceHeap* const heap = made_heap(device);
   return heap == nullptr ? Status() : heap->residency().trim_device(keep);
+}
+
+Status Allocator::trim_device_by(DeviceId device, Bytes bytes) {
+  DeviceHeap* const heap = made_heap(device);
+  if (heap == nullptr) return {};
+  const TierUsage usage = heap->tier().usage();
+  const Bytes held = usage.used + usage.spare;
+  return heap->residency().trim_device(held - std::min(held, bytes));
 }
 
 // Also returns unused memory lent to other devices.

@@ -47,13 +47,16 @@ class Allocator {
   static Result<std::unique_ptr<Allocator>> create(Foundations foundations, const Options& options);
   ~Allocator();
 
-  Result<Address> allocate(DeviceId device, Bytes bytes, StreamId stream);
+  // `unless_pushed`: the tag of the block if the thread has pushed none.
+  Result<Address> allocate(DeviceId device, Bytes bytes, StreamId stream, TagId unless_pushed = TagId());
   Status free(Address address, StreamId stream);
   // The block is reused only after the work queued so far on each of the streams is done.
   Status free_after(Address address, std::span<const StreamId> streams);
   Status trim();
   // Residency::trim_device of the device; no effect where it has no heap yet.
   Status trim_device(DeviceId device, Bytes keep);
+  // The same for `bytes` less than what is held now.
+  Status trim_device_by(DeviceId device, Bytes bytes);
   // As Residency::begin_yield; 0 where there is no heap. REQUIRES: one end_yield for each begin_yield that returned
   // bytes.
   Result<Bytes> begin_yield(DeviceId device, Bytes wanted);

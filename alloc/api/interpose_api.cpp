@@ -256,6 +256,35 @@ tessera_result tessera_trim_device(tessera_allocator* allocator, int device, uin
   });
 }
 
+tessera_result tessera_trim_device_by(tessera_allocator* allocator, int device, uint64_t bytes) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
+    return allocator->allocator->trim_device_by(id, Bytes(bytes));
+  });
+}
+
+tessera_result tessera_tag_number(tessera_allocator* allocator, const char* tag, uint32_t* number) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || tag == nullptr || number == nullptr) return null_argument("allocator, tag and number");
+    TESSERA_TRY_ASSIGN(const TagId id, allocator->allocator->tags().intern(tag));
+    *number = static_cast<uint32_t>(id.value());
+    return {};
+  });
+}
+
+tessera_result tessera_malloc_tagged(tessera_allocator* allocator, int device, size_t bytes, tessera_stream stream,
+                                     uint32_t number, tessera_address* address) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || address == nullptr) return null_argument("allocator and address");
+    TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
+    TESSERA_TRY_ASSIGN(const Address block,
+                       allocator->allocator->allocate(id, Bytes(bytes), stream_id(stream), TagId(number)));
+    *address = block.value();
+    return {};
+  });
+}
+
 void tessera_expect_device_memory(tessera_allocator* allocator) {
   if (allocator != nullptr) allocator->allocator->expect_device_memory();
 }

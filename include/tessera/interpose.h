@@ -110,6 +110,13 @@ TESSERA_API tessera_result tessera_memory_beside(tessera_allocator* allocator, i
 TESSERA_API tessera_result tessera_options_device_budget(const tessera_options* options, int device,
                                                          uint64_t free_bytes, uint64_t total_bytes, uint64_t* budget);
 
+/* Sets `number` to the number of a tag, for tessera_malloc_tagged with this allocator. Errors: INVALID_ARGUMENT if the
+ * tag has more than 31 characters, or there are too many tags. */
+TESSERA_API tessera_result tessera_tag_number(tessera_allocator* allocator, const char* tag, uint32_t* number);
+/* Like tessera_malloc. If the thread has pushed no tag, the block carries the tag with this number; 0 is none. */
+TESSERA_API tessera_result tessera_malloc_tagged(tessera_allocator* allocator, int device, size_t bytes,
+                                                 tessera_stream stream, uint32_t number, tessera_address* address);
+
 /* The driver is out of memory for a call of the program on the device. Tessera returns its unused memory there
  * to the driver. If that leaves the driver with less than `wanted` bytes, blocks are evicted until it has them,
  * unless evicting all of them would not suffice. 0: evict nothing. TESSERA_YIELD_UNKNOWN: the usual need of a
@@ -125,6 +132,8 @@ TESSERA_API tessera_result tessera_yield_begin(tessera_allocator* allocator, int
 TESSERA_API tessera_result tessera_yield_end(tessera_allocator* allocator, int device);
 /* Returns held but unused device memory to the driver until at most `keep` bytes are held. Moves nothing. */
 TESSERA_API tessera_result tessera_trim_device(tessera_allocator* allocator, int device, uint64_t keep);
+/* Returns up to `bytes` of held but unused device memory to the driver. Moves nothing. */
+TESSERA_API tessera_result tessera_trim_device_by(tessera_allocator* allocator, int device, uint64_t bytes);
 /* The program freed memory of the driver itself. If Tessera has yielded memory, it checks for free memory again
  * the next time it is short. Cheap. */
 TESSERA_API void tessera_expect_device_memory(tessera_allocator* allocator);

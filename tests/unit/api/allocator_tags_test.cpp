@@ -37,6 +37,19 @@ TEST_F(AllocatorTagsTest, SleepAndWakeCoverAllDevices) {
   EXPECT_TRUE(holds(other, 3, 2_MiB));
 }
 
+TEST_F(AllocatorTagsTest, APushedTagGoesBeforeTheOneOfAnAllocation) {
+  start(small(32_MiB, 64_MiB));
+  const TagId pool = allocator_->tags().intern("pool 1").value();
+  const Address block = allocator_->allocate(DeviceId(), 4_MiB, kNoStream, pool).value();
+  EXPECT_EQ(allocator_->query(block).value().block.tag, pool);
+  const TagId weights = allocator_->tags().intern("weights").value();
+  ASSERT_TRUE(TagStack::push(weights).is_ok());
+  const Address pushed = allocator_->allocate(DeviceId(), 4_MiB, kNoStream, pool).value();
+  ASSERT_TRUE(TagStack::pop().is_ok());
+  EXPECT_EQ(allocator_->query(pushed).value().block.tag, weights);
+  EXPECT_EQ(allocator_->sleep("pool 1").value().moved, 4_MiB);
+}
+
 TEST_F(AllocatorTagsTest, AMisspelledTagIsAnError) {
   start(small(32_MiB, 64_MiB));
   tagged("weights", 4_MiB);

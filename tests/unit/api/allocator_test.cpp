@@ -14,6 +14,24 @@ namespace {
 
 using AllocatorTest = AllocatorMachine;
 
+TEST_F(AllocatorTest, ATrimByAnAmountReturnsThatMuchAndNothingThatIsLive) {
+  start(small(32_MiB, 64_MiB));
+  const auto held = [&] {
+    const StatsSnapshot now = allocator_->stats();
+    return now.totals.device_used + now.totals.device_spare;
+  };
+  const Address live = allocate(4_MiB);
+  const Address freed = allocate(8_MiB);
+  ASSERT_TRUE(allocator_->free(freed, kNoStream).is_ok());
+  const std::uint64_t before = held();
+  EXPECT_TRUE(allocator_->trim_device_by(DeviceId(), 6_MiB).is_ok());
+  EXPECT_EQ(held(), before - (6_MiB).value());
+  EXPECT_TRUE(allocator_->trim_device_by(DeviceId(), 64_MiB).is_ok());
+  EXPECT_EQ(held(), (4_MiB).value());
+  EXPECT_EQ(allocator_->query(live).value().tiers[0], 4_MiB);
+  EXPECT_TRUE(allocator_->trim_device_by(DeviceId(1), 6_MiB).is_ok()) << "nothing is there";
+}
+
 TEST_F(AllocatorTest, KeepsEveryByteOfThreeTimesTheDevice) {
   start(small(32_MiB, 128_MiB));
   std::vector<Address> blocks;

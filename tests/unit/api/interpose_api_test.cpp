@@ -27,6 +27,11 @@ TEST(InterposeApi, RefusesNull) {
   EXPECT_EQ(tessera_unkeep(nullptr, 0), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_memory_info(nullptr, 0, &number, &number), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_synchronize(nullptr, 0), TESSERA_INVALID_ARGUMENT);
+  tessera_address address = 0;
+  std::uint32_t tag = 0;
+  EXPECT_EQ(tessera_tag_number(nullptr, "x", &tag), TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_malloc_tagged(nullptr, 0, 1, nullptr, 0, &address), TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_trim_device_by(nullptr, 0, 0), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_finish(nullptr), TESSERA_INVALID_ARGUMENT);
 }
 
