@@ -1,6 +1,9 @@
 #include "top_view.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -58,6 +61,28 @@ std::string line_of(const TopRow& row) {
                      rounded_bytes(figure(row, "held", "exposed_bytes")));
 }
 
+// The line below a program with the live bytes of its tags, largest first; "" if no block has a tag.
+std::string tags_of(const TopRow& row) {
+  constexpr std::size_t kMostShown = 6;
+  std::vector<std::pair<std::uint64_t, std::string>> tags;
+  const auto found = row.stats.find("live_bytes_by_tag");
+  if (found == row.stats.end() || !found->is_object()) return "";
+  for (const auto& [name, bytes] : found->items()) {
+    std::string shown = name;
+    std::ranges::replace_if(
+        shown, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }, '?');
+    if (bytes.is_number_unsigned() && bytes != 0U) tags.emplace_back(bytes.get<std::uint64_t>(), shown);
+  }
+  if (tags.empty() || (tags.size() == 1 && tags.front().second == "untagged")) return "";
+  std::ranges::sort(tags, std::greater<>());
+  std::string line = std::string(9, ' ') + "live:";
+  for (std::size_t i = 0; i < std::min(tags.size(), kMostShown); ++i) {
+    line += fmt::format("{} {} {}", i == 0 ? "" : ",", tags[i].second, rounded_bytes(tags[i].first));
+  }
+  if (tags.size() > kMostShown) line += fmt::format(", {} more", tags.size() - kMostShown);
+  return line + "\n";
+}
+
 nlohmann::json json_of(const TopRow& row) {
   nlohmann::json one = {
       {"pid", row.pid}, {"name", row.name}, {"written_ns", row.written_ns}, {"stats", row.stats}, {"rates", nullptr}};
@@ -99,7 +124,7 @@ std::string top_table(const std::vector<TopRow>& rows) {
   std::string table = fmt::format(
       "{:>8} {:<15} {:>21} {:>21} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11} {:>9}\n", "PID", "PROGRAM",
       "DEVICE", "HOST", "FILE", "IN/s", "OUT/s", "READ/s", "WRITE/s", "LAUNCH/s", "STALL", "WAITING FOR", "EXPOSED");
-  for (const TopRow& row : rows) table += line_of(row);
+  for (const TopRow& row : rows) table += line_of(row) + tags_of(row);
   return table;
 }
 

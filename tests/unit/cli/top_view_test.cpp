@@ -47,6 +47,21 @@ TEST(TopView, TheTableHasALineForEachProgram) {
   EXPECT_EQ(table.find('\n', first + 1) - first, first + 1) << "the columns are not aligned\n" << table;
 }
 
+TEST(TopView, TagsAreShownBelowTheirProgramLargestFirst) {
+  TopRow tagged = row(1, 1);
+  auto& tags = tagged.stats["live_bytes_by_tag"];
+  tags = {{"untagged", std::uint64_t{1} << 20}};
+  EXPECT_EQ(top_table({tagged}), top_table({row(1, 1)})) << "no block has a tag";
+  tags["pool 1"] = std::uint64_t{8} << 20;
+  tags["pool 2"] = std::uint64_t{0};
+  tags["a\033b"] = std::uint64_t{2} << 20;
+  EXPECT_NE(top_table({tagged}).find("\n         live: pool 1 8.00 MiB, a?b 2.00 MiB, untagged 1.00 MiB\n"),
+            std::string::npos)
+      << top_table({tagged});
+  for (int i = 3; i < 9; ++i) tags["pool " + std::to_string(i)] = std::uint64_t{9} << 20;
+  EXPECT_NE(top_table({tagged}).find("pool 3 9.00 MiB, 3 more\n"), std::string::npos) << top_table({tagged});
+}
+
 TEST(TopView, NoProgramIsASentence) {
   EXPECT_EQ(top_table({}), "no program of this user is running under `tessera run`\n");
   EXPECT_EQ(top_json({}).dump(), "{\"processes\":[]}");
