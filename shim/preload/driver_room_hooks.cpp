@@ -1,11 +1,7 @@
 // Calls forwarded to the driver with respect to device memory: those that allocate it are retried after Tessera yields
-// free memory (driver_room.hpp), those that release it are noted, and those that trim the driver's pools also trim what
-// Tessera holds.
+// free memory (driver_room.hpp), and those that release it are noted. Calls for pools are in pool_hooks.cpp.
 #include "cuda_api.hpp"
 #include "driver_room.hpp"
-#include "green_contexts.hpp"
-#include "lifecycle.hpp"
-#include "outcome.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -25,29 +21,6 @@ CUresult call_and_expect(Function TrueDriver::*function, Args... args) {
   const CUresult result = call_true(function, args...);
   if (result == CUDA_SUCCESS) expect_device_memory();
   return result;
-}
-
-// Releases held, unused memory until at most `keep` bytes are held. A failure concerns only us: it is reported in a
-// line.
-void trim_ours(CUdevice device, std::uint64_t keep, const char* call) {
-  tessera_allocator* const allocator = running();
-  const Entry entry;
-  if (allocator == nullptr || entry.nested()) return;
-  const InPrimary in_primary;
-  const tessera_result result = tessera_trim_device(allocator, device, keep);
-  if (result != TESSERA_OK) (void)cuda_result_said(result, call);
-}
-
-// Managed blocks stand for the memory of a device's default pool. Other pools are the driver's.
-template <class Act>
-void on_device_of_default(CUmemoryPool pool, Act act) {
-  int devices = 0;
-  if (running() == nullptr || call_true(&TrueDriver::cuDeviceGetCount, &devices) != CUDA_SUCCESS) return;
-  for (CUdevice device = 0; device < devices; ++device) {
-    CUmemoryPool usual = nullptr;
-    const CUresult told = call_true(&TrueDriver::cuDeviceGetDefaultMemPool, &usual, device);
-    if (told == CUDA_SUCCESS && usual == pool) act(device);
-  }
 }
 
 }  // namespace
@@ -182,37 +155,7 @@ TESSERA_HOOK cuMipmappedArrayDestroy(CUmipmappedArray array) {
   return call_and_expect(&TrueDriver::cuMipmappedArrayDestroy, array);
 }
 
-// ---- pools and graphs ---------------------------------------------------------------------------
-
-TESSERA_HOOK cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
-  const CUdevice device = properties != nullptr ? device_of(properties->location) : -2;
-  return call_with_room(on(device), &TrueDriver::cuMemPoolCreate, pool, properties);
-}
-
-TESSERA_HOOK cuMemPoolDestroy(CUmemoryPool pool) { return call_and_expect(&TrueDriver::cuMemPoolDestroy, pool); }
-
-TESSERA_HOOK cuMemPoolTrimTo(CUmemoryPool pool, std::size_t keep) {
-  const CUresult result = call_and_expect(&TrueDriver::cuMemPoolTrimTo, pool, keep);
-  if (result != CUDA_SUCCESS) return result;
-  on_device_of_default(pool, [&](CUdevice device) { trim_ours(device, keep, "cuMemPoolTrimTo"); });
-  return result;
-}
-
-// The driver releases memory above the threshold at the next synchronisation; Tessera does it right away.
-TESSERA_HOOK cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-  const CUresult result = call_true(&TrueDriver::cuMemPoolSetAttribute, pool, attribute, value);
-  if (result != CUDA_SUCCESS || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD || value == nullptr) return result;
-  const cuuint64_t threshold = *static_cast<const cuuint64_t*>(value);
-  on_device_of_default(pool, [&](CUdevice device) { trim_ours(device, threshold, "cuMemPoolSetAttribute"); });
-  return result;
-}
-
-// A program that trims graph memory needs the memory elsewhere.
-TESSERA_HOOK cuDeviceGraphMemTrim(CUdevice device) {
-  const CUresult result = call_and_expect(&TrueDriver::cuDeviceGraphMemTrim, device);
-  if (result == CUDA_SUCCESS) trim_ours(device, 0, "cuDeviceGraphMemTrim");
-  return result;
-}
+// ---- graphs -------------------------------------------------------------------------------------
 
 TESSERA_HOOK cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, std::size_t count,
                                     CUDA_MEM_ALLOC_NODE_PARAMS* params) {

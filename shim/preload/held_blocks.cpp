@@ -8,6 +8,7 @@
 #include "outcome.hpp"
 #include "outside_words.hpp"
 #include "pointer_tables.hpp"
+#include "program_pools.hpp"
 #include "several_devices.hpp"
 #include "true_driver.hpp"
 
@@ -99,6 +100,7 @@ void HeldBlocks::free_due() {
       continue;
     }
     forget_tables_of(block);
+    (void)program_pools().forget_block(block);
     if (outside_words().any()) outside_words().forget_block(block);
     (void)cuda_result_said(tessera_free(allocator, block, TESSERA_NO_STREAM), "cuMemFree");
   }

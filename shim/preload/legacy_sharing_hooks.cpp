@@ -1,14 +1,10 @@
 // cuIpc*MemHandle: managed blocks that other processes open, and blocks of other processes.
 //
-// A handle of the driver's goes to the driver, as when the other process does not run under the preload library. An
-// opened block is memory of another process: it does not move, and is not part of the heap.
+// A handle of the driver's goes to the driver, as when the other process does not run under the preload library.
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <utility>
-#include <vector>
 
 #include "exposure.hpp"
+#include "opened_blocks.hpp"
 #include "shared_blocks.hpp"
 #include "true_driver.hpp"
 
@@ -16,112 +12,20 @@ using namespace tessera::preload;
 
 namespace {
 
-constexpr CUmemAllocationHandleType kFile = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-
-struct Opened {
-  SharedBlock block;
-  CUcontext context;
-  CUdeviceptr range;
-  std::size_t bytes;                // of the range
-  std::vector<std::size_t> pieces;  // bytes of each mapped piece, from the range's start on
-  unsigned count;                   // opens without a close
-};
-
-std::mutex opened_lock;
-
-// Keyed by the address that the program got. Never destroyed: programs close handles in exit handlers.
-std::map<CUdeviceptr, Opened>& opened() {
-  static auto& all = *new std::map<CUdeviceptr, Opened>;
-  return all;
-}
-
-CUresult give_access(CUdeviceptr at, std::size_t bytes) {
-  CUmemAccessDesc access{};
-  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  const CUresult told = call_true(&TrueDriver::cuCtxGetDevice, &access.location.id);
-  if (told != CUDA_SUCCESS) return told;
-  const CUmemAccessDesc* const one = &access;
-  return call_true(&TrueDriver::cuMemSetAccess, at, bytes, one, std::size_t{1});
-}
-
-CUresult map_piece(CUdeviceptr at, const SharedPiece& piece) {
-  CUmemGenericAllocationHandle handle = 0;
-  // A file descriptor is passed where other handle types pass a pointer.
-  void* const file = reinterpret_cast<void*>(static_cast<std::intptr_t>(piece.file));
-  CUresult result = call_true(&TrueDriver::cuMemImportFromShareableHandle, &handle, file, kFile);
-  if (result != CUDA_SUCCESS) return result;
-  result = call_true(&TrueDriver::cuMemMap, at, std::size_t{piece.bytes}, std::size_t{0}, handle, 0ULL);
-  (void)call_true(&TrueDriver::cuMemRelease, handle);  // the mapping keeps the memory alive
-  if (result != CUDA_SUCCESS) return result;
-  result = give_access(at, piece.bytes);
-  if (result != CUDA_SUCCESS) (void)call_true(&TrueDriver::cuMemUnmap, at, std::size_t{piece.bytes});
-  return result;
-}
-
-void unmap(const Opened& from) {
-  CUdeviceptr at = from.range;
-  for (const std::size_t bytes : from.pieces) {
-    (void)call_true(&TrueDriver::cuMemUnmap, at, bytes);
-    at += bytes;
-  }
-  (void)call_true(&TrueDriver::cuMemAddressFree, from.range, from.bytes);
-}
-
-CUresult map_all(IncomingBlock& incoming, Opened& to) {
-  to.bytes = incoming.bytes();
-  CUresult result =
-      call_true(&TrueDriver::cuMemAddressReserve, &to.range, to.bytes, std::size_t{0}, CUdeviceptr{0}, 0ULL);
-  if (result != CUDA_SUCCESS) return result;
-  CUdeviceptr at = to.range;
-  result = incoming.take([&](const SharedPiece& piece) {
-    const CUresult mapped = map_piece(at, piece);
-    if (mapped != CUDA_SUCCESS) return mapped;
-    to.pieces.push_back(piece.bytes);
-    at += piece.bytes;
-    return mapped;
-  });
-  if (result != CUDA_SUCCESS) unmap(to);
-  return result;
-}
-
-// Within a context, opening the same handle again returns the same address.
-CUresult open_block(const SharedBlock& block, CUdeviceptr* address) {
-  CUcontext context = nullptr;
-  CUresult result = call_true(&TrueDriver::cuCtxGetCurrent, &context);
-  if (result != CUDA_SUCCESS) return result;
-  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  const std::lock_guard<std::mutex> guard(opened_lock);
-  for (auto& [known, entry] : opened()) {
-    if (entry.block != block || entry.context != context) continue;
-    ++entry.count;
-    *address = known;
-    return CUDA_SUCCESS;
-  }
-  IncomingBlock incoming(block);
-  if (incoming.bytes() == 0) return CUDA_ERROR_INVALID_HANDLE;
-  Opened made{block, context, 0, 0, {}, 1};
-  result = map_all(incoming, made);
-  if (result != CUDA_SUCCESS) return result;
-  *address = made.range + incoming.offset();
-  opened().emplace(*address, std::move(made));
-  return CUDA_SUCCESS;
-}
-
 template <class Function>
 CUresult open(Function TrueDriver::*function, CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
   SharedBlock block;
   std::memcpy(&block, &handle, sizeof(block));
   if (block.mark != kSharedMark) return call_true(function, address, handle, flags);
   if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return open_block(block, address);
+  return open_block(block, OpenedBy::kHandle, address);
 }
 
 }  // namespace
 
 TESSERA_HOOK cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   if (!served(address)) return call_true(&TrueDriver::cuIpcGetMemHandle, handle, address);
-  return handle != nullptr ? share_block(address, *handle) : CUDA_ERROR_INVALID_VALUE;
+  return handle != nullptr ? share_block(address, *handle, "cuIpcGetMemHandle") : CUDA_ERROR_INVALID_VALUE;
 }
 
 TESSERA_HOOK cuIpcOpenMemHandle(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
@@ -132,14 +36,8 @@ TESSERA_HOOK cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, 
   return open(&TrueDriver::cuIpcOpenMemHandle_v2, address, handle, flags);
 }
 
-// Work that uses the memory has to be over before it is unmapped.
 TESSERA_HOOK cuIpcCloseMemHandle(CUdeviceptr address) {
-  const std::lock_guard<std::mutex> guard(opened_lock);
-  const auto known = opened().find(address);
-  if (known == opened().end()) return call_true(&TrueDriver::cuIpcCloseMemHandle, address);
-  if (--known->second.count != 0) return CUDA_SUCCESS;
-  const CUresult earlier = call_true(&TrueDriver::cuCtxSynchronize);
-  unmap(known->second);
-  opened().erase(known);
-  return earlier;
+  CUresult closed = CUDA_SUCCESS;
+  if (close_block(address, OpenedBy::kHandle, closed)) return closed;
+  return call_true(&TrueDriver::cuIpcCloseMemHandle, address);
 }

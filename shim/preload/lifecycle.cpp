@@ -17,7 +17,7 @@
 #include "outcome.hpp"
 #include "outside_words.hpp"
 #include "pointer_tables.hpp"
-#include "pool_blocks.hpp"
+#include "program_pools.hpp"
 #include "retired_heaps.hpp"
 #include "shared_blocks.hpp"
 #include "tensor_maps.hpp"
@@ -93,7 +93,7 @@ void put_away(tessera_allocator* allocator) {
   finish(allocator);
   tessera_share(nullptr);
   pointer_tables().forget_all();
-  pool_blocks().clear();
+  program_pools().forget_blocks();
   handed_addresses().forget_all();
   tensor_maps().forget_all();
   outside_words().forget_all();

@@ -6,6 +6,7 @@
 // of a loader driver that stands in front of another one.
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "capture.hpp"
 #include "cuda_api.hpp"
@@ -17,10 +18,12 @@
 #include "lifecycle.hpp"
 #include "managed_use.hpp"
 #include "nccl_library.hpp"
+#include "opened_blocks.hpp"
 #include "outcome.hpp"
 #include "outside_words.hpp"
 #include "pointer_tables.hpp"
-#include "pool_blocks.hpp"
+#include "pool_lookup.hpp"
+#include "program_pools.hpp"
 #include "program_waits.hpp"
 #include "retired_heaps.hpp"
 #include "several_devices.hpp"
@@ -51,10 +54,28 @@ void say_second_context(CUdevice device) {
   if (is_first(said, device)) say("not in use in a second context on device %d", device);
 }
 
+// What a block counts in its pool. A size that no block can have counts as the largest one.
+std::uint64_t in_grains(std::size_t bytes) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 47;
+  const std::uint64_t some = bytes < kMost ? bytes : kMost;
+  return (some + PoolBlock::kGrain - 1) / PoolBlock::kGrain * PoolBlock::kGrain;
+}
+
+// Without a tag, where the allocator has too many, the block is untagged.
+std::uint32_t tag_of(ProgramPool& pool, tessera_allocator* allocator) {
+  const std::uint32_t known = pool.tag.load(std::memory_order_relaxed);
+  if (known != ProgramPool::kNoTag) [[likely]]
+    return known;
+  std::uint32_t tag = 0;
+  if (tessera_tag_number(allocator, pool.tag_name().c_str(), &tag) != TESSERA_OK) tag = 0;
+  pool.tag.store(tag, std::memory_order_relaxed);
+  return tag;
+}
+
 // Memory from a call without a stream is for all streams: it is allocated and freed with TESSERA_NO_STREAM. kNotOurs:
 // the driver has to serve the call, and report its error if there is one.
 Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, const char* call, const void* caller,
-                CUresult& result) {
+                CUresult& result, ProgramPool* pool = nullptr) {
   if (address == nullptr || bytes == 0 || lies_in_nccl(caller) || lies_in_known_driver(caller)) {
     return Served::kNotOurs;
   }
@@ -78,8 +99,15 @@ Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, 
     allocator = started();
     if (allocator == nullptr || !is_home(device, context)) return Served::kNotOurs;
   }
+  if (pool != nullptr && !pool->meter.reserve(in_grains(bytes), pool->limit)) {
+    say("%s: more than the pool's maximum size of %llu bytes", call, static_cast<unsigned long long>(pool->limit));
+    result = CUDA_ERROR_OUT_OF_MEMORY;
+    return Served::kDone;
+  }
   tessera_address made = 0;
-  const tessera_result outcome = tessera_malloc(allocator, device, bytes, stream, &made);
+  const std::uint32_t tag = pool != nullptr ? tag_of(*pool, allocator) : 0;
+  const tessera_result outcome = tessera_malloc_tagged(allocator, device, bytes, stream, tag, &made);
+  if (outcome != TESSERA_OK && pool != nullptr) pool->meter.unreserve(in_grains(bytes), pool->limit);
   if (outcome == TESSERA_NOT_SUPPORTED) {
     say_unmanaged(device);
     return Served::kNotOurs;
@@ -87,7 +115,8 @@ Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, 
   result = cuda_result_said(outcome, call);
   if (outcome == TESSERA_OK) {
     learn_range(allocator);
-    pool_blocks().remove(made);  // left over from an earlier block that ended with its graph
+    (void)program_pools().forget_block(made);  // left over from an earlier block that another interface freed
+    if (pool != nullptr) pool->meter.count(in_grains(bytes), pool->limit);
     *address = made;
   }
   return Served::kDone;
@@ -97,35 +126,21 @@ CUresult release(CUdeviceptr address, tessera_stream stream) {
   if (of_green_default(static_cast<CUstream>(stream))) stream = TESSERA_NO_STREAM;
   const InPrimary in_primary;
   forget_tables_of(address);
-  pool_blocks().remove(address);
+  const std::optional<PoolBlock> pooled = program_pools().forget_block(address);
   if (outside_words().any()) outside_words().forget_block(address);
-  return cuda_result(tessera_free(running(), address, stream));
+  const tessera_result freed = tessera_free(running(), address, stream);
+  if (freed != TESSERA_OK && pooled) program_pools().put_back(address, *pooled);
+  return cuda_result(freed);
 }
 
-// The same from the current device's default pool.
-Served allocate_from_pool(CUdeviceptr* address, std::size_t bytes, CUstream stream, const char* call,
-                          const void* caller, CUresult& result) {
-  const Served served = allocate(address, bytes, stream_of(stream), call, caller, result);
-  if (served == Served::kDone && result == CUDA_SUCCESS) pool_blocks().add(*address);
+// The same from a pool of the current device. Null: the default pool, where the driver names none.
+Served allocate_from(ProgramPool* pool, CUdeviceptr* address, std::size_t bytes, CUstream stream, const char* call,
+                     const void* caller, CUresult& result) {
+  const Served served = allocate(address, bytes, stream_of(stream), call, caller, result, pool);
+  if (served == Served::kDone && result == CUDA_SUCCESS) {
+    pool_blocks().add(*address, {pool != nullptr ? pool->number : 0, in_grains(bytes)});
+  }
   return served;
-}
-
-// For the current device. Only the default pool's memory is like cuMemAlloc's; other pools may be shared with other
-// processes.
-bool is_default_pool(CUmemoryPool pool) {
-  CUdevice device = 0;
-  CUmemoryPool usual = nullptr;
-  return call_true(&TrueDriver::cuCtxGetDevice, &device) == CUDA_SUCCESS &&
-         call_true(&TrueDriver::cuDeviceGetDefaultMemPool, &usual, device) == CUDA_SUCCESS && usual == pool;
-}
-
-// If the driver cannot be queried, there is only the default pool.
-bool current_pool_is_default() {
-  CUdevice device = 0;
-  CUmemoryPool current = nullptr;
-  const bool told = call_true(&TrueDriver::cuCtxGetDevice, &device) == CUDA_SUCCESS &&
-                    call_true(&TrueDriver::cuDeviceGetMemPool, &current, device) == CUDA_SUCCESS;
-  return !told || is_default_pool(current);
 }
 
 }  // namespace
@@ -162,6 +177,7 @@ TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
   if (put_off && (told != CUDA_SUCCESS || any_capture())) return told;  // waiting is not allowed during a capture
   const Entry entry;
   if (!managed(address) || running() == nullptr || entry.nested()) {
+    if (close_block(address, OpenedBy::kPool, told)) return told;
     const CUresult freed = call_true(&TrueDriver::cuMemFree_v2, address);
     if (freed == CUDA_SUCCESS) expect_device_memory();
     return freed;
@@ -180,8 +196,9 @@ TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr * address, std::size_t bytes, CU
   // In a capture this adds a graph node, with an address that the graph owns.
   if (!capturing(stream)) {
     const InContextOf its(stream);
-    if (current_pool_is_default() &&
-        allocate_from_pool(address, bytes, stream, "cuMemAllocAsync", TESSERA_CALLER, result) == Served::kDone) {
+    const PoolHere current = current_pool();
+    if (current.is_ours && allocate_from(current.pool, address, bytes, stream, "cuMemAllocAsync", TESSERA_CALLER,
+                                         result) == Served::kDone) {
       return result;
     }
   }
@@ -193,9 +210,10 @@ TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
                     CUresult result = CUDA_SUCCESS;
                     const char* const call = "cuMemAllocFromPoolAsync";
                     if (!capturing(stream)) {
-                      const InContextOf its(stream);  // the default pool of any other device is left to the driver
-                      if (is_default_pool(pool) &&
-                          allocate_from_pool(address, bytes, stream, call, TESSERA_CALLER, result) == Served::kDone) {
+                      const InContextOf its(stream);  // a pool of any other device is left to the driver
+                      const PoolHere asked = pool_here(pool);
+                      if (asked.is_ours && allocate_from(asked.pool, address, bytes, stream, call, TESSERA_CALLER,
+                                                         result) == Served::kDone) {
                         return result;
                       }
                     }
@@ -209,6 +227,7 @@ TESSERA_HOOK_PTSZ(cuMemFreeAsync, (CUdeviceptr address, CUstream given), {
   if (served(address) && held_blocks().put_off_free(address, told)) return told;
   const Entry entry;
   if (!managed(address) || running() == nullptr || entry.nested()) {
+    if (close_block(address, OpenedBy::kPool, told)) return told;
     const CUresult freed = call_true(True, address, given);
     if (freed == CUDA_SUCCESS) expect_device_memory();
     return freed;

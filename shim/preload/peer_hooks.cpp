@@ -16,6 +16,7 @@
 #include "nccl_library.hpp"
 #include "nccl_ranks.hpp"
 #include "outcome.hpp"
+#include "pool_lookup.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -38,16 +39,6 @@ bool is_of_another_device(CUcontext context) {
   const CUresult told = call_true(&TrueDriver::cuCtxGetDevice, &peer);
   (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &context);
   return told == CUDA_SUCCESS && own != peer;
-}
-
-// The device of which this is the default pool, whose blocks are managed; -1 for other pools.
-CUdevice device_of_default(CUmemoryPool pool) {
-  CUmemoryPool usual = nullptr;
-  for (CUdevice device = 0; call_true(&TrueDriver::cuDeviceGetDefaultMemPool, &usual, device) == CUDA_SUCCESS;
-       ++device) {
-    if (usual == pool) return device;
-  }
-  return -1;
 }
 
 void say_no_peers() {
@@ -92,16 +83,25 @@ TESSERA_HOOK cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
   return call_true(&TrueDriver::cuCtxEnablePeerAccess, peer, flags);
 }
 
+// A default pool has no access for other devices, nor has a pool with blocks of ours. Any other pool of the program
+// becomes the driver's for it.
 TESSERA_HOOK cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, std::size_t count) {
-  const CUdevice own = map != nullptr && works_or_will() ? device_of_default(pool) : -1;
-  const auto gives_access = [own](const CUmemAccessDesc& each) {
-    return each.location.type == CU_MEM_LOCATION_TYPE_DEVICE && each.location.id != own &&
+  ProgramPool* const known = map != nullptr && works_or_will() ? known_pool(pool) : nullptr;
+  const auto gives_access = [known](const CUmemAccessDesc& each) {
+    return each.location.type == CU_MEM_LOCATION_TYPE_DEVICE && each.location.id != known->device &&
            each.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
   };
-  const std::span wanted(map, own >= 0 ? count : 0);
-  if (std::any_of(wanted.begin(), wanted.end(), gives_access)) {
+  const std::span wanted(map, known != nullptr ? count : 0);
+  if (!std::any_of(wanted.begin(), wanted.end(), gives_access)) {
+    return call_true(&TrueDriver::cuMemPoolSetAccess, pool, map, count);
+  }
+  const bool was_ours = !known->is_default && known->ours.exchange(false);
+  if (known->is_default || known->meter.used() != 0) {
+    if (was_ours) known->ours.store(true);
     say_no_peers();
     return CUDA_ERROR_INVALID_VALUE;  // the only documented error
   }
-  return call_true(&TrueDriver::cuMemPoolSetAccess, pool, map, count);
+  const CUresult result = call_true(&TrueDriver::cuMemPoolSetAccess, pool, map, count);
+  if (result != CUDA_SUCCESS && was_ours) known->ours.store(true);
+  return result;
 }

@@ -1,6 +1,7 @@
-// Memory queries, answered as if every block came from cuMemAlloc or from a default pool, as the program requested it.
+// Memory queries, answered as if every block came from cuMemAlloc or from a pool, as the program requested it.
 // The driver's answers would describe our reservation and the movable frames behind it.
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "cuda_api.hpp"
@@ -9,7 +10,7 @@
 #include "green_contexts.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
-#include "pool_blocks.hpp"
+#include "program_pools.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -41,16 +42,14 @@ bool is_synchronous(CUdeviceptr address) {
 
 // Null for cuMemAlloc memory.
 CUmemoryPool pool_of(const tessera_block_info& block) {
-  CUmemoryPool usual = nullptr;
-  const bool told =
-      pool_blocks().holds(block.address) &&
-      call_true(&TrueDriver::cuDeviceGetDefaultMemPool, &usual, static_cast<CUdevice>(block.device)) == CUDA_SUCCESS;
-  return told ? usual : nullptr;
+  const std::optional<PoolBlock> pooled = pool_blocks().find(block.address);
+  const ProgramPool* const pool = pooled ? program_pools().by_number(pooled->pool) : nullptr;
+  return pool != nullptr ? pool->handle.load() : nullptr;
 }
 
 // Pool memory belongs to a device, not to a context.
 CUcontext context_of(const tessera_block_info& block) {
-  return pool_blocks().holds(block.address) ? nullptr : home_of(static_cast<CUdevice>(block.device));
+  return pool_blocks().find(block.address) ? nullptr : home_of(static_cast<CUdevice>(block.device));
 }
 
 template <class Value>

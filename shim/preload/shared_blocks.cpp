@@ -190,11 +190,10 @@ const SharingServer* started_server() {
 
 }  // namespace
 
-CUresult share_block(CUdeviceptr address, CUipcMemHandle& handle) {
-  constexpr const char* kCall = "cuIpcGetMemHandle";
+CUresult share_block(CUdeviceptr address, CUipcMemHandle& handle, const char* call) {
   tessera_block_info block;
   if (!find_block(address, block)) return CUDA_ERROR_INVALID_VALUE;
-  KeptBlocks kept(kCall);
+  KeptBlocks kept(call);
   const CUresult pinned = kept.add(block.address);
   if (pinned != CUDA_SUCCESS) return pinned;
   int file = -1;
@@ -206,7 +205,7 @@ CUresult share_block(CUdeviceptr address, CUipcMemHandle& handle) {
   const SharingServer* const serving = file >= 0 ? started_server() : nullptr;
   if (file >= 0) ::close(file);
   if (serving == nullptr) {
-    say("%s: this machine cannot share evictable memory", kCall);
+    say("%s: this machine cannot share evictable memory", call);
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   const SharedBlock shared{kSharedMark,

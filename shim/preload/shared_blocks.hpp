@@ -1,5 +1,5 @@
 // Blocks that other processes may open by a legacy handle (cuIpcGetMemHandle), which the driver supplies only for
-// cuMemAlloc memory.
+// cuMemAlloc memory, or by the export data of a pool's block.
 //
 // A handle of ours identifies a socket of this process and a block. A process that opens it, also under the preload
 // library, is sent a file descriptor for each piece of the block's memory and maps the pieces. The block stays in
@@ -34,9 +34,10 @@ static_assert(sizeof(SharedBlock) == sizeof(CUipcMemHandle));
 
 constexpr std::array<char, 8> kSharedMark = {'T', 'e', 's', 's', 'e', 'r', 'a', '1'};
 
-// A handle for the block that contains `address`; the block stays in device memory from now on. Errors: INVALID_VALUE
-// if there is no live block; NOT_SUPPORTED, with a line, if its memory cannot be shared.
-CUresult share_block(CUdeviceptr address, CUipcMemHandle& handle);
+// A handle for the block that contains `address`; the block stays in device memory from now on, because of `call` (a
+// string literal). Errors: INVALID_VALUE if there is no live block; NOT_SUPPORTED, with a line, if its memory cannot be
+// shared.
+CUresult share_block(CUdeviceptr address, CUipcMemHandle& handle, const char* call);
 
 // The memory of a block being received from the process that made the handle.
 class IncomingBlock {

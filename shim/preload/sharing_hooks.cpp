@@ -24,11 +24,6 @@ TESSERA_HOOK cuPointerSetAttribute(const void* value, CUpointer_attribute attrib
   return kept.after(call_true(&TrueDriver::cuPointerSetAttribute, value, attribute, address));
 }
 
-TESSERA_HOOK cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr address) {
-  if (served(address)) return CUDA_ERROR_INVALID_VALUE;  // not from an exportable pool
-  return call_true(&TrueDriver::cuMemPoolExportPointer, data, address);
-}
-
 // ---- the program's own virtual memory management -----------------------------------------------
 // To the program a block came from cuMemAlloc, for which all of these return CUDA_ERROR_INVALID_VALUE.
 

@@ -13,7 +13,8 @@ std::string told_of_peers(const std::string& answers, const std::string& enabled
   return "without contexts: " + answers + "\nwith a context of one: " + answers +
          "\nwith contexts of both: " + answers + "\n" + enabling + "with memory of one: " + answers + "\n" + enabling +
          "with memory of both: " + answers + "\n" + "its default pool: " + pool +
-         "\na pool of the program: CUDA_SUCCESS\naccess: 3\n" + "of device 1 and its context, access: 0, its own: 3\n";
+         "\na pool of the program: CUDA_SUCCESS\naccess: 3\n" + "a pool with a block: " + pool +
+         "\nof device 1 and its context, access: 0, its own: 3\n";
 }
 
 // Frameworks open all devices, query, and enable; or query before they open one.

@@ -66,8 +66,8 @@ TEST(PreloadPrograms, GraphMemoryIsTheDriversAndIsReported) {
   EXPECT_EQ(ran.exit_code, 0) << ran.message;
   EXPECT_EQ(ran.output, "ok\n");
   const auto report = nlohmann::json::parse(contents(stats));
-  EXPECT_EQ(report["outside"]["graph_peak"].get<int>(), 8 << 20);
-  EXPECT_EQ(report["blocks"]["peak_live_bytes"].get<int>(), 8 << 20) << "the program's own two";
+  EXPECT_EQ(report["outside"]["graph_peak"].get<int>(), 11 << 20);
+  EXPECT_EQ(report["blocks"]["peak_live_bytes"].get<int>(), (11 << 20) + 512) << "the program's own four";
 }
 
 TEST(PreloadPrograms, AGraphThatDoesNotFitIsLaunchedInParts) {
@@ -253,14 +253,14 @@ TEST(PreloadPrograms, WorkInAGreenContextIsWaitedForAndItsMemoryIsManaged) {
   expect_same_on_small_device("./green_contexts preload_kernels.so green", "10MiB");
 }
 
-TEST(PreloadPrograms, BlocksOfPoolsThatAProgramMadeAreTheDrivers) {
+TEST(PreloadPrograms, BlocksOfPoolsThatAProgramMadeAreOurs) {
   const std::string stats = scratch("s.json");
   EXPECT_EQ(run("./pools").output, "ok\n");
   const Outcome ran = run_preloaded("./pools", {{"TESSERA_STATS", stats}});
   EXPECT_EQ(ran.output, "ok\n") << ran.message;
   const auto report = nlohmann::json::parse(contents(stats));
-  EXPECT_EQ(report["blocks"]["allocations"].get<int>(), 2);
-  EXPECT_EQ(report["blocks"]["frees"].get<int>(), 2);
+  EXPECT_EQ(report["blocks"]["allocations"].get<int>(), 4);
+  EXPECT_EQ(report["blocks"]["frees"].get<int>(), 4);
 }
 
 TEST(PreloadPrograms, ZeroByteCopiesAndSetsAlwaysSucceed) {

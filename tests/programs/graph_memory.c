@@ -1,7 +1,8 @@
-/* Graphs with their own allocations: captured, and built node by node.
+/* Graphs with their own allocations: captured, from the current pool and from one of the program, and built node by
+ * node.
  *
  * Usage: graph_memory KERNELS. Each graph sets memory of its own, lets a kernel add to it, and copies it out; one has 3
- * MiB and the other 5. Prints "ok" or what failed.
+ * MiB, two others 5 and 3. Prints "ok" or what failed.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -23,13 +24,18 @@ static CUgraphExec instantiate(CUgraph graph) {
   return exec;
 }
 
-static CUgraphExec captured(CUdeviceptr out) {
+/* The memory has the properties of the pool, and is none of it: the graph owns it. */
+static CUgraphExec captured(CUdeviceptr out, CUmemoryPool pool) {
   CUdeviceptr own;
   CUgraph graph;
   int count = (int)(CAPTURED / sizeof(int));
   void* parameters[] = {&own, &count};
   CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-  CHECK(cuMemAllocAsync(&own, CAPTURED, stream));
+  if (pool == NULL) {
+    CHECK(cuMemAllocAsync(&own, CAPTURED, stream));
+  } else {
+    CHECK(cuMemAllocFromPoolAsync(&own, CAPTURED, pool, stream));
+  }
   CHECK(cuMemsetD32Async(own, 7, CAPTURED / sizeof(int), stream));
   CHECK(cuLaunchKernel(add_one, ((unsigned)count + 255) / 256, 1, 1, 256, 1, 1, 0, stream, parameters, NULL));
   CHECK(cuMemcpyDtoDAsync(out, own, CAPTURED, stream));
@@ -86,7 +92,10 @@ static void expect(CUdeviceptr at, int value, size_t bytes) {
 int main(int argc, char** argv) {
   CUcontext context;
   CUmodule module;
-  CUdeviceptr first, second;
+  CUmemPoolProps props;
+  CUmemoryPool pool;
+  CUdeviceptr first, second, third, beside;
+  cuuint64_t used = 0;
   if (argc != 2) {
     fprintf(stderr, "usage: graph_memory KERNELS\n");
     return 2;
@@ -97,14 +106,28 @@ int main(int argc, char** argv) {
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   CHECK(cuMemAlloc(&first, CAPTURED));
   CHECK(cuMemAlloc(&second, MADE));
-  CUgraphExec exec[] = {captured(first), made(second, context)};
+  CHECK(cuMemAlloc(&third, CAPTURED));
+  memset(&props, 0, sizeof(props));
+  props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CHECK(cuMemPoolCreate(&pool, &props));
+  CHECK(cuMemAllocFromPoolAsync(&beside, 512, pool, stream));
+  CUgraphExec exec[] = {captured(first, NULL), made(second, context), captured(third, pool)};
+  CHECK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &used));
+  if (used != 512) {
+    fprintf(stderr, "%llu bytes of the pool were in use\n", (unsigned long long)used);
+    return 1;
+  }
   for (int round = 0; round < 2; ++round) {
-    for (int i = 0; i < 2; ++i) CHECK(cuGraphLaunch(exec[i], stream));
+    for (int i = 0; i < 3; ++i) CHECK(cuGraphLaunch(exec[i], stream));
     CHECK(cuStreamSynchronize(stream));
     expect(first, 8, CAPTURED);
     expect(second, 9, MADE);
+    expect(third, 8, CAPTURED);
   }
-  for (int i = 0; i < 2; ++i) CHECK(cuGraphExecDestroy(exec[i]));
+  for (int i = 0; i < 3; ++i) CHECK(cuGraphExecDestroy(exec[i]));
+  CHECK(cuMemFreeAsync(beside, stream));
+  CHECK(cuMemPoolDestroy(pool));
   puts("ok");
   return 0;
 }

@@ -47,11 +47,19 @@ static void pools(void) {
   CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
                           .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1}};
   CUmemoryPool usual, own;
+  CUdeviceptr block;
   CHECK(cuDeviceGetDefaultMemPool(&usual, 1));
   CHECK(cuMemPoolCreate(&own, &props));
   give("its default pool", usual);
   give("a pool of the program", own);
   CHECK(cuMemPoolDestroy(own));
+  CHECK(cuMemPoolCreate(&own, &props));
+  CHECK(cuCtxSetCurrent(contexts[1]));
+  CHECK(cuMemAllocFromPoolAsync(&block, 4096, own, NULL));
+  give("a pool with a block", own);
+  CHECK(cuMemFreeAsync(block, NULL));
+  CHECK(cuMemPoolDestroy(own));
+  CHECK(cuCtxSetCurrent(contexts[0]));
 }
 
 /* Attributes of a block of the second device, queried from the first one. */

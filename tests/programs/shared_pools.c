@@ -1,6 +1,6 @@
 /* Shares memory of a pool and an event with another process, while other blocks may leave.
  *
- * Usage: shared_pools. Starts itself once more, with a pipe each way and the file of the pool. Numbers are
+ * Usage: shared_pools [late]. Starts itself once more, with a pipe each way and the file of the pool. Numbers are
  * written here by work that a host function holds up; the other process waits for the event behind it in a
  * stream, reads them, writes others, and records the event itself. Prints "ok" or what failed.
  */
@@ -141,14 +141,15 @@ static void start_other(char* self, int in, int out, int file, pid_t* other) {
   _exit(127);
 }
 
-static int lead(char* self) {
+/* `late`: a block is allocated before the pool is exported. */
+static int lead(char* self, int late) {
   CUcontext context;
   CUmemoryPool pool, another;
   CUdeviceptr block[BLOCKS], elsewhere, other[OTHERS];
   CUstream stream;
   CUevent event;
   struct message sent;
-  int there[2], back[2], file = -1, status = 0;
+  int there[2], back[2], file = -1, other_file = -1, status = 0;
   pid_t started;
   char word = 0;
   must(pipe(there) == 0 && pipe(back) == 0, "no pipes");
@@ -157,6 +158,9 @@ static int lead(char* self) {
   check_refusals(stream);
   pool = make_pool(file_type);
   another = make_pool(file_type);
+  CHECK(cuMemPoolExportToShareableHandle(&other_file, another, file_type, 0));
+  close(other_file);
+  if (late) CHECK(cuMemAllocFromPoolAsync(&block[0], sizes[0], pool, stream));
   CHECK(cuMemPoolExportToShareableHandle(&file, pool, file_type, 0));
   start_other(self, there[0], back[1], file, &started);
   close(there[0]);
@@ -164,7 +168,7 @@ static int lead(char* self) {
   close(file);
   for (int o = 0; o < OTHERS; ++o) CHECK(cuMemAlloc(&other[o], OTHER_BYTES));
   for (int b = 0; b < BLOCKS; ++b) {
-    CHECK(cuMemAllocFromPoolAsync(&block[b], sizes[b], pool, stream));
+    if (b != 0 || !late) CHECK(cuMemAllocFromPoolAsync(&block[b], sizes[b], pool, stream));
     CHECK(cuMemPoolExportPointer(&sent.block[b], block[b]));
   }
   CHECK(cuMemAllocFromPoolAsync(&elsewhere, sizes[0], another, stream));
@@ -197,5 +201,5 @@ static int lead(char* self) {
 
 int main(int count, char** arguments) {
   if (count == 4) return be_other(atoi(arguments[1]), atoi(arguments[2]), atoi(arguments[3]));
-  return lead(arguments[0]);
+  return lead(arguments[0], count == 2 && strcmp(arguments[1], "late") == 0);
 }

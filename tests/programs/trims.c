@@ -1,4 +1,4 @@
-/* Trims the driver's pools and graph memory: Tessera's free memory has to be returned with them, down to the amount
+/* Trims pools and graph memory: Tessera's free memory has to be returned with them, down to the amount
  * that the call lets the pool keep. The amount that Tessera holds is queried through its C API, found in the process as
  * the preload library is.
  *
@@ -46,10 +46,10 @@ static void expect_held(const char* when, size_t least, size_t most) {
 }
 
 /* Leaves 24 MiB unused by any block, with all work on it complete. */
-static void use_and_free(void) {
+static void use_and_free(CUmemoryPool pool) {
   CUdeviceptr blocks[6];
   for (int i = 0; i < 6; ++i) {
-    CHECK(cuMemAllocAsync(&blocks[i], 4 * MiB, stream));
+    CHECK(cuMemAllocFromPoolAsync(&blocks[i], 4 * MiB, pool, stream));
     CHECK(cuMemsetD8Async(blocks[i], 1, 4 * MiB, stream));
   }
   for (int i = 0; i < 6; ++i) CHECK(cuMemFreeAsync(blocks[i], stream));
@@ -71,7 +71,7 @@ int main(void) {
   properties.location.id = device;
   CHECK(cuMemPoolCreate(&own, &properties));
 
-  use_and_free();
+  use_and_free(usual);
   CHECK(cuMemPoolTrimTo(own, 0));
   expect_held("after another pool's trim", 24 * MiB, 24 * MiB);
   CHECK(cuMemPoolTrimTo(usual, 10 * MiB));
@@ -79,7 +79,7 @@ int main(void) {
   CHECK(cuMemPoolTrimTo(usual, 0));
   expect_held("after a trim", 0, 0);
 
-  use_and_free();
+  use_and_free(usual);
   CHECK(cuMemPoolSetAttribute(usual, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all));
   expect_held("with no threshold", 24 * MiB, 24 * MiB);
   CHECK(cuMemPoolSetAttribute(usual, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &some));
@@ -87,11 +87,18 @@ int main(void) {
   CHECK(cuMemPoolSetAttribute(usual, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &none));
   expect_held("with a threshold of 0", 0, 0);
 
-  use_and_free();
+  use_and_free(usual);
   CHECK(cuDeviceGraphMemTrim(device));
   expect_held("after a trim of graphs' memory", 0, 0);
-  use_and_free();
+  use_and_free(own);
+  CHECK(cuMemPoolTrimTo(own, 10 * MiB));
+  expect_held("after a trim of the program's pool to 10 MiB", 2 * MiB, 10 * MiB);
+  CHECK(cuMemPoolTrimTo(own, 0));
+  expect_held("after a trim of the program's pool", 0, 0);
+  use_and_free(own);
   CHECK(cuMemPoolDestroy(own));
+  expect_held("after the program's pool has ended", 0, 0);
+  use_and_free(usual);
   if (wrong) return 1;
   puts("ok");
   return 0;

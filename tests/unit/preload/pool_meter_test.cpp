@@ -1,0 +1,141 @@
+#include "pool_meter.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace tessera::preload {
+namespace {
+
+constexpr std::uint64_t kMeteredMiB = 1 << 20;
+constexpr std::uint64_t kUnlimited = 0;
+constexpr std::uint64_t kAllRetained = ~std::uint64_t{0};
+
+bool took(PoolMeter& meter, std::uint64_t bytes, std::uint64_t limit) {
+  if (!meter.reserve(bytes, limit)) return false;
+  meter.count(bytes, limit);
+  return true;
+}
+
+TEST(PoolMeter, OneThreadsAmountsAreExact) {
+  const auto meter = std::make_unique<PoolMeter>();
+  std::mt19937 random(7);
+  std::vector<std::uint64_t> live;
+  std::uint64_t used = 0, high = 0;
+  for (int step = 0; step < 20000; ++step) {
+    if (live.empty() || random() % 5 < 3) {
+      const std::uint64_t bytes = (random() % 4000 + 1) * 512;
+      ASSERT_TRUE(took(*meter, bytes, kUnlimited));
+      live.push_back(bytes);
+      used += bytes;
+    } else {
+      const std::size_t which = random() % live.size();
+      meter->give(live[which], kUnlimited);
+      used -= live[which];
+      live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+    high = std::max(high, used);
+    ASSERT_EQ(meter->used(), used) << step;
+    ASSERT_EQ(meter->used_high(), high) << step;
+    if (step % 1000 == 999) {
+      meter->reset_used_high();
+      high = used;
+    }
+  }
+}
+
+TEST(PoolMeter, ManyThreadsAddUp) {
+  const auto meter = std::make_unique<PoolMeter>();
+  std::vector<std::thread> threads;
+  constexpr int kThreads = 24;  // more than there are shards
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&meter] {
+      for (int i = 0; i < 5000; ++i) {
+        EXPECT_TRUE(took(*meter, kMeteredMiB, kUnlimited));
+        EXPECT_TRUE(took(*meter, 512, kUnlimited));
+        meter->give(kMeteredMiB, kUnlimited);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  constexpr std::uint64_t kLeft = std::uint64_t{kThreads} * 5000 * 512;
+  EXPECT_EQ(meter->used(), kLeft);
+  EXPECT_GE(meter->used_high(), kLeft);
+  EXPECT_LE(meter->used_high(), kLeft + kThreads * kMeteredMiB);
+}
+
+TEST(PoolMeter, ALimitHoldsWhoeverTakes) {
+  const auto meter = std::make_unique<PoolMeter>();
+  static constexpr std::uint64_t kLimit = 4 * kMeteredMiB;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&meter] {
+      for (int i = 0; i < 2000; ++i) {
+        if (!took(*meter, 3 * kMeteredMiB, kLimit)) continue;
+        EXPECT_LE(meter->used(), kLimit);
+        meter->give(3 * kMeteredMiB, kLimit);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(meter->used(), 0u);
+  EXPECT_EQ(meter->used_high(), 3 * kMeteredMiB);
+  EXPECT_TRUE(took(*meter, kLimit, kLimit));
+  EXPECT_FALSE(took(*meter, 512, kLimit));
+}
+
+TEST(PoolMeter, WhatIsTakenFromWhatAThreadKeptBackRaisesALoweredMark) {
+  const auto meter = std::make_unique<PoolMeter>();
+  ASSERT_TRUE(took(*meter, 9 * kMeteredMiB, kUnlimited));
+  meter->give(9 * kMeteredMiB, kUnlimited);
+  meter->reset_used_high();
+  ASSERT_TRUE(took(*meter, 3 * kMeteredMiB, kUnlimited));
+  meter->give(3 * kMeteredMiB, kUnlimited);
+  EXPECT_EQ(meter->used_high(), 3 * kMeteredMiB);
+  EXPECT_EQ(meter->trim(0), 10 * kMeteredMiB);
+  ASSERT_TRUE(took(*meter, 2 * kMeteredMiB, kUnlimited));
+  meter->give(2 * kMeteredMiB, kUnlimited);
+  EXPECT_EQ(meter->reserved(kAllRetained), 2 * kMeteredMiB);
+}
+
+TEST(PoolMeter, WhatFailsLeavesNoTrace) {
+  const auto meter = std::make_unique<PoolMeter>();
+  static constexpr std::uint64_t kLimit = 4 * kMeteredMiB;
+  for (const std::uint64_t limit : {kUnlimited, kLimit}) {
+    ASSERT_TRUE(meter->reserve(3 * kMeteredMiB, limit));
+    meter->unreserve(3 * kMeteredMiB, limit);
+    EXPECT_EQ(meter->used(), 0u);
+    EXPECT_EQ(meter->used_high(), 0u);
+  }
+}
+
+TEST(PoolMeter, WhatIsRetainedFollowsTheThresholdAndTrims) {
+  const auto meter = std::make_unique<PoolMeter>();
+  ASSERT_TRUE(took(*meter, 5 * kMeteredMiB, kUnlimited));
+  ASSERT_TRUE(took(*meter, 9 * kMeteredMiB, kUnlimited));
+  EXPECT_EQ(meter->reserved(0), 14 * kMeteredMiB);
+  meter->give(9 * kMeteredMiB, kUnlimited);
+  EXPECT_EQ(meter->reserved(0), 6 * kMeteredMiB) << "in pages of 2 MiB";
+  EXPECT_EQ(meter->reserved(8 * kMeteredMiB), 8 * kMeteredMiB);
+  EXPECT_EQ(meter->reserved(kAllRetained), 14 * kMeteredMiB);
+  EXPECT_EQ(meter->reserved_high(0), 14 * kMeteredMiB);
+  EXPECT_EQ(meter->trim(10 * kMeteredMiB), 4 * kMeteredMiB);
+  EXPECT_EQ(meter->reserved(kAllRetained), 10 * kMeteredMiB);
+  EXPECT_EQ(meter->trim(0), 4 * kMeteredMiB) << "a trim leaves what is in use";
+  EXPECT_EQ(meter->trim(0), 0u);
+  EXPECT_EQ(meter->reserved(kAllRetained), 6 * kMeteredMiB);
+  EXPECT_EQ(meter->reserved_high(kAllRetained), 14 * kMeteredMiB);
+  meter->reset_reserved_high(kAllRetained);
+  EXPECT_EQ(meter->reserved_high(kAllRetained), 6 * kMeteredMiB);
+  meter->give(5 * kMeteredMiB, kUnlimited);
+  EXPECT_EQ(meter->reserved_high(0), 6 * kMeteredMiB);
+  meter->clear();
+  EXPECT_EQ(meter->used(), 0u);
+  EXPECT_EQ(meter->reserved_high(kAllRetained), 0u);
+}
+
+}  // namespace
+}  // namespace tessera::preload
