@@ -86,8 +86,8 @@ TEST(DriverMemory, MemoryInfoIsWhatAProgramCanAllocate) {
 }
 
 TEST(DriverMemory, AnEngineThatWantsNineTenthsOfTheDeviceStarts) {
-  const Outcome told = run_preloaded("./memory_info", device_of("640MiB"));
-  EXPECT_EQ(told.output, "free 620 MiB of 640 MiB\nfree 618 MiB of 640 MiB\n");
+  const Outcome reported = run_preloaded("./memory_info", device_of("640MiB"));
+  EXPECT_EQ(reported.output, "free 620 MiB of 640 MiB\nfree 618 MiB of 640 MiB\n");
 }
 
 }  // namespace

@@ -27,12 +27,12 @@ TEST(PreloadContexts, DevicesOfOneProcessAreNeverPeers) {
     const std::string command = std::string("./peers ") + contexts;
     EXPECT_EQ(run(command, two).output, peers);
     EXPECT_EQ(run_preloaded(command, off).output, peers);
-    const Outcome told = run_preloaded(command, two);
-    EXPECT_EQ(told.output, told_of_peers("0 0 0",
-                                         "enable: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED\n"
-                                         "disable: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n",
-                                         "CUDA_ERROR_INVALID_VALUE\naccess: 0"));
-    EXPECT_EQ(told.message,
+    const Outcome reported = run_preloaded(command, two);
+    EXPECT_EQ(reported.output, told_of_peers("0 0 0",
+                                             "enable: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED\n"
+                                             "disable: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n",
+                                             "CUDA_ERROR_INVALID_VALUE\naccess: 0"));
+    EXPECT_EQ(reported.message,
               "tessera: no peer access: kernels can use only blocks of their own device; copies can use "
               "blocks of any device\n");
   }

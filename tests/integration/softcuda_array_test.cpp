@@ -40,10 +40,10 @@ TEST_F(SoftcudaArray, TakesMemoryUntilItIsDestroyed) {
   const CUDA_ARRAY3D_DESCRIPTOR asked = shape(1024, 1024, 0, CUDA_ARRAY3D_SURFACE_LDST);
   const CUarray array = make(asked);
   EXPECT_EQ(before - free_memory(), std::size_t{4} << 20);
-  CUDA_ARRAY3D_DESCRIPTOR told{};
-  ASSERT_OK(CU(cuArray3DGetDescriptor)(&told, array));
-  EXPECT_EQ(told.Width, asked.Width);
-  EXPECT_EQ(told.Flags, asked.Flags);
+  CUDA_ARRAY3D_DESCRIPTOR reported{};
+  ASSERT_OK(CU(cuArray3DGetDescriptor)(&reported, array));
+  EXPECT_EQ(reported.Width, asked.Width);
+  EXPECT_EQ(reported.Flags, asked.Flags);
   CUDA_ARRAY_DESCRIPTOR flat{};
   ASSERT_OK(CU(cuArrayGetDescriptor)(&flat, array));
   EXPECT_EQ(flat.Height, asked.Height);
@@ -120,29 +120,29 @@ TEST_F(SoftcudaArray, LevelsAreHalvesAndEndWithTheirArray) {
   CUmipmappedArray whole = nullptr;
   CUarray level = nullptr;
   ASSERT_OK(CU(cuMipmappedArrayCreate)(&whole, &asked, 99));
-  CUDA_ARRAY3D_DESCRIPTOR told{};
+  CUDA_ARRAY3D_DESCRIPTOR reported{};
   ASSERT_OK(CU(cuMipmappedArrayGetLevel)(&level, whole, 3));
-  ASSERT_OK(CU(cuArray3DGetDescriptor)(&told, level));
-  EXPECT_EQ(told.Width, 2u);
-  EXPECT_EQ(told.Height, 1u);
+  ASSERT_OK(CU(cuArray3DGetDescriptor)(&reported, level));
+  EXPECT_EQ(reported.Width, 2u);
+  EXPECT_EQ(reported.Height, 1u);
   EXPECT_EQ(CU(cuArrayDestroy)(level), CUDA_ERROR_INVALID_HANDLE) << "it is the mipmapped array's";
   EXPECT_OK(CU(cuMipmappedArrayGetLevel)(&level, whole, 4));
   EXPECT_EQ(CU(cuMipmappedArrayGetLevel)(&level, whole, 5), CUDA_ERROR_INVALID_VALUE);
   ASSERT_OK(CU(cuMipmappedArrayDestroy)(whole));
   EXPECT_EQ(free_memory(), before);
-  EXPECT_EQ(CU(cuArray3DGetDescriptor)(&told, level), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(CU(cuArray3DGetDescriptor)(&reported, level), CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_F(SoftcudaArray, TexturesAndSurfacesReportTheirResource) {
   const CUarray array = make(shape(8, 8, 0)), writable = make(shape(8, 8, 0, CUDA_ARRAY3D_SURFACE_LDST));
-  CUDA_RESOURCE_DESC resource = resource_of(array), told{};
+  CUDA_RESOURCE_DESC resource = resource_of(array), reported{};
   CUDA_TEXTURE_DESC how{};
   how.filterMode = CU_TR_FILTER_MODE_LINEAR;
   CUtexObject texture = 0;
   CUsurfObject surface = 0;
   ASSERT_OK(CU(cuTexObjectCreate)(&texture, &resource, &how, nullptr));
-  ASSERT_OK(CU(cuTexObjectGetResourceDesc)(&told, texture));
-  EXPECT_EQ(told.res.array.hArray, array);
+  ASSERT_OK(CU(cuTexObjectGetResourceDesc)(&reported, texture));
+  EXPECT_EQ(reported.res.array.hArray, array);
   CUDA_TEXTURE_DESC told_how{};
   ASSERT_OK(CU(cuTexObjectGetTextureDesc)(&told_how, texture));
   EXPECT_EQ(told_how.filterMode, CU_TR_FILTER_MODE_LINEAR);

@@ -254,13 +254,13 @@ TEST_F(SoftcudaGraph, AKernelNodeReportsItsParameters) {
   params.kernelParams = parameters;
   ASSERT_OK(CU(cuGraphCreate)(&graph, 0));
   ASSERT_OK(CU(cuGraphAddKernelNode)(&node, graph, nullptr, 0, &params));
-  CUDA_KERNEL_NODE_PARAMS told{};
-  ASSERT_OK(CU(cuGraphKernelNodeGetParams)(node, &told));
-  EXPECT_EQ(told.func, params.func);
-  EXPECT_EQ(*static_cast<CUdeviceptr*>(told.kernelParams[0]), block_);
-  EXPECT_EQ(*static_cast<int*>(told.kernelParams[1]), 3);
+  CUDA_KERNEL_NODE_PARAMS reported{};
+  ASSERT_OK(CU(cuGraphKernelNodeGetParams)(node, &reported));
+  EXPECT_EQ(reported.func, params.func);
+  EXPECT_EQ(*static_cast<CUdeviceptr*>(reported.kernelParams[0]), block_);
+  EXPECT_EQ(*static_cast<int*>(reported.kernelParams[1]), 3);
   EXPECT_OK(CU(cuGraphDestroy)(graph));
-  EXPECT_EQ(CU(cuGraphKernelNodeGetParams)(node, &told), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuGraphKernelNodeGetParams)(node, &reported), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(SoftcudaGraph, AConditionalGraphIsNoChildAndNoClone) {

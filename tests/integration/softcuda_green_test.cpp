@@ -38,9 +38,9 @@ class SoftcudaGreen : public SoftwareDevice {
 TEST_F(SoftcudaGreen, GroupsOfOneSizeAreWholeUnits) {
   EXPECT_EQ(all_.sm.smCount, 20u);
   EXPECT_EQ(all_.sm.minSmPartitionSize, 8u);
-  int told = 0;
-  EXPECT_OK(CU(cuDeviceGetAttribute)(&told, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
-  EXPECT_EQ(told, 20);
+  int reported = 0;
+  EXPECT_OK(CU(cuDeviceGetAttribute)(&reported, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+  EXPECT_EQ(reported, 20);
   unsigned groups = 0;
   EXPECT_OK(CU(cuDevSmResourceSplitByCount)(nullptr, &groups, &all_, nullptr, 0, 5));
   EXPECT_EQ(groups, 2u);
@@ -86,20 +86,20 @@ TEST_F(SoftcudaGreen, AContextAndItsStreamsReportTheirPart) {
   ASSERT_OK(CU(cuDeviceGetDevResource)(0, &parts[1], queues));
   reinterpret_cast<TesseraDevResource*>(&parts[1])->of.queues.limit = 3;
   const CUgreenCtx made = green(parts, 2);
-  CUdevResource told{};
-  EXPECT_OK(CU(cuGreenCtxGetDevResource)(made, &told, CU_DEV_RESOURCE_TYPE_SM));
-  EXPECT_EQ(told.sm.smCount, 8u);
-  EXPECT_OK(CU(cuGreenCtxGetDevResource)(made, &told, queues));
-  EXPECT_EQ(reinterpret_cast<const TesseraDevResource*>(&told)->of.queues.limit, 3u);
+  CUdevResource reported{};
+  EXPECT_OK(CU(cuGreenCtxGetDevResource)(made, &reported, CU_DEV_RESOURCE_TYPE_SM));
+  EXPECT_EQ(reported.sm.smCount, 8u);
+  EXPECT_OK(CU(cuGreenCtxGetDevResource)(made, &reported, queues));
+  EXPECT_EQ(reinterpret_cast<const TesseraDevResource*>(&reported)->of.queues.limit, 3u);
   CUstream stream = nullptr;
   ASSERT_OK(CU(cuGreenCtxStreamCreate)(&stream, made, CU_STREAM_NON_BLOCKING, 0));
-  EXPECT_OK(CU(cuStreamGetDevResource)(stream, &told, CU_DEV_RESOURCE_TYPE_SM));
-  EXPECT_EQ(told.sm.smCount, 8u);
+  EXPECT_OK(CU(cuStreamGetDevResource)(stream, &reported, CU_DEV_RESOURCE_TYPE_SM));
+  EXPECT_EQ(reported.sm.smCount, 8u);
   EXPECT_OK(CU(cuStreamDestroy)(stream));
-  EXPECT_OK(CU(cuCtxGetDevResource)(context_, &told, CU_DEV_RESOURCE_TYPE_SM));
-  EXPECT_EQ(told.sm.smCount, 20u);
+  EXPECT_OK(CU(cuCtxGetDevResource)(context_, &reported, CU_DEV_RESOURCE_TYPE_SM));
+  EXPECT_EQ(reported.sm.smCount, 20u);
   EXPECT_OK(CU(cuGreenCtxDestroy)(made));
-  EXPECT_EQ(CU(cuGreenCtxGetDevResource)(made, &told, queues), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(CU(cuGreenCtxGetDevResource)(made, &reported, queues), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ class SoftcudaManaged : public SoftwareDevice {
     EXPECT_OK(CU(cuMemAllocManaged)(&address, bytes, CU_MEM_ATTACH_GLOBAL));
     return address;
   }
-  int told(CUmem_range_attribute attribute, CUdeviceptr address, std::size_t bytes = kBytes) {
+  int reported(CUmem_range_attribute attribute, CUdeviceptr address, std::size_t bytes = kBytes) {
     int value = -7;
     EXPECT_OK(CU(cuMemRangeGetAttribute)(&value, sizeof(value), attribute, address, bytes));
     return value;
@@ -72,20 +72,20 @@ TEST_F(SoftcudaManaged, MoreThanTheDeviceHasCanBeAllocated) {
 
 TEST_F(SoftcudaManaged, HintsApplyOnlyToTheirRange) {
   const CUdeviceptr block = managed();
-  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, block), CU_DEVICE_INVALID);
+  EXPECT_EQ(reported(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, block), CU_DEVICE_INVALID);
   ASSERT_OK(CU(cuMemAdvise)(block + kPage, kPage, CU_MEM_ADVISE_SET_READ_MOSTLY, here_));
-  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block), 0);
-  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block + kPage, kPage), 1);
-  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block + kPage, kPage + 1), 0);
+  EXPECT_EQ(reported(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block), 0);
+  EXPECT_EQ(reported(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block + kPage, kPage), 1);
+  EXPECT_EQ(reported(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block + kPage, kPage + 1), 0);
   ASSERT_OK(CU(cuMemAdvise)(block, kBytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, here_));
-  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, block), 0);
-  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block + kPage, kPage), 1);
+  EXPECT_EQ(reported(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, block), 0);
+  EXPECT_EQ(reported(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block + kPage, kPage), 1);
   ASSERT_OK(CU(cuMemAdvise)(block, kPage, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, host_));
-  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, block), CU_DEVICE_INVALID);
-  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE, block, kPage), CU_MEM_LOCATION_TYPE_HOST);
+  EXPECT_EQ(reported(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, block), CU_DEVICE_INVALID);
+  EXPECT_EQ(reported(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE, block, kPage), CU_MEM_LOCATION_TYPE_HOST);
   EXPECT_OK(CU(cuMemFree)(block));
   const CUdeviceptr again = managed();
-  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, again), CU_DEVICE_INVALID);
+  EXPECT_EQ(reported(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, again), CU_DEVICE_INVALID);
   EXPECT_OK(CU(cuMemFree)(again));
 }
 
@@ -113,8 +113,8 @@ TEST_F(SoftcudaManaged, ABatchPrefetchesEachRangeToItsPlace) {
   std::size_t sizes[3] = {kBytes, kBytes, kBytes}, from[2] = {0, 2};
   CUmemLocation places[2] = {here_, host_};
   ASSERT_OK(CU(cuMemPrefetchBatchAsync)(blocks, sizes, 3, places, from, 2, 0, nullptr));
-  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, blocks[1]), 0);
-  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, blocks[2]), CU_DEVICE_CPU);
+  EXPECT_EQ(reported(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, blocks[1]), 0);
+  EXPECT_EQ(reported(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, blocks[2]), CU_DEVICE_CPU);
   EXPECT_OK(CU(cuMemDiscardBatchAsync)(blocks, sizes, 3, 0, nullptr));
   const CUdeviceptr plain = allocate(kBytes);
   blocks[0] = plain;

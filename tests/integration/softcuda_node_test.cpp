@@ -44,16 +44,16 @@ class SoftcudaNode : public SoftwareDevice {
 };
 
 TEST_F(SoftcudaNode, AConditionalNodeReportsItsHandleAndBodies) {
-  CUgraphNodeParams made = choice(condition_of(graph_), 3), told{};
+  CUgraphNodeParams made = choice(condition_of(graph_), 3), reported{};
   CUgraphNode node = nullptr;
   ASSERT_OK(CU(cuGraphAddNode)(&node, graph_, nullptr, nullptr, 0, &made));
-  ASSERT_OK(CU(cuGraphNodeGetParams)(node, &told));
-  EXPECT_EQ(told.type, CU_GRAPH_NODE_TYPE_CONDITIONAL);
-  EXPECT_EQ(told.conditional.handle, made.conditional.handle);
-  EXPECT_EQ(told.conditional.type, CU_GRAPH_COND_TYPE_SWITCH);
-  EXPECT_EQ(told.conditional.ctx, context_);
-  ASSERT_EQ(told.conditional.size, 3u);
-  for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(told.conditional.phGraph_out[i], made.conditional.phGraph_out[i]);
+  ASSERT_OK(CU(cuGraphNodeGetParams)(node, &reported));
+  EXPECT_EQ(reported.type, CU_GRAPH_NODE_TYPE_CONDITIONAL);
+  EXPECT_EQ(reported.conditional.handle, made.conditional.handle);
+  EXPECT_EQ(reported.conditional.type, CU_GRAPH_COND_TYPE_SWITCH);
+  EXPECT_EQ(reported.conditional.ctx, context_);
+  ASSERT_EQ(reported.conditional.size, 3u);
+  for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(reported.conditional.phGraph_out[i], made.conditional.phGraph_out[i]);
 }
 
 TEST_F(SoftcudaNode, AConditionAppliesOnlyToItsGraphAndBodies) {
@@ -73,14 +73,14 @@ TEST_F(SoftcudaNode, AllocationAndFreeNodesReportTheirParameters) {
   const CUgraphNode made = allocation(5000, address);
   CUgraphNode freed = nullptr;
   ASSERT_OK(CU(cuGraphAddMemFreeNode)(&freed, graph_, &made, 1, address));
-  CUgraphNodeParams told{};
-  ASSERT_OK(CU(cuGraphNodeGetParams)(made, &told));
-  EXPECT_EQ(told.alloc.dptr, address);
-  EXPECT_EQ(told.alloc.bytesize, 5000u);
-  EXPECT_EQ(told.alloc.poolProps.location.type, CU_MEM_LOCATION_TYPE_DEVICE);
-  ASSERT_OK(CU(cuGraphNodeGetParams)(freed, &told));
-  EXPECT_EQ(told.type, CU_GRAPH_NODE_TYPE_MEM_FREE);
-  EXPECT_EQ(told.free.dptr, address);
+  CUgraphNodeParams reported{};
+  ASSERT_OK(CU(cuGraphNodeGetParams)(made, &reported));
+  EXPECT_EQ(reported.alloc.dptr, address);
+  EXPECT_EQ(reported.alloc.bytesize, 5000u);
+  EXPECT_EQ(reported.alloc.poolProps.location.type, CU_MEM_LOCATION_TYPE_DEVICE);
+  ASSERT_OK(CU(cuGraphNodeGetParams)(freed, &reported));
+  EXPECT_EQ(reported.type, CU_GRAPH_NODE_TYPE_MEM_FREE);
+  EXPECT_EQ(reported.free.dptr, address);
   EXPECT_EQ(CU(cuGraphAddMemFreeNode)(&freed, graph_, nullptr, 0, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(CU(cuGraphDestroyNode)(freed), CUDA_ERROR_INVALID_VALUE) << "its graph allocates";
 }

@@ -171,9 +171,9 @@ TEST_F(SoftcudaSharing, PoolFilesAndFrameFilesAreNotInterchangeable) {
   wanted.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
   wanted.requestedHandleTypes = kFile;
   ASSERT_OK(CU(cuMemCreate)(&frame, 2 << 20, &wanted, 0));
-  CUmemAllocationProp told{};
-  EXPECT_OK(CU(cuMemGetAllocationPropertiesFromHandle)(&told, frame));
-  EXPECT_EQ(told.requestedHandleTypes, kFile);
+  CUmemAllocationProp reported{};
+  EXPECT_OK(CU(cuMemGetAllocationPropertiesFromHandle)(&reported, frame));
+  EXPECT_EQ(reported.requestedHandleTypes, kFile);
   ASSERT_OK(CU(cuMemExportToShareableHandle)(&file, frame, kFile, 0));
   CUmemoryPool none = nullptr;
   EXPECT_EQ(CU(cuMemPoolImportFromShareableHandle)(&none, passed(), kFile, 0), CUDA_ERROR_INVALID_VALUE);

@@ -22,10 +22,10 @@ std::string all_of(const std::string& path) {
 // A single test, as NVTX looks for its tool once per process.
 TEST(NvtxProfiler, TheToolReceivesEachCall) {
   if (!std::filesystem::exists(kTool)) GTEST_SKIP() << "built without the headers of NVTX";
-  const std::string told = ::testing::TempDir() + "/nvtx_profiler_test.told";
-  std::filesystem::remove(told);
+  const std::string output = ::testing::TempDir() + "/nvtx_profiler_test.told";
+  std::filesystem::remove(output);
   ASSERT_EQ(setenv("NVTX_INJECTION64_PATH", kTool.c_str(), 1), 0);
-  ASSERT_EQ(setenv("NVTX_TOOL_OUTPUT", told.c_str(), 1), 0);
+  ASSERT_EQ(setenv("NVTX_TOOL_OUTPUT", output.c_str(), 1), 0);
   Profiler* const profiler = attached_profiler();
   ASSERT_NE(profiler, nullptr);
   EXPECT_EQ(attached_profiler(), profiler);
@@ -39,7 +39,7 @@ TEST(NvtxProfiler, TheToolReceivesEachCall) {
   profiler->mark("iteration", 7);
   profiler->mark("epoch", 1);
   profiler->mark("iteration", 8);
-  EXPECT_EQ(all_of(told),
+  EXPECT_EQ(all_of(output),
             "domain tessera\n"
             "start 1 in 10\n"
             "start 2 file write 20\n"

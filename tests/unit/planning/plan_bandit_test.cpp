@@ -17,8 +17,8 @@ bool takes(PlanBandit& bandit, std::uint64_t time) {
 }
 
 TEST(PlanBandit, BeginsWithTheShortest) {
-  constexpr std::array told = {Nanoseconds(5), Nanoseconds(3), Nanoseconds(4)};
-  EXPECT_EQ(PlanBandit(told).current(), 1u);
+  constexpr std::array predicted = {Nanoseconds(5), Nanoseconds(3), Nanoseconds(4)};
+  EXPECT_EQ(PlanBandit(predicted).current(), 1u);
   EXPECT_EQ(PlanBandit(kPredicted).current(), 0u);
 }
 

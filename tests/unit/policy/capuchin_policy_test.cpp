@@ -58,24 +58,24 @@ std::vector<std::uint32_t> triggers_of(const OffloadPlan& plan) {
 TEST(CapuchinPolicy, ReportsTheForecastAndEachRound) {
   const Iteration iteration = test::training();
   const Machine machine = test::machine_of(120_MiB, 10e9);
-  std::vector<std::vector<std::uint32_t>> told;
-  const auto emit = [&told](const Strategy& strategy) {
-    told.push_back(triggers_of(strategy.plan));
+  std::vector<std::vector<std::uint32_t>> emitted;
+  const auto emit = [&emitted](const Strategy& strategy) {
+    emitted.push_back(triggers_of(strategy.plan));
     return true;
   };
   const auto with_lead = [&](double lead) {
     return triggers_of(CapuchinPolicy::plan_with_lead(iteration, machine, lead));
   };
   CapuchinPolicy().strategies(iteration, machine, emit);
-  ASSERT_EQ(told.size(), 22u);
-  EXPECT_EQ(told.front(), triggers_of(CapuchinPolicy().plan(iteration, machine)));
-  EXPECT_EQ(told[1], with_lead(1));
-  EXPECT_EQ(told.back(), with_lead(2));
-  EXPECT_NE(told[1], told.back());
-  told.clear();
+  ASSERT_EQ(emitted.size(), 22u);
+  EXPECT_EQ(emitted.front(), triggers_of(CapuchinPolicy().plan(iteration, machine)));
+  EXPECT_EQ(emitted[1], with_lead(1));
+  EXPECT_EQ(emitted.back(), with_lead(2));
+  EXPECT_NE(emitted[1], emitted.back());
+  emitted.clear();
   CapuchinPolicy(1.3).strategies(iteration, machine, emit);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told.front(), with_lead(1.3)) << "which is given";
+  ASSERT_EQ(emitted.size(), 1u);
+  EXPECT_EQ(emitted.front(), with_lead(1.3)) << "which is given";
 }
 
 TEST(CapuchinPolicy, RecomputesUnhiddenRunsWhenCheaper) {

@@ -142,10 +142,10 @@ TEST_F(ResidencyRecomputeTest, AFailedCallbackFailsTheCallAndIsRetriedAtTheNext)
   });
   EXPECT_OK(machine_.evict(run));
   for (int i = 0; i < 2; ++i) {
-    const Status told = machine_.check(run, 3);
-    EXPECT_EQ(told.code(), Code::kDriver);
-    EXPECT_EQ(told.native_code(), 304);
-    EXPECT_NE(told.message().find("no model file"), std::string::npos) << told.message();
+    const Status failure = machine_.check(run, 3);
+    EXPECT_EQ(failure.code(), Code::kDriver);
+    EXPECT_EQ(failure.native_code(), 304);
+    EXPECT_NE(failure.message().find("no model file"), std::string::npos) << failure.message();
     EXPECT_TRUE(is_nowhere(run));
     EXPECT_EQ(machine_.valid(), "ok");
     EXPECT_EQ(machine_.tiers().device.usage().used, Bytes());
@@ -168,13 +168,13 @@ TEST_F(ResidencyRecomputeTest, AFailedCallbacksWorkEndsBeforeItsFramesAreRelease
   });
   EXPECT_OK(machine_.evict(run));
   machine_.fault().fail({DriverCall::kSynchronizeStream, 1, Status(Code::kDriver, "injected", 999), true});
-  std::atomic<bool> told{false};
+  std::atomic<bool> returned{false};
   std::thread later([&, before = machine_.fault().calls(DriverCall::kSynchronizeDevice)] {
-    while (machine_.fault().calls(DriverCall::kSynchronizeDevice) == before && !told) std::this_thread::yield();
+    while (machine_.fault().calls(DriverCall::kSynchronizeDevice) == before && !returned) std::this_thread::yield();
     held.let_go();
   });
   EXPECT_EQ(machine_.check(run, 3).code(), Code::kIo);
-  told = true;
+  returned = true;
   later.join();
   EXPECT_TRUE(is_nowhere(run));
   EXPECT_EQ(machine_.tiers().device.usage().used, Bytes());

@@ -12,12 +12,12 @@ namespace {
 // For iterations of more than `steps` launches, asks `longer` for the plan.
 class ByLength final : public Planner {
  public:
-  ByLength(std::size_t steps, const Policy& shorter, const Policy& longer, Nanoseconds told)
-      : steps_(steps), shorter_(shorter), longer_(longer), told_(told) {}
+  ByLength(std::size_t steps, const Policy& shorter, const Policy& longer, Nanoseconds predicted)
+      : steps_(steps), shorter_(shorter), longer_(longer), predicted_(predicted) {}
   void ask(const Iteration& iteration, const Machine& machine) override {
     const bool is_longer = iteration.steps.size() > steps_;
     const Policy& rest = is_longer ? longer_ : shorter_;
-    answer_ = {{{"", rest.plan(iteration, machine), &rest}, is_longer ? told_ : Nanoseconds(1)}};
+    answer_ = {{{"", rest.plan(iteration, machine), &rest}, is_longer ? predicted_ : Nanoseconds(1)}};
   }
   std::vector<Candidate> answer() override { return std::exchange(answer_, {}); }
 
@@ -25,7 +25,7 @@ class ByLength final : public Planner {
   const std::size_t steps_;
   const Policy& shorter_;
   const Policy& longer_;
-  const Nanoseconds told_;  // predicted time of the longer one
+  const Nanoseconds predicted_;  // for the longer one
   std::vector<Candidate> answer_;
 };
 
