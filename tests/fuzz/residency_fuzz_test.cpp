@@ -31,7 +31,7 @@ class Fuzz {
       step();
       EXPECT_EQ(machine_.valid(), "ok") << "after " << what_ << ", step " << i;
     }
-    peace_ = true;
+    faults_stopped_ = true;
     for (Model& model : models_) use_one(model, Access::kRead);
     unchanged_ = machine_.residency().stats().unchanged_evictions;
     machine_.finish();
@@ -147,7 +147,7 @@ class Fuzz {
     Run* const run = model.run;
     const std::uint64_t generation = model.generation;
     const auto work = [this, run, generation](StreamId on) {
-      if (!peace_ && below(4) == 0) return Status(Code::kOutOfMemory, "the callback fails");
+      if (!faults_stopped_ && below(4) == 0) return Status(Code::kOutOfMemory, "the callback fails");
       return machine_.launch(run, generation, on, Access::kWrite);
     };
     const Nanoseconds cost(below(2) == 0 ? 1 : std::uint64_t{1} << 50);
@@ -219,7 +219,7 @@ class Fuzz {
   }
 
   std::mt19937_64 random_;
-  bool peace_ = false;  // callbacks no longer fail
+  bool faults_stopped_ = false;  // callbacks no longer fail
   bool large_ = false;
   ResidencyMachine machine_;
   std::vector<StreamId> streams_;

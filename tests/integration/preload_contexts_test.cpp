@@ -7,7 +7,7 @@ namespace tessera::programs {
 namespace {
 
 // `answers` to each query, whenever it is made; `enabled`: the results of enabling and disabling.
-std::string told_of_peers(const std::string& answers, const std::string& enabled, const std::string& pool) {
+std::string peer_report(const std::string& answers, const std::string& enabled, const std::string& pool) {
   const std::string enabling = "flags: CUDA_ERROR_INVALID_VALUE\nits own: CUDA_ERROR_INVALID_CONTEXT\n" + enabled +
                                "disable again: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n";
   return "without contexts: " + answers + "\nwith a context of one: " + answers +
@@ -22,16 +22,16 @@ TEST(PreloadContexts, DevicesOfOneProcessAreNeverPeers) {
   const Environment two = {{"TESSERA_SOFTWARE_DEVICES", "2"}};
   const Environment off = {{"TESSERA_SOFTWARE_DEVICES", "2"}, {"TESSERA_OFF", "1"}};
   const std::string peers =
-      told_of_peers("1 1 1", "enable: CUDA_SUCCESS\ndisable: CUDA_SUCCESS\n", "CUDA_SUCCESS\naccess: 3");
+      peer_report("1 1 1", "enable: CUDA_SUCCESS\ndisable: CUDA_SUCCESS\n", "CUDA_SUCCESS\naccess: 3");
   for (const char* contexts : {"primary", "own"}) {
     const std::string command = std::string("./peers ") + contexts;
     EXPECT_EQ(run(command, two).output, peers);
     EXPECT_EQ(run_preloaded(command, off).output, peers);
     const Outcome reported = run_preloaded(command, two);
-    EXPECT_EQ(reported.output, told_of_peers("0 0 0",
-                                             "enable: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED\n"
-                                             "disable: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n",
-                                             "CUDA_ERROR_INVALID_VALUE\naccess: 0"));
+    EXPECT_EQ(reported.output, peer_report("0 0 0",
+                                           "enable: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED\n"
+                                           "disable: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n",
+                                           "CUDA_ERROR_INVALID_VALUE\naccess: 0"));
     EXPECT_EQ(reported.message,
               "tessera: no peer access: kernels can use only blocks of their own device; copies can use "
               "blocks of any device\n");

@@ -28,17 +28,17 @@ std::string name_in(const std::string& line) {
 Reported read(const std::string& path) {
   Reported reported;
   std::istringstream lines(contents(path));
-  for (std::string line, call, who; std::getline(lines, line);) {
-    std::istringstream(line) >> call >> who;
-    if (call == "domain") reported.domains.push_back(who);
-    if (call == "pop" && --reported.depth[who] < 0) ++reported.wrong;
-    if (call == "end" && reported.under_way.erase(who) == 0) ++reported.wrong;
+  for (std::string line, call, thread_or_id; std::getline(lines, line);) {
+    std::istringstream(line) >> call >> thread_or_id;
+    if (call == "domain") reported.domains.push_back(thread_or_id);
+    if (call == "pop" && --reported.depth[thread_or_id] < 0) ++reported.wrong;
+    if (call == "end" && reported.under_way.erase(thread_or_id) == 0) ++reported.wrong;
     if (call != "push" && call != "start") continue;
     const std::string name = name_in(line);
     const std::uint64_t number = std::stoull(line.substr(line.rfind(' ')));
     ++reported.names[name];
-    if (call == "push") ++reported.depth[who];
-    if (call == "start") reported.under_way[who] = name;
+    if (call == "push") ++reported.depth[thread_or_id];
+    if (call == "start") reported.under_way[thread_or_id] = name;
     if (name == "in") reported.bytes_in += number;
     if (name == "out") reported.bytes_out += number;
   }
@@ -49,13 +49,13 @@ const std::string kTool = TESSERA_TEST_BUILD_DIR "/tests/nvtx_tool.so";
 
 TEST(Profiler, ReceivesStallsAndMovesThroughNvtx) {
   if (!std::filesystem::exists(kTool)) GTEST_SKIP() << "built without the headers of NVTX";
-  const std::string told = scratch("told");
+  const std::string tool_output = scratch("tool_output");
   const Outcome ran = run_preloaded(
       "./large_graph preload_kernels.so",
-      {{"TESSERA_SOFTWARE_MEMORY", "10MiB"}, {"NVTX_INJECTION64_PATH", kTool}, {"NVTX_TOOL_OUTPUT", told}});
+      {{"TESSERA_SOFTWARE_MEMORY", "10MiB"}, {"NVTX_INJECTION64_PATH", kTool}, {"NVTX_TOOL_OUTPUT", tool_output}});
   ASSERT_EQ(ran.exit_code, 0) << ran.message;
   EXPECT_EQ(ran.message, "");
-  const Reported reported = read(told);
+  const Reported reported = read(tool_output);
   EXPECT_EQ(reported.domains, std::vector<std::string>{"tessera"});
   EXPECT_EQ(reported.wrong, 0);
   for (const auto& [thread, depth] : reported.depth) EXPECT_EQ(depth, 0) << thread;

@@ -143,9 +143,9 @@ TEST_F(SoftcudaArray, TexturesAndSurfacesReportTheirResource) {
   ASSERT_OK(CU(cuTexObjectCreate)(&texture, &resource, &how, nullptr));
   ASSERT_OK(CU(cuTexObjectGetResourceDesc)(&reported, texture));
   EXPECT_EQ(reported.res.array.hArray, array);
-  CUDA_TEXTURE_DESC told_how{};
-  ASSERT_OK(CU(cuTexObjectGetTextureDesc)(&told_how, texture));
-  EXPECT_EQ(told_how.filterMode, CU_TR_FILTER_MODE_LINEAR);
+  CUDA_TEXTURE_DESC reported_texture{};
+  ASSERT_OK(CU(cuTexObjectGetTextureDesc)(&reported_texture, texture));
+  EXPECT_EQ(reported_texture.filterMode, CU_TR_FILTER_MODE_LINEAR);
   EXPECT_EQ(CU(cuSurfObjectCreate)(&surface, &resource), CUDA_ERROR_INVALID_VALUE) << "not made for surfaces";
   resource = resource_of(writable);
   ASSERT_OK(CU(cuSurfObjectCreate)(&surface, &resource));

@@ -165,14 +165,14 @@ TEST_F(SoftcudaManaged, EachKindOfMemoryHasItsOwnPools) {
 
 TEST_F(SoftcudaManaged, APoolRemembersItsAttributes) {
   const CUmemoryPool made = pool(CU_MEM_ALLOCATION_TYPE_PINNED, here_);
-  int off = 0, told_switch = 7;
+  int off = 0, reported_switch = 7;
   ASSERT_OK(CU(cuMemPoolSetAttribute)(made, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &off));
-  ASSERT_OK(CU(cuMemPoolGetAttribute)(made, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &told_switch));
-  EXPECT_EQ(told_switch, 0);
-  cuuint64_t kept = 12345, told_kept = 0;
+  ASSERT_OK(CU(cuMemPoolGetAttribute)(made, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &reported_switch));
+  EXPECT_EQ(reported_switch, 0);
+  cuuint64_t kept = 12345, reported_kept = 0;
   ASSERT_OK(CU(cuMemPoolSetAttribute)(made, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept));
-  ASSERT_OK(CU(cuMemPoolGetAttribute)(made, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &told_kept));
-  EXPECT_EQ(told_kept, kept);
+  ASSERT_OK(CU(cuMemPoolGetAttribute)(made, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &reported_kept));
+  EXPECT_EQ(reported_kept, kept);
   EXPECT_EQ(CU(cuMemPoolSetAttribute)(made, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &kept), CUDA_ERROR_INVALID_VALUE);
   EXPECT_OK(CU(cuMemPoolDestroy)(made));
 }

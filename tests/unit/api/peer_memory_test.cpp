@@ -10,9 +10,9 @@ constexpr DeviceId kBorrower{0}, kLender{1};
 
 class PeerMemoryTest : public AllocatorMachine {
  protected:
-  static Options lending(const char* who) {
+  static Options lending(const char* lenders) {
     Options options = small(32_MiB, 16_MiB);
-    options.peer_memory = who;
+    options.peer_memory = lenders;
     return options;
   }
   // Each with its own pattern, starting at 1.

@@ -26,18 +26,18 @@ TEST(FuzzProgram, AShorterProgramIsAPrefixOfALongerOne) {
 
 TEST(FuzzProgram, EveryKindAndEveryDiskFaultIsDrawn) {
   std::set<FuzzKind> kinds;
-  std::set<DiskFault> troubles;
+  std::set<DiskFault> disk_faults;
   for (const FuzzOp& op : make_fuzz(1, 5000).ops) kinds.insert(op.kind);
   for (std::uint64_t seed = 1; seed < 20; ++seed) {
     for (const FuzzOp& op : make_fuzz(seed, 2000).ops) {
       kinds.insert(op.kind);
-      if (op.kind == FuzzKind::kDiskFault) troubles.insert(op.fault);
+      if (op.kind == FuzzKind::kDiskFault) disk_faults.insert(op.fault);
       EXPECT_LT(op.slots[0], FuzzProgram::kSlots);
       EXPECT_GT(op.bytes, Bytes());
     }
   }
   EXPECT_EQ(kinds.size(), static_cast<std::size_t>(FuzzKind::kStopFaults) + 1);
-  EXPECT_EQ(troubles.size(), static_cast<std::size_t>(kDiskFaults));
+  EXPECT_EQ(disk_faults.size(), static_cast<std::size_t>(kDiskFaults));
 }
 
 TEST(FuzzProgram, DriversThatTakeMemoryAndSeveralDevicesAreDrawn) {

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-std::thread::id who_does(FuzzThreads& threads, std::uint32_t number) {
+std::thread::id thread_of(FuzzThreads& threads, std::uint32_t number) {
   std::thread::id id;
   threads.run(number, [&id] { id = std::this_thread::get_id(); });
   return id;
@@ -17,11 +17,11 @@ TEST(FuzzThreads, EachNumberIsAThreadOfItsOwnAndTheFirstTheCallers) {
   FuzzThreads threads(3);
   std::set<std::thread::id> ids;
   for (std::uint32_t i = 0; i < 3; ++i) {
-    ids.insert(who_does(threads, i));
-    EXPECT_EQ(who_does(threads, i), who_does(threads, i));
+    ids.insert(thread_of(threads, i));
+    EXPECT_EQ(thread_of(threads, i), thread_of(threads, i));
   }
   EXPECT_EQ(ids.size(), 3u);
-  EXPECT_EQ(who_does(threads, 0), std::this_thread::get_id());
+  EXPECT_EQ(thread_of(threads, 0), std::this_thread::get_id());
 }
 
 TEST(FuzzThreads, ThreadLocalsEndWithTheThread) {
@@ -38,7 +38,7 @@ TEST(FuzzThreads, ThreadLocalsEndWithTheThread) {
   EXPECT_EQ(gone, 0);
   threads.end();
   EXPECT_EQ(gone, 1);
-  EXPECT_EQ(who_does(threads, 1), std::this_thread::get_id());
+  EXPECT_EQ(thread_of(threads, 1), std::this_thread::get_id());
 }
 
 }  // namespace

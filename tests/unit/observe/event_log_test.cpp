@@ -69,17 +69,17 @@ TEST(EventLog, AnEventEndsWhenItIsRecorded) {
 
 class Listener final : public Profiler {
  public:
-  void push(const char* name, std::uint64_t number) override { heard += fmt::format("push {} {}; ", name, number); }
-  void pop() override { heard += "pop; "; }
+  void push(const char* name, std::uint64_t number) override { received += fmt::format("push {} {}; ", name, number); }
+  void pop() override { received += "pop; "; }
   void begin_move(Link link, Address page, Bytes bytes) override {
-    heard += fmt::format("begin {} {:#x} {}; ", static_cast<int>(link), page.value(), bytes.value());
+    received += fmt::format("begin {} {:#x} {}; ", static_cast<int>(link), page.value(), bytes.value());
   }
-  void end_move(Address page) override { heard += fmt::format("end {:#x}; ", page.value()); }
+  void end_move(Address page) override { received += fmt::format("end {:#x}; ", page.value()); }
   void mark(std::string_view kind, std::uint64_t number) override {
-    heard += fmt::format("mark {} {}; ", kind, number);
+    received += fmt::format("mark {} {}; ", kind, number);
   }
 
-  std::string heard;
+  std::string received;
 };
 
 TEST(EventLog, AProfilerReceivesMovesAndMarksAsTheyHappen) {
@@ -88,13 +88,13 @@ TEST(EventLog, AProfilerReceivesMovesAndMarksAsTheyHappen) {
   EventLog log(clock, 4, false, &listener);
   clock.set(7);
   EXPECT_EQ(log.begin_move(Link::kOut, Address(0x1000), 2_MiB), Nanoseconds(7));
-  EXPECT_EQ(listener.heard, "begin 1 0x1000 2097152; ");
+  EXPECT_EQ(listener.received, "begin 1 0x1000 2097152; ");
   log.record(EventKind::kForward, DeviceId(0), Nanoseconds(7), Address(0x1000), 2_MiB);
   log.mark("epoch", 3);
   EXPECT_EQ(log.events().back().kind, EventKind::kMark);
   EXPECT_EQ(log.events().back().bytes, Bytes(3));
   log.record({EventKind::kStall, 0, Nanoseconds(0), Nanoseconds(9), Address(0x1000), 2_MiB});
-  EXPECT_EQ(listener.heard, "begin 1 0x1000 2097152; end 0x1000; mark epoch 3; ");
+  EXPECT_EQ(listener.received, "begin 1 0x1000 2097152; end 0x1000; mark epoch 3; ");
 }
 
 TEST(EventLog, WithoutAProfilerAMoveBeginsAllTheSame) {

@@ -72,9 +72,9 @@ TEST(AutoPolicy, OffersThePlainFallbackFirst) {
 TEST(AutoPolicy, OffersNoMoreThanRequested) {
   const AutoPolicy policy;
   for (std::size_t wanted = 1; wanted < 20; ++wanted) {
-    std::size_t heard = 0;
-    policy.strategies(training(), machine(Bytes(11'000), 1e9), [&](const Strategy&) { return ++heard < wanted; });
-    EXPECT_EQ(heard, wanted);
+    std::size_t offered = 0;
+    policy.strategies(training(), machine(Bytes(11'000), 1e9), [&](const Strategy&) { return ++offered < wanted; });
+    EXPECT_EQ(offered, wanted);
   }
 }
 

@@ -42,9 +42,9 @@ TEST(ZeroInfinityPolicy, WorkingMemoryIsIndependentOfTheNumberOfLayers) {
     const Iteration iteration = states.made();
     const Machine machine = test::machine_of(1_TiB, 1e15);
     const OffloadPlan plan = ZeroInfinityPolicy().plan(iteration, machine),
-                      nobody = PlanGround(iteration, machine).plan;
+                      ground_plan = PlanGround(iteration, machine).plan;
     EXPECT_EQ(test::stays_in_the_ways(states, iteration, plan), Bytes((16 + 8) * kSquare)) << layers;
-    EXPECT_EQ(test::stays_in_the_ways(states, iteration, nobody), Bytes(192 * layers * kSquare)) << layers;
+    EXPECT_EQ(test::stays_in_the_ways(states, iteration, ground_plan), Bytes(192 * layers * kSquare)) << layers;
   }
 }
 

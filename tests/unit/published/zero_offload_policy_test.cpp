@@ -35,8 +35,9 @@ TEST(ZeroOffloadPolicy, KeepsTheWeightsAndOneGradientOfT5SmallInBothPasses) {
   const Bytes stays = test::stays_in_the_ways(states, iteration, ZeroOffloadPolicy().plan(iteration, machine));
   const std::uint64_t beside = states.modules[1];  // its gradient is computed while the table's is fetched
   EXPECT_EQ(stays, Bytes(2 * states.parameters() + 2 * states.largest() + 2 * beside));
-  const OffloadPlan nobody = PlanGround(iteration, machine).plan;
-  EXPECT_EQ(test::stays_in_the_ways(states, iteration, nobody), Bytes(16 * states.parameters())) << "if all is kept";
+  const OffloadPlan ground_plan = PlanGround(iteration, machine).plan;
+  EXPECT_EQ(test::stays_in_the_ways(states, iteration, ground_plan), Bytes(16 * states.parameters()))
+      << "if all is kept";
 }
 
 TEST(ZeroOffloadPolicy, ThePeakFallsByTheStates) {

@@ -83,14 +83,14 @@ class TwoCandidates final : public Planner {
     for (const std::uint64_t time : {std::uint64_t{1000}, std::uint64_t{1001}}) {
       OffloadPlan plan = policy_.plan(iteration, machine);
       for (OffloadInterval& interval : plan) interval.to = time == 1000 ? OffloadTarget::kHost : OffloadTarget::kFile;
-      told_.push_back({{"", std::move(plan), &policy_}, Nanoseconds(time)});
+      candidates_.push_back({{"", std::move(plan), &policy_}, Nanoseconds(time)});
     }
   }
-  std::vector<Candidate> answer() override { return std::exchange(told_, {}); }
+  std::vector<Candidate> answer() override { return std::exchange(candidates_, {}); }
 
  private:
   const Policy& policy_;
-  std::vector<Candidate> told_;
+  std::vector<Candidate> candidates_;
 };
 
 TEST_F(IterationTrackerTest, TriesTheNextStrategyWhenOneIsSlowerThanPredicted) {

@@ -58,12 +58,12 @@ class Oracle final : public Planner {
   explicit Oracle(const Policy& policy) : policy_(policy) {}
   void ask(const Iteration& iteration, const Machine& machine) override {
     asked = iteration.steps.size();
-    told_ = {{{"", policy_.plan(iteration, machine), &policy_}, {}}};
+    candidates_ = {{{"", policy_.plan(iteration, machine), &policy_}, {}}};
   }
   std::vector<Candidate> answer() override {
-    if (!ready || told_.empty()) return {};
-    told_.front().time = time;
-    return std::exchange(told_, {});
+    if (!ready || candidates_.empty()) return {};
+    candidates_.front().time = time;
+    return std::exchange(candidates_, {});
   }
   std::size_t asked = 0;  // with iterations of about this many steps
   bool ready = true;
@@ -71,7 +71,7 @@ class Oracle final : public Planner {
 
  private:
   const Policy& policy_;
-  std::vector<Candidate> told_;
+  std::vector<Candidate> candidates_;
 };
 
 // Each third iteration has an additional launch, which makes a period of three iterations.

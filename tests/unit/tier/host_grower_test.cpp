@@ -45,9 +45,9 @@ TEST_F(HostGrowerTest, TheThreadServesARequest) {
 }
 
 // Reports when it opens memory.
-class ToldPages final : public HostPages {
+class ReportedPages final : public HostPages {
  public:
-  explicit ToldPages(std::function<void()> opens) : opens_(std::move(opens)) {}
+  explicit ReportedPages(std::function<void()> opens) : opens_(std::move(opens)) {}
   bool open(void* start, Bytes bytes) override {
     opens_();
     return system_host_pages().open(start, bytes);
@@ -62,7 +62,7 @@ class ToldPages final : public HostPages {
 TEST_F(HostGrowerTest, ServesARequestBeforeGrowingAhead) {
   std::atomic<int> opened{0}, pieces{0}, opened_at_second{-1};
   std::atomic<bool> in_first{false}, may_go_on{false};
-  ToldPages pages([&opened] { ++opened; });
+  ReportedPages pages([&opened] { ++opened; });
   HostArena arena(machine_.driver(), 64_MiB, 32_MiB, pages);
   std::optional<HostGrower> grower(std::in_place, [&] {
     if (++pieces == 2) opened_at_second = opened.load();

@@ -142,12 +142,12 @@ TEST_F(PeerTierTest, ABorrowerThatCannotReachTheLenderIsRefused) {
   driver.fail({DriverCall::kSetAccess, 2, Status(Code::kDriver, "no link", 217)});
   EXPECT_EQ(tier.try_admit(kBorrower).native_code(), 217);
   EXPECT_EQ(tier.usage().used, Bytes());
-  ASSERT_TRUE(tier.try_admit(kFar).is_ok()) << "who could not is in nobody's way";
+  ASSERT_TRUE(tier.try_admit(kFar).is_ok()) << "a refused borrower does not block another";
   const Frame frame = tier.take(PageClass::kBase).value();
   EXPECT_EQ(sim().mapping_at(PeerTier::alias_of(frame))->access, bit(kNear) | bit(kFar));
   tier.give_back(frame);
-  PeerTier nobody(driver, {{DeviceId(9), 8_MiB}});
-  EXPECT_FALSE(nobody.try_admit(kBorrower).is_ok()) << "there is no such device";
+  PeerTier missing(driver, {{DeviceId(9), 8_MiB}});
+  EXPECT_FALSE(missing.try_admit(kBorrower).is_ok()) << "there is no such device";
 }
 
 TEST_F(PeerTierTest, ABorrowerThatReachesOneLenderOfTwoIsRefusedWithItsName) {
