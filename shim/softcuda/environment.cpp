@@ -85,6 +85,7 @@ Result<Environment> read_environment() {
   TESSERA_TRY(read_size("TESSERA_SOFTWARE_MULTIPROCESSORS", environment.multiprocessors));
   TESSERA_TRY(read_size("TESSERA_SOFTWARE_BANDWIDTH", environment.bandwidth));
   TESSERA_TRY(read_size("TESSERA_SOFTWARE_PINNING", environment.pinning));
+  TESSERA_TRY(read_size("TESSERA_SOFTWARE_PINNED", environment.pinned));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_VMM", environment.virtual_memory));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_HOST_FRAMES", environment.host_frames));
   TESSERA_TRY(read_parameters(environment.parameters));

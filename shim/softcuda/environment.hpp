@@ -26,6 +26,7 @@ struct Environment {
   std::uint64_t multiprocessors = 1;          // TESSERA_SOFTWARE_MULTIPROCESSORS, split by green contexts
   std::uint64_t bandwidth = 0;                // TESSERA_SOFTWARE_BANDWIDTH, bytes per second; 0: memcpy's
   std::uint64_t pinning = 10'000'000'000;     // TESSERA_SOFTWARE_PINNING, bytes of host memory per second; 0: no time
+  Bytes pinned{};                             // TESSERA_SOFTWARE_PINNED, host memory that may be pinned; 0: no bound
   bool virtual_memory = true;                 // TESSERA_SOFTWARE_VMM=0: a machine without it
   bool host_frames = true;                    // TESSERA_SOFTWARE_HOST_FRAMES=0: no host memory behind addresses
   Parameters parameters = Parameters::kTold;  // TESSERA_SOFTWARE_PARAMETERS

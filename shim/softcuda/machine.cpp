@@ -67,7 +67,7 @@ Machine::Machine(const Environment& asked)
       driver(sim_options(asked), clock),
       contexts(asked.devices),
       memory(driver, ranges),
-      host_memory(driver, ranges),
+      host_memory(driver, ranges, asked.pinned),
       streams(driver),
       modules(ranges, memory, asked.module_memory),
       pools(asked.devices),

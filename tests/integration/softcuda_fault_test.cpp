@@ -1,5 +1,7 @@
 // Effects that a process cannot undo: kernel faults, other kinds of machines, fork. Each test is a child of a process
 // that never starts a machine itself.
+#include <vector>
+
 #include "softcuda_library.hpp"
 
 namespace {
@@ -62,6 +64,26 @@ TEST(SoftcudaMachine, WithoutHostFramesOnlyTheyAreRefused) {
     EXPECT_EQ(CU(cuMemCreate)(&handle, 2 << 20, &wanted, 0), CUDA_ERROR_NOT_SUPPORTED);
     wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     EXPECT_OK(CU(cuMemCreate)(&handle, 2 << 20, &wanted, 0));
+    return true;
+  }));
+}
+
+TEST(SoftcudaMachine, PinnedMemoryIsBounded) {
+  EXPECT_TRUE(in_child([] {
+    ::setenv("TESSERA_SOFTWARE_PINNED", "8MiB", 1);
+    start();
+    void* first = nullptr;
+    void* second = nullptr;
+    std::vector<char> own(6 << 20);
+    EXPECT_EQ(CU(cuMemHostAlloc)(&first, 9 << 20, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_OK(CU(cuMemHostAlloc)(&first, 6 << 20, 0));
+    EXPECT_EQ(CU(cuMemAllocHost)(&second, 6 << 20), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(CU(cuMemHostRegister)(own.data(), own.size(), 0), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_OK(CU(cuMemFreeHost)(first));
+    EXPECT_OK(CU(cuMemHostRegister)(own.data(), own.size(), 0));
+    EXPECT_EQ(CU(cuMemHostAlloc)(&first, 6 << 20, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_OK(CU(cuMemHostUnregister)(own.data()));
+    EXPECT_OK(CU(cuMemHostAlloc)(&first, 6 << 20, 0));
     return true;
   }));
 }
