@@ -40,6 +40,7 @@ enum class LockRank : int {
   kResidency = 40,
   kGate = 45,
   kStreams = 50,
+  kHostBlocks = 55,
   kHostGrower = 57,
   kHostGrowth = 58,
   kTier = 60,

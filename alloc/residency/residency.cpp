@@ -79,6 +79,7 @@ Result<Run*> Residency::add(Address address, RunShape shape, TagId tag, RunOwner
   Bytes heap = tiers_.capacity();
   if (engine_.stats.run_bytes + shape.bytes() > heap) {
     tiers_.device.regain(DeviceTier::Ask::kNow);
+    tiers_.host.reclaim();
     heap = tiers_.capacity();
   }
   if (engine_.stats.run_bytes + shape.bytes() > heap) {

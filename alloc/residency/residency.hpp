@@ -151,10 +151,10 @@ class Residency {
   // yield.cpp: the driver lacks device memory for an allocation made elsewhere. Returns free memory to it and lowers
   // the budget by that amount until end_yield(). If the driver then still has less than `wanted`, evicts runs until it
   // has enough, unless that cannot be reached. kUnknown: as much as a call of unknown size usually needs. kHalf: half
-  // of what there is.
-  // Returns the bytes given back. Errors: the driver's, and kIo; end_yield() is not needed then.
+  // of what there is. Returns the bytes given back. Errors: the driver's, and kIo; end_yield() is not needed then.
   static constexpr Bytes kUnknown{~std::uint64_t{0}}, kHalf{~std::uint64_t{0} - 1};
   Result<Bytes> begin_yield(Bytes wanted);
+  Status drop_host_copies();  // of pages that are on the device too, or of no live block
   void end_yield() { tiers_.device.end_yield(); }
 
   // ---- inspection ----

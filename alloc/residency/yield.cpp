@@ -1,5 +1,5 @@
 // Yielding: device memory goes back to the driver for an allocation that Tessera does not serve: loaded code, local
-// memory of a kernel, a context, memory from a pool or from cuMemCreate.
+// memory of a kernel, a context, memory from a pool or from cuMemCreate. So does pinned host memory.
 #include <algorithm>
 
 #include "residency/residency.hpp"
@@ -47,6 +47,14 @@ Result<Bytes> Residency::begin_yield(Bytes wanted) {
   }
   const TierUsage after = tiers_.device.usage();
   return before.used + before.spare - (after.used + after.spare);
+}
+
+Status Residency::drop_host_copies() {
+  MutexLock lock(mutex_);
+  if (tiers_.is_backed()) return {};
+  const Bytes all = tiers_.host.usage().used;
+  host_evictor_.drop_idle_copies(CopyLocation::kHost, all);
+  return host_evictor_.discard_dead(CopyLocation::kHost, all).status();
 }
 
 // Moves nothing if the need cannot be met in full. Runs with live blocks must still fit into all tiers together, or

@@ -7,7 +7,6 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
-#include "tier/host_region.hpp"
 
 // A free extent goes back to the region, because only the region can merge it with its neighbours: jemalloc never
 // merges extents from two calls.
@@ -17,7 +16,7 @@ namespace tessera {
 
 // jemalloc passes its hooks back with every call; the region is stored behind them.
 struct HostArena::Region : extent_hooks_s {
-  Region(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages);
+  Region(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages, HostRegion::Unregistered unregistered);
   HostRegion memory;
 };
 
@@ -34,8 +33,9 @@ struct ArenaConfig {
 
 }  // namespace
 
-HostArena::Region::Region(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages)
-    : extent_hooks_s{}, memory(driver, capacity, chunk, pages) {
+HostArena::Region::Region(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages,
+                          HostRegion::Unregistered unregistered)
+    : extent_hooks_s{}, memory(driver, capacity, chunk, pages, unregistered) {
   // Absent hooks (commit, purge, ...) mean that jemalloc does not try: pinned memory stays as it is.
   alloc = [](extent_hooks_t* hooks, void* wanted, std::size_t size, std::size_t alignment, bool* zero, bool* commit,
              unsigned) -> void* {
@@ -53,8 +53,9 @@ HostArena::Region::Region(Driver& driver, Bytes capacity, Bytes chunk, HostPages
   merge = [](extent_hooks_t*, void*, std::size_t, void*, std::size_t, bool, unsigned) { return false; };
 }
 
-HostArena::HostArena(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages)
-    : region_(std::make_unique<Region>(driver, capacity, chunk, pages)) {
+HostArena::HostArena(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages,
+                     HostRegion::Unregistered unregistered)
+    : region_(std::make_unique<Region>(driver, capacity, chunk, pages, unregistered)) {
   if (!capacity) return;
   ArenaConfig config{region_.get(), false};
   unsigned index = 0;
@@ -78,8 +79,16 @@ void* HostArena::allocate(Bytes bytes) {
 }
 
 void* HostArena::allocate(Bytes bytes, const Growth& growth) {
+  return allocate(bytes, MALLOCX_ALIGN(kAlignment), growth);
+}
+
+void* HostArena::allocate_small(Bytes bytes, Bytes alignment, const Growth& growth) {
+  return allocate(bytes, MALLOCX_ALIGN(alignment.value()), growth);
+}
+
+void* HostArena::allocate(Bytes bytes, int alignment, const Growth& growth) {
   if (!arena_ || !bytes) return nullptr;
-  const int flags = MALLOCX_ARENA(*arena_) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(kAlignment);
+  const int flags = MALLOCX_ARENA(*arena_) | MALLOCX_TCACHE_NONE | alignment;
   std::uint64_t seen = 0;
   do {
     seen = region_->memory.growths();
@@ -95,6 +104,24 @@ void HostArena::free(void* pointer, Bytes bytes) {
   je_sdallocx(pointer, bytes.value(), MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(kAlignment));
 }
 
+void HostArena::free_small(void* pointer, Bytes bytes, Bytes alignment) {
+  DCHECK(contains(pointer));
+  je_sdallocx(pointer, bytes.value(), MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(alignment.value()));
+}
+
+void* HostArena::allocate_exactly(Bytes bytes, const Growth& growth) {
+  if (!arena_ || !bytes) return nullptr;
+  std::uint64_t seen = 0;
+  do {
+    seen = region_->memory.growths();
+    if (void* const found = region_->memory.take(bytes, HostRegion::kUnit)) return found;
+  } while (growth(bytes, seen));
+  return nullptr;
+}
+
+void HostArena::free_exactly(void* pointer, Bytes bytes) { region_->memory.give(pointer, bytes); }
+bool HostArena::limit_to(Bytes bytes) { return region_->memory.limit_to(bytes); }
+
 void HostArena::settle(unsigned node) { region_->memory.settle(node); }
 bool HostArena::grow(Bytes bytes, std::uint64_t seen) { return region_->memory.grow(bytes, seen); }
 bool HostArena::grow() { return arena_ && region_->memory.grow(HostRegion::kUnit); }
@@ -107,6 +134,7 @@ void HostArena::trim() {
 
 bool HostArena::contains(const void* pointer) const { return region_->memory.contains(pointer); }
 Bytes HostArena::offset_of(const void* pointer) const { return region_->memory.offset_of(pointer); }
+std::pair<std::uint64_t, std::uint64_t> HostArena::range() const { return region_->memory.range(); }
 bool HostArena::pinned() const { return region_->memory.pinned(); }
 bool HostArena::is_refused() const { return region_->memory.is_refused(); }
 Bytes HostArena::backed() const { return region_->memory.backed(); }

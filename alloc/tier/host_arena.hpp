@@ -3,7 +3,8 @@
 // Why jemalloc: blocks of any size are allocated and freed for days, from many threads, and its bookkeeping is proven.
 // It runs on extent hooks that only hand out pieces of one region (host_region.hpp), so the bound is exact and every
 // byte is pinned. Its metadata is outside of the bound, and sizes that are size classes of jemalloc, as all page sizes
-// are, have no overhead: a budget of 64 MiB holds 32 base pages. This is the only file that uses jemalloc.
+// are, have no overhead: a budget of 64 MiB holds 32 base pages. Other large sizes are taken from the region directly
+// where no byte may be lost (allocate_exactly). This is the only file that uses jemalloc.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -13,19 +14,22 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/status.hpp"
 #include "base/units.hpp"
 #include "driver/driver.hpp"
 #include "tier/host_pages.hpp"
+#include "tier/host_region.hpp"
 
 namespace tessera {
 
 class HostArena {
  public:
   // The region grows by `chunk` at a time, or by what is left under the bound.
-  HostArena(Driver& driver, Bytes capacity, Bytes chunk = 64_MiB, HostPages& pages = system_host_pages());
-  // REQUIRES: nothing in it is in use.
+  HostArena(Driver& driver, Bytes capacity, Bytes chunk = 64_MiB, HostPages& pages = system_host_pages(),
+            HostRegion::Unregistered unregistered = HostRegion::Unregistered::kKept);
+  // Blocks that are still in use end with it.
   ~HostArena();
   HostArena(const HostArena&) = delete;
   HostArena& operator=(const HostArena&) = delete;
@@ -39,6 +43,15 @@ class HostArena {
   void* allocate(Bytes bytes);
   // REQUIRES: allocate(bytes) returned it.
   void free(void* pointer, Bytes bytes);
+  // As allocate(), but takes exactly `bytes`, where jemalloc would round up by as much as a fifth: the region's extents
+  // are merged with their neighbours when they are freed, so no size class is needed. REQUIRES: a multiple of 4096.
+  void* allocate_exactly(Bytes bytes, const Growth& growth);
+  void free_exactly(void* pointer, Bytes bytes);
+  // As allocate(), for `alignment` of at most 4096.
+  void* allocate_small(Bytes bytes, Bytes alignment, const Growth& growth);
+  void free_small(void* pointer, Bytes bytes, Bytes alignment);
+  // At most this much may be backed from now on. False, without effect, if more is backed.
+  bool limit_to(Bytes bytes);
   // Memory backed from now on is to be on this NUMA node.
   void settle(unsigned node);
   // Backs one more chunk for the next allocations. False at the bound, or when the machine refuses.
@@ -53,12 +66,16 @@ class HostArena {
   bool pinned() const;
   // The machine refused memory at the last request.
   bool is_refused() const;
+  // All its addresses: [first, second). Empty if it has no capacity.
+  std::pair<std::uint64_t, std::uint64_t> range() const;
   // Bytes of the region that are backed (and pinned) now.
   Bytes backed() const;
   Status validate() const;
 
  private:
   struct Region;
+  // `alignment`: as a flag of jemalloc.
+  void* allocate(Bytes bytes, int alignment, const Growth& growth);
   void control(const char* name, std::optional<std::ptrdiff_t> value = std::nullopt);
 
   std::unique_ptr<Region> region_;

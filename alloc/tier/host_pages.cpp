@@ -57,7 +57,38 @@ class SystemHostPages final : public HostPages {
   }
 };
 
+// Shared mappings are not copied on write either, so a fork cannot separate the pages that the driver has pinned from
+// those that the program writes.
+class SharedHostPages final : public HostPages {
+ public:
+  bool open(void* start, Bytes bytes) override {
+    if (is_too_much(bytes)) {
+      errno = ENOMEM;
+      return false;
+    }
+    constexpr int kFlags = MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS;
+    if (::mmap(start, bytes.value(), PROT_READ | PROT_WRITE, kFlags, -1, 0) == MAP_FAILED) return false;
+    [[maybe_unused]] const int wished = ::madvise(start, bytes.value(), MADV_HUGEPAGE);
+    constexpr unsigned kThreads = 1;  // so that the memory is on the node of the thread that asks for it
+    const int refused = touch_first(start, bytes, kThreads);
+    if (refused == 0) return true;
+    close(start, bytes);
+    errno = refused;
+    return false;
+  }
+  // Fails only for a range that is not ours; the addresses stay reserved either way.
+  void close(void* start, Bytes bytes) override {
+    constexpr int kFlags = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    [[maybe_unused]] void* const closed = ::mmap(start, bytes.value(), PROT_NONE, kFlags, -1, 0);
+  }
+};
+
 }  // namespace
+
+HostPages& shared_host_pages() {
+  static HostPages& pages = *new SharedHostPages;  // as below
+  return pages;
+}
 
 HostPages& system_host_pages() {
   static HostPages& pages = *new SystemHostPages;  // never destroyed: threads use it while the process ends

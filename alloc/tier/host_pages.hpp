@@ -28,6 +28,10 @@ class HostPages {
 // for it. Lives as long as the process.
 HostPages& system_host_pages();
 
+// The same for memory of the program: a child of fork shares it with its parent, as it shares memory that a driver
+// allocated (docs/realism.md). place() does nothing.
+HostPages& shared_host_pages();
+
 // Addresses only: an access is a fault, before and after open().
 class NoHostPages final : public HostPages {
  public:

@@ -23,8 +23,12 @@ std::uint64_t unit_of(const void* pointer) {
 
 }  // namespace
 
-HostRegion::HostRegion(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages)
-    : driver_(driver), pages_(pages), capacity_(capacity / kUnit * kUnit), chunk_(round_up(chunk, kUnit)) {
+HostRegion::HostRegion(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages, Unregistered unregistered)
+    : driver_(driver),
+      pages_(pages),
+      capacity_(capacity / kUnit * kUnit),
+      chunk_(round_up(chunk, kUnit)),
+      unregistered_(unregistered) {
   if (!capacity_) return;
   // Only the last chunk is shorter than chunk_, so this holds all chunks, their gaps and the start.
   reserved_ = capacity_ + (capacity_ / chunk_ + 2) * (2 * kChunkAlignment);
@@ -39,6 +43,7 @@ HostRegion::HostRegion(Driver& driver, Bytes capacity, Bytes chunk, HostPages& p
   base_ = static_cast<std::byte*>(found);
   const auto address = Bytes(reinterpret_cast<std::uint64_t>(found));
   const MutexLock growing(growth_);
+  limit_ = capacity_;
   next_ = round_up(address, kChunkAlignment) - address;
   first_ = base_ + next_.value();
 }
@@ -65,14 +70,25 @@ void HostRegion::give(void* pointer, Bytes bytes) {
   free_.give(unit_of(pointer), bytes / kUnit);
 }
 
+bool HostRegion::limit_to(Bytes bytes) {
+  const MutexLock growing(growth_);
+  if (backed() > bytes) return false;
+  limit_ = std::min(capacity_, bytes / kUnit * kUnit);
+  return true;
+}
+
 bool HostRegion::grow(Bytes bytes, std::optional<std::uint64_t> seen) {
   const MutexLock growing(growth_);
   if (seen && *seen != growths()) return true;
-  const Bytes remaining = capacity_ - backed();
+  const Bytes remaining = limit_ - backed();
   if (!remaining || bytes > remaining) return false;
-  if (Chunk* const old = unbacked_chunk(bytes)) return back(*old, std::min(old->bytes, remaining));
+  const Bytes piece = std::min(round_up(std::max(chunk_, bytes), kUnit), remaining);
+  if (Chunk* const old = unbacked_chunk(bytes)) {
+    Chunk& part = *split(old, piece);
+    return back(part, std::min(part.bytes, piece));
+  }
   Chunk chunk;
-  chunk.bytes = std::min(round_up(std::max(chunk_, bytes), kUnit), remaining);
+  chunk.bytes = piece;
   chunk.start = base_ + next_.value();
   const Bytes end = round_up(next_ + chunk.bytes, kChunkAlignment) + kChunkAlignment;
   if (end > reserved_ || !back(chunk, chunk.bytes)) return false;
@@ -142,20 +158,27 @@ bool HostRegion::back(Chunk& chunk, Bytes bytes) {
     return false;
   }
   refused_ = false;
-  if (pinned()) {
-    const Status registered = driver_.register_host(chunk.start, bytes);
-    chunk.registered = registered.is_ok();
-    if (!registered.is_ok()) {
-      pinned_.store(false, std::memory_order_relaxed);
-      log_line(LogLevel::kWarning, "host memory cannot be pinned, so copies will be slower: {}",
-               registered.to_string());
-    }
+  if (!pin(chunk, bytes)) {
+    pages_.close(chunk.start, bytes);
+    return false;
   }
   chunk.backed = bytes;
   const MutexLock lock(mutex_);
   backed_ += bytes;
   free_.give(unit_of(chunk.start), bytes / kUnit);
   growths_.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+// False if the chunk cannot be used, as the driver refused it.
+bool HostRegion::pin(Chunk& chunk, Bytes bytes) {
+  if (!pinned()) return true;
+  const Status registered = driver_.register_host(chunk.start, bytes);
+  chunk.registered = registered.is_ok();
+  if (registered.is_ok()) return true;
+  if (unregistered_ == Unregistered::kRefused) return false;
+  pinned_.store(false, std::memory_order_relaxed);
+  log_line(LogLevel::kWarning, "host memory cannot be pinned, so copies will be slower: {}", registered.to_string());
   return true;
 }
 
@@ -181,11 +204,34 @@ void HostRegion::unback(Chunk& chunk) {
   chunk.backed = Bytes();
 }
 
+// The first that is large enough, after neighbours that are not backed were merged: with requests of many sizes, the
+// addresses would be used up otherwise.
 HostRegion::Chunk* HostRegion::unbacked_chunk(Bytes bytes) {
-  for (Chunk& chunk : chunks_) {
-    if (!chunk.backed && chunk.bytes >= bytes) return &chunk;
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    Chunk& chunk = chunks_[i];
+    if (chunk.backed) continue;
+    while (i + 1 < chunks_.size() && !chunks_[i + 1].backed) {
+      const Chunk& next = chunks_[i + 1];
+      chunk.bytes = Bytes(static_cast<std::uint64_t>(next.start - chunk.start)) + next.bytes;
+      chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
+    if (chunk.bytes >= bytes) return &chunk;
   }
   return nullptr;
+}
+
+// Makes the addresses behind the first `bytes` a chunk of their own if they are enough for one. Returns the first part.
+HostRegion::Chunk* HostRegion::split(Chunk* chunk, Bytes bytes) {
+  const auto start = Bytes(reinterpret_cast<std::uint64_t>(chunk->start));
+  const Bytes next = round_up(start + bytes, kChunkAlignment) + kChunkAlignment - start;
+  if (next + chunk_ > chunk->bytes) return chunk;
+  const auto index = chunk - chunks_.data();
+  Chunk rest;
+  rest.start = chunk->start + next.value();
+  rest.bytes = chunk->bytes - next;
+  chunk->bytes = bytes;
+  chunks_.insert(chunks_.begin() + index + 1, rest);
+  return &chunks_[static_cast<std::size_t>(index)];
 }
 
 }  // namespace tessera

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/extent_map.hpp"
@@ -28,8 +29,12 @@ class HostRegion {
  public:
   static constexpr Bytes kUnit = 4_KiB;
 
+  // What happens to a chunk that the driver refuses to register.
+  enum class Unregistered { kKept, kRefused };
+
   // REQUIRES: `driver` and `pages` outlive the region; `chunk` is not zero.
-  HostRegion(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages = system_host_pages());
+  HostRegion(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages = system_host_pages(),
+             Unregistered unregistered = Unregistered::kKept);
   ~HostRegion();
   HostRegion(const HostRegion&) = delete;
   HostRegion& operator=(const HostRegion&) = delete;
@@ -40,6 +45,8 @@ class HostRegion {
   void give(void* pointer, Bytes bytes);
   // Memory backed from now on is to be on this NUMA node.
   void settle(unsigned node) { node_.store(static_cast<int>(node), std::memory_order_relaxed); }
+  // From now on at most this much of the capacity may be backed. False, without effect, if more is backed.
+  bool limit_to(Bytes bytes);
   // Backs one more chunk, of at least `bytes`. False at the bound, or when the machine refuses. With `seen`, the
   // growths() at which nothing was found: returns true at once if it is out of date, because the memory that another
   // thread has backed since may be enough.
@@ -50,6 +57,11 @@ class HostRegion {
   void trim();
 
   bool contains(const void* pointer) const;
+  // All its addresses: [first, second). Empty if it has no capacity.
+  std::pair<std::uint64_t, std::uint64_t> range() const {
+    const auto base = reinterpret_cast<std::uint64_t>(base_);
+    return {base, base + reserved_.value()};
+  }
   // The distance of `pointer` from the start of the first chunk. REQUIRES: contains(pointer).
   Bytes offset_of(const void* pointer) const;
   // False once the driver refused to register a chunk; copies then run synchronously.
@@ -60,7 +72,8 @@ class HostRegion {
   Status validate() const;
 
  private:
-  // A piece of the reservation; it keeps its addresses when its memory is returned.
+  // A piece of the reservation, in order of address. It keeps its addresses when its memory is returned; then it may be
+  // merged with its neighbours, or split.
   struct Chunk {
     std::byte* start = nullptr;
     Bytes bytes;   // of addresses
@@ -71,12 +84,15 @@ class HostRegion {
   bool back(Chunk& chunk, Bytes bytes) REQUIRES_LOCK(growth_);
   bool withdraw(const Chunk& chunk) REQUIRES_LOCK(growth_);
   void unback(Chunk& chunk) REQUIRES_LOCK(growth_);
+  bool pin(Chunk& chunk, Bytes bytes) REQUIRES_LOCK(growth_);
   Chunk* unbacked_chunk(Bytes bytes) REQUIRES_LOCK(growth_);
+  Chunk* split(Chunk* chunk, Bytes bytes) REQUIRES_LOCK(growth_);
 
   Driver& driver_;
   HostPages& pages_;
   Bytes capacity_;
   const Bytes chunk_;
+  const Unregistered unregistered_;
   std::byte* base_ = nullptr;
   Bytes reserved_;
   std::byte* first_ = nullptr;  // start of the first chunk
@@ -85,6 +101,7 @@ class HostRegion {
   std::atomic<int> node_{-1};  // -1: any node
   mutable Mutex growth_{LockRank::kHostGrowth};
   std::vector<Chunk> chunks_ GUARDED_BY(growth_);
+  Bytes limit_ GUARDED_BY(growth_);
   Bytes next_ GUARDED_BY(growth_);    // offset from base_ of the first address not in a chunk
   std::atomic<bool> refused_{false};  // at the last request to the machine; written under growth_
   mutable Mutex mutex_{LockRank::kTier};

@@ -48,6 +48,7 @@ HostTier::~HostTier() {
   grower_.reset();
   const MutexLock lock(mutex_);
   DCHECK_EQ(used_, Bytes());
+  DCHECK_EQ(lent_, Bytes());
   for (const auto& [device, reserve] : reserves_) DCHECK_EQ(reserve->used, Bytes());
 }
 
@@ -70,7 +71,7 @@ Result<Frame> HostTier::take(PageClass page_class) {
   const Bytes bytes = page_bytes(page_class);
   {
     const MutexLock lock(mutex_);
-    if (used_ + bytes > capacity_) return no_room(bytes, "the budget is used up");
+    if (used_ + bytes > capacity_ - lent_) return no_room(bytes, "the budget is used up");
     used_ += bytes;
   }
   void* const found = allocate(arena_, bytes);
@@ -105,21 +106,85 @@ TierUsage HostTier::usage() const {
   const MutexLock lock(mutex_);
   const Bytes in_arena = used_ - adopted();
   const Bytes spare = backed > in_arena ? backed - in_arena : Bytes();
-  return {capacity_, used_, std::min(spare, capacity_ - used_), peak_used_};
+  const Bytes own = capacity_ - lent_;
+  return {own, used_, std::min(spare, own - used_), peak_used_};
 }
 
 TierUsage HostTier::usage_with_staging() const {
-  Bytes backed = arena_.backed();
+  const Bytes in_arenas = backed();
   const auto all = reserves();
-  for (const Reserve* const reserve : all) backed += reserve->arena.backed();
   const MutexLock lock(mutex_);
-  const Bytes used = used_ + staged_;
+  const Bytes used = used_ + staged_ + lent_, backed = in_arenas + lent_;
   return {capacity_ + staging_capacity_ * all.size(), used, backed > used ? backed - used : Bytes(), peak_in_all_};
 }
 
 void HostTier::note_peaks() {
   peak_used_ = std::max(peak_used_, used_);
-  peak_in_all_ = std::max(peak_in_all_, used_ + staged_);
+  peak_in_all_ = std::max(peak_in_all_, used_ + staged_ + lent_);
+}
+
+// Of all arenas.
+Bytes HostTier::backed() const {
+  Bytes bytes = arena_.backed();
+  for (const Reserve* const reserve : reserves()) bytes += reserve->arena.backed();
+  return bytes;
+}
+
+Bytes HostTier::lent() const {
+  const MutexLock lock(mutex_);
+  return lent_;
+}
+
+bool HostTier::lend(Bytes bytes) {
+  Bytes own;
+  {
+    const MutexLock lock(mutex_);
+    const TierUsage after{capacity_ - std::min(capacity_, lent_ + bytes), used_};
+    if (used_ + lent_ + bytes > capacity_ || is_near_bound(after)) return false;
+    lent_ += bytes;
+    own = capacity_ - lent_;
+  }
+  bool lowered = arena_.limit_to(own);
+  if (!lowered) {
+    arena_.trim();
+    lowered = arena_.limit_to(own);
+  }
+  const MutexLock lock(mutex_);
+  if (lowered) {
+    note_peaks();
+  } else {
+    lent_ -= bytes;
+  }
+  return lowered;
+}
+
+void HostTier::take_back(Bytes bytes) {
+  if (!bytes) return;
+  Bytes own;
+  {
+    const MutexLock lock(mutex_);
+    DCHECK_GE(lent_, bytes);
+    lent_ -= bytes;
+    own = capacity_ - lent_;
+  }
+  const bool raised = arena_.limit_to(own);
+  DCHECK(raised);
+}
+
+bool HostTier::reclaim() {
+  const Bytes before = lent();
+  if (!before || !give_back_) return false;
+  give_back_();
+  return lent() < before;
+}
+
+Bytes HostTier::yield() {
+  refused_ahead_.store(true, std::memory_order_relaxed);
+  const Bytes before = backed() + lent();
+  reclaim();
+  trim();
+  const Bytes after = backed() + lent();
+  return before - std::min(before, after);
 }
 
 void HostTier::trim() {
@@ -181,12 +246,15 @@ void* HostTier::allocate(HostArena& arena, Bytes bytes) {
 }
 
 void HostTier::grow_if_due() {
-  if (grower_ == nullptr || refused_ahead_.load(std::memory_order_relaxed)) return;
+  if (grower_ == nullptr) return;
   const TierUsage now = usage();
-  if (is_due(now) || staging_due(now) != nullptr) grower_->kick();
+  const bool scarce = is_near_bound(now) && lent();
+  if (refused_ahead_.load(std::memory_order_relaxed) && !scarce) return;
+  if (scarce || is_due(now) || staging_due(now) != nullptr) grower_->kick();
 }
 
 bool HostTier::grow_ahead() {
+  if (is_near_bound(usage())) reclaim();
   if (refused_ahead_.load(std::memory_order_relaxed)) return false;
   const TierUsage now = usage();
   Reserve* const reserve = is_due(now) ? nullptr : staging_due(now);
@@ -201,10 +269,13 @@ bool HostTier::is_due(const TierUsage& now) const {
   return is_used(now) && now.spare < std::min(ahead, now.capacity - now.used);
 }
 
+bool HostTier::is_near_bound(const TierUsage& now) const {
+  return is_used(now) && now.capacity - now.used < std::max(kChunk, now.capacity / 8);
+}
+
 // The first reserve that is not completely backed, once the budget is nearly used.
 HostTier::Reserve* HostTier::staging_due(const TierUsage& now) const {
-  const bool near = now.capacity - now.used < std::max(kChunk, now.capacity / 8);
-  if (!is_used(now) || !near || !staging_capacity_) return nullptr;
+  if (!is_near_bound(now) || !staging_capacity_) return nullptr;
   const auto all = reserves();
   const auto due = std::find_if(all.begin(), all.end(), [this](const Reserve* reserve) {
     return reserve->arena.backed() + kBasePage <= staging_capacity_;
@@ -222,7 +293,7 @@ Status HostTier::validate() const {
                   fmt::format("host tier: {} staging and {} adopted of {} of device {}", reserve->used.value(),
                               reserve->adopted.value(), staging_capacity_.value(), device.value()));
   }
-  if (used_ <= capacity_ && adopted() <= used_) return Status::ok();
+  if (used_ + lent_ <= capacity_ && adopted() <= used_) return Status::ok();
   return Status(Code::kInternal, fmt::format("host tier: {} of {} used, {} of them adopted", used_.value(),
                                              capacity_.value(), adopted().value()));
 }
@@ -274,7 +345,7 @@ Status HostTier::adopt(const Frame& staging) {
   Reserve* const reserve = reserve_with(staging);
   DCHECK(reserve != nullptr);
   const Bytes end = reserve->arena.offset_of(bytes_of(staging)) + bytes;
-  if (used_ + bytes > capacity_) return no_room(bytes, "the budget is used up");
+  if (used_ + bytes > capacity_ - lent_) return no_room(bytes, "the budget is used up");
   if (end > adoptable_) return no_room(bytes, "its place is reserved for staging");
   DCHECK_GE(reserve->used, bytes);
   reserve->used -= bytes;

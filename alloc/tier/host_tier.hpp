@@ -6,15 +6,20 @@
 // could take the last frame while this engine has no move of its own to wait for. Each reserve is an arena of its own:
 // in a shared one, ordinary frames could leave no contiguous room for a large staging frame.
 //
+// A part of the budget may be lent for other pinned memory (pinned_blocks.hpp): what both have pinned together stays
+// within it.
+//
 // Thread safety: as in tier.hpp.
 //
 // Invariants: those of tier.hpp; staging frames and adopted frames of a device together fit its reserve.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -47,6 +52,8 @@ class HostTier final : public Tier {
   // From now on a thread does all pinning: ahead of need (grow_ahead), and if that was not enough, while the thread
   // that takes a frame waits. REQUIRES: no other call was made yet.
   void grow_in_background();
+  // Ends that thread. REQUIRES: no other call is being made.
+  void stop_growing() { grower_.reset(); }
   // Keeps pinned memory ready for coming evictions: backs one more piece when the spare bytes are fewer than a quarter
   // of the used ones (64 to 512 MiB), and the staging reserves when the budget is nearly used. Does nothing before the
   // first frame is taken or expected: most programs fit. Returns whether it backed a piece, which takes as long as
@@ -65,12 +72,25 @@ class HostTier final : public Tier {
   // adopted; above it a large frame always fits. Errors: kOutOfMemory; the frame is unchanged.
   Status adopt(const Frame& staging);
 
+  // Takes `bytes` from the budget for pinned memory outside of this tier. False if pages need them or soon may. Spare
+  // memory of the tier is returned to the machine for it. REQUIRES: calls of lend() and take_back() are not concurrent.
+  bool lend(Bytes bytes);
+  void take_back(Bytes bytes);
+  // `give_back` returns as much of what is lent as is unused. It is called where the budget is nearly used (on the
+  // thread that pins ahead) or too small for another block. REQUIRES: no other call was made yet.
+  void on_shortage(std::function<void()> give_back) { give_back_ = std::move(give_back); }
+  // Has unused lent memory returned now. Returns whether there was any.
+  bool reclaim();
+  // The driver has no pinned memory left for the program: returns all that is unused, and pins nothing ahead of need
+  // any more. Returns the number of bytes.
+  Bytes yield();
+
   static void* bytes_of(const Frame& frame) { return reinterpret_cast<void*>(frame.value); }
   // Whether the arenas could be pinned; otherwise copies are synchronous.
   bool pinned() const;
   // Whether the machine refused memory at the last request, so that the budget cannot be reached.
   bool is_refused() const { return arena_.is_refused(); }
-  // usage() plus the staging reserves of all devices: all memory that the tier takes from the machine.
+  // usage() plus the staging reserves of all devices and what is lent: all pinned memory of the budget.
   TierUsage usage_with_staging() const;
 
  private:
@@ -90,6 +110,9 @@ class HostTier final : public Tier {
   std::vector<Reserve*> reserves() const;
   Reserve* reserve_with(const Frame& frame) const REQUIRES_LOCK(mutex_);
   Bytes adopted() const REQUIRES_LOCK(mutex_);
+  Bytes backed() const;
+  bool is_near_bound(const TierUsage& now) const;
+  Bytes lent() const;
   void note_peaks() REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes, const char* reason) const REQUIRES_LOCK(mutex_);
 
@@ -107,9 +130,11 @@ class HostTier final : public Tier {
   std::map<DeviceId, std::unique_ptr<Reserve>> reserves_ GUARDED_BY(mutex_);
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
+  Bytes lent_ GUARDED_BY(mutex_);
   Bytes staged_ GUARDED_BY(mutex_);       // used in all reserves
-  Bytes peak_in_all_ GUARDED_BY(mutex_);  // of used_ and staged_ together
-  std::unique_ptr<HostGrower> grower_;    // null: the thread that takes a frame pins. Destroyed before what it grows
+  Bytes peak_in_all_ GUARDED_BY(mutex_);  // of used_, staged_ and lent_ together
+  std::function<void()> give_back_;
+  std::unique_ptr<HostGrower> grower_;  // null: the thread that takes a frame pins. Destroyed before what it grows
 };
 
 }  // namespace tessera

@@ -91,6 +91,24 @@ TEST(HostPages, MoreThanTheMachineHasIsRefusedUntried) {
   ::munmap(start, size);
 }
 
+TEST(SharedHostPages, AChildOfForkSharesThemWithItsParent) {
+  void* const start = ::mmap(nullptr, kBasePage.value(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_TRUE(shared_host_pages().open(start, kBasePage));
+  volatile auto* const first = static_cast<unsigned char*>(start);
+  first[0] = 7;
+  EXPECT_EXIT(
+      {
+        const bool seen = first[0] == 7;
+        first[1] = 8;
+        ::_exit(seen ? 3 : 4);
+      },
+      ::testing::ExitedWithCode(3), "");
+  EXPECT_EQ(first[1], 8);
+  shared_host_pages().close(start, kBasePage);
+  EXPECT_DEATH(first[0] = 1, "");
+  ::munmap(start, kBasePage.value());
+}
+
 TEST(HostPages, WithoutPagesAHostTierOfAnySizeTakesNoMemory) {
   VirtualClock clock;
   SimDriver driver({.memory = 64_MiB, .contents = SimContents::kNone}, clock);

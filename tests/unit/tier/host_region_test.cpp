@@ -45,6 +45,45 @@ TEST_F(HostRegionTest, GrowsByChunksUpToTheBoundAndNoFurther) {
   expect_sound(region);
 }
 
+TEST_F(HostRegionTest, ALowerLimitHoldsUnlessMoreIsBacked) {
+  HostRegion region(machine_.driver(), 64_MiB, 16_MiB);
+  ASSERT_TRUE(region.grow(4_KiB));
+  EXPECT_FALSE(region.limit_to(8_MiB));
+  EXPECT_TRUE(region.limit_to(24_MiB));
+  EXPECT_FALSE(region.grow(16_MiB));
+  EXPECT_TRUE(region.grow(8_MiB));
+  EXPECT_EQ(region.backed(), 24_MiB);
+  EXPECT_TRUE(region.limit_to(128_MiB));
+  EXPECT_TRUE(region.grow(16_MiB));
+  expect_sound(region);
+}
+
+TEST_F(HostRegionTest, AddressesOfReturnedChunksAreMergedAndSplit) {
+  HostRegion region(machine_.driver(), 32_MiB, 4_MiB);
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(region.grow(4_KiB));
+  region.trim();
+  EXPECT_EQ(region.backed(), Bytes());
+  ASSERT_TRUE(region.grow(24_MiB)) << "in the place of several chunks";
+  void* const large = region.take(24_MiB, 4_KiB);
+  ASSERT_NE(large, nullptr);
+  std::memset(large, 1, (24_MiB).value());
+  ASSERT_TRUE(region.grow(8_MiB)) << "in what was left of them";
+  EXPECT_EQ(region.backed(), 32_MiB);
+  expect_sound(region);
+  region.give(large, 24_MiB);
+}
+
+TEST_F(HostRegionTest, AChunkThatIsNotRegisteredIsRefusedOnRequest) {
+  FaultDriver faults(machine_.driver());
+  HostRegion region(faults, 32_MiB, 4_MiB, system_host_pages(), HostRegion::Unregistered::kRefused);
+  faults.fail({DriverCall::kRegisterHost, 1, Status(Code::kOutOfMemory, "full")});
+  EXPECT_FALSE(region.grow(4_KiB));
+  EXPECT_EQ(region.backed(), Bytes());
+  EXPECT_TRUE(region.grow(4_KiB));
+  EXPECT_TRUE(region.pinned());
+  expect_sound(region);
+}
+
 TEST_F(HostRegionTest, DoesNotGrowForACallerUnawareOfTheLastGrowth) {
   HostRegion region(machine_.driver(), 64_MiB, 16_MiB);
   const std::uint64_t seen = region.growths();

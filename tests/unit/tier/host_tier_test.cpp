@@ -297,5 +297,34 @@ TEST_F(HostTierTest, OutOfMemoryNamesTheBytes) {
   tier.give_back(frame);
 }
 
+TEST_F(HostTierTest, WhatIsLentIsNotForPagesUntilItIsTakenBack) {
+  HostTier tier(machine_.driver(), 128_MiB, Bytes());
+  EXPECT_FALSE(tier.lend(129_MiB));
+  ASSERT_TRUE(tier.lend(96_MiB));
+  EXPECT_EQ(tier.usage().capacity, 32_MiB);
+  EXPECT_EQ(tier.usage_with_staging().capacity, 128_MiB);
+  const Frame frame = tier.take(PageClass::kLarge).value();
+  EXPECT_EQ(tier.take(PageClass::kBase).status().code(), Code::kOutOfMemory);
+  expect_sound(tier);
+  tier.take_back(96_MiB);
+  const Frame other = tier.take(PageClass::kLarge).value();
+  EXPECT_EQ(tier.usage_with_staging().peak_used, 128_MiB);
+  tier.give_back(frame);
+  tier.give_back(other);
+}
+
+TEST_F(HostTierTest, YieldsWhatIsUnusedAndTakesNothingAheadAnyMore) {
+  HostTier tier(machine_.driver(), 256_MiB, Bytes());
+  const Frame kept = tier.take(PageClass::kLarge).value();
+  std::vector<Frame> frames;
+  for (int i = 0; i < 5; ++i) frames.push_back(tier.take(PageClass::kLarge).take());
+  for (const Frame& frame : frames) tier.give_back(frame);
+  EXPECT_GE(tier.yield(), 128_MiB);
+  EXPECT_FALSE(tier.grow_ahead());
+  EXPECT_EQ(tier.yield(), Bytes());
+  expect_sound(tier);
+  tier.give_back(kept);
+}
+
 }  // namespace
 }  // namespace tessera
