@@ -77,6 +77,8 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations, co
   const Bytes staging = HostTier::staging_for(host, a->file_->usage().capacity);
   a->host_pages_ = std::make_unique<RegisteredPages>(pages, *a->file_);
   a->host_ = std::make_unique<HostTier>(*a->driver_, host, staging, *a->host_pages_);
+  a->host_memory_ = std::make_unique<HostMemory>(*a->driver_, *a->host_, pinned_budget(options, host));
+  a->host_->on_shortage([blocks = a->host_memory_.get()] { blocks->trim(); });
   if (pump) a->host_->grow_in_background();
   std::vector<Loan> loans;
   TESSERA_TRY_ASSIGN(loans, peer_loans(options));
@@ -101,7 +103,11 @@ Allocator::Allocator(Foundations foundations, const Options& options)
       policies_{{Nanoseconds(), options.policy}},
       outputs_(options) {}
 
-Allocator::~Allocator() = default;
+// Threads that use several members end before the first of these does.
+Allocator::~Allocator() {
+  pump_.reset();
+  if (host_) host_->stop_growing();
+}
 
 // ---- devices ------------------------------------------------------------------------------------
 
@@ -210,6 +216,7 @@ Status Allocator::trim() {
     if (Status status = heap->blocks().trim(); !status.is_ok()) result = status;
     heap->residency().trim();
   }
+  host_memory_->trim();
   return result;
 }
 
@@ -240,6 +247,14 @@ Result<Bytes> Allocator::begin_yield(DeviceId device, Bytes wanted) {
 void Allocator::end_yield(DeviceId device) {
   DeviceHeap* const heap = made_heap(device);
   if (heap != nullptr) heap->residency().end_yield();
+}
+
+Result<Bytes> Allocator::yield_host() {
+  for (const auto& entry : heaps_) {
+    DeviceHeap* const heap = entry.load(std::memory_order_acquire);
+    if (heap != nullptr) TESSERA_TRY(heap->residency().drop_host_copies());
+  }
+  return host_->yield();
 }
 
 void Allocator::expect_device_memory() {

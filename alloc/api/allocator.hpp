@@ -22,6 +22,7 @@
 #include "api/exposure_log.hpp"
 #include "api/foundations.hpp"
 #include "api/history_report.hpp"
+#include "api/host_memory.hpp"
 #include "api/live_board.hpp"
 #include "api/oom_report.hpp"
 #include "api/op_times.hpp"
@@ -61,6 +62,10 @@ class Allocator {
   // bytes.
   Result<Bytes> begin_yield(DeviceId device, Bytes wanted);
   void end_yield(DeviceId device);
+  // The driver has no pinned host memory left for a call of the program: returns all that is unused here, after copies
+  // that nothing needs were dropped. Returns the number of bytes.
+  Result<Bytes> yield_host();
+  HostMemory& host_memory() { return *host_memory_; }
   // The program freed driver memory of its own, so the driver may have memory again. Cheap.
   void expect_device_memory();
 
@@ -219,6 +224,7 @@ class Allocator {
   std::unique_ptr<FileTier> file_;
   std::unique_ptr<RegisteredPages> host_pages_;
   std::unique_ptr<HostTier> host_;
+  std::unique_ptr<HostMemory> host_memory_;
   std::unique_ptr<BackingTier> backing_;          // made before the first heap that uses it
   std::unique_ptr<PeerTier> peer_;                // null if no device lends
   std::atomic<std::uint64_t> backed_devices_{0};  // a bit per device with host-backed pages

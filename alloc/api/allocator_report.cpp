@@ -201,6 +201,7 @@ StatsSnapshot Allocator::stats() const {
   s.file_capacity = file.capacity.value();
   s.file_used = file.used.value();
   s.file_peak = file.peak_used.value();
+  host_memory_->add_to(s);
   return stats;
 }
 

@@ -105,6 +105,10 @@ Bytes host_budget(const Options& options) {
   return whole_pages(options.host_memory ? options.host_memory->of(available_memory()) : available_memory() / 4);
 }
 
+Bytes pinned_budget(const Options& options, Bytes host) {
+  return whole_pages(std::min(host, options.host_blocks ? options.host_blocks->of(host) : host / 2));
+}
+
 Result<std::vector<FileBudget>> file_budgets(const Options& options) {
   std::vector<FileBudget> budgets;
   if (!options.file_memory && options.file_dir.empty()) return budgets;

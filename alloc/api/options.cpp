@@ -36,6 +36,11 @@ constexpr OptionEntry kTable[] = {
      "auto is a quarter of that.",
      "More keeps moves off the disk. Pinned memory is taken from everyone on the machine. 0 leaves "
      "only a staging reserve for each device."},
+    {"host-blocks", kBehaviour, &Options::host_blocks, "auto", "",
+     "Part of host-memory for pinned memory that the program allocates itself, as a size or in percent of it; auto is "
+     "half.",
+     "More serves larger requests without a driver call, and leaves less for what does not fit on the device. 0 leaves "
+     "all of them to the driver."},
     {"file-memory", kBehaviour, &Options::file_memory, "auto", "",
      "Size of the spill file for what fits in neither; auto is 0, or with file-dir half of the free space, at most "
      "256 GiB.",

@@ -28,6 +28,7 @@ struct Options {
   std::optional<SizeOrShare> device_memory;  // a share: of the device's total memory
   std::string peer_memory;                   // as "1:16GiB,2:8GiB": device and bytes that it lends; "" for none
   std::optional<SizeOrShare> host_memory;    // a share: of the available host memory
+  std::optional<SizeOrShare> host_blocks;    // a share: of host_memory
   std::optional<Bytes> file_memory;
   std::string file_dir;  // "" means auto: /var/tmp, and no file tier unless file_memory is given
   std::optional<Bytes> file_write_budget;

@@ -69,8 +69,17 @@ void add_totals(Emitter& out, const tessera_stats& s) {
   out.group("held");
   out.bytes("pinned_bytes", Bytes(s.pinned_bytes));
   out.bytes("exposed_bytes", Bytes(s.exposed_bytes));
+  out.group("host_blocks");
+  out.count("host_blocks", s.host_blocks);
+  out.bytes("host_block_bytes", Bytes(s.host_block_bytes));
+  out.bytes("host_block_peak", Bytes(s.host_block_peak));
+  out.bytes("host_block_pinned", Bytes(s.host_block_pinned));
   out.group("outside");
   out.bytes("graph_peak", Bytes(s.graph_peak));
+  out.bytes("managed_bytes", Bytes(s.managed_bytes));
+  out.bytes("managed_peak", Bytes(s.managed_peak));
+  out.bytes("driver_host_bytes", Bytes(s.driver_host_bytes));
+  out.bytes("registered_bytes", Bytes(s.registered_bytes));
 }
 
 // Sums parts of equal name, since devices report theirs separately. In order of name.
@@ -136,6 +145,8 @@ Status check_totals(const tessera_stats& s) {
   TESSERA_TRY(at_most({"peer_peak", s.peer_peak}, {"peer_capacity", s.peer_capacity}));
   TESSERA_TRY(at_most({"host_used", s.host_used}, {"host_peak", s.host_peak}));
   TESSERA_TRY(at_most({"host_peak", s.host_peak}, {"host_capacity", s.host_capacity}));
+  TESSERA_TRY(at_most({"host_block_bytes", s.host_block_bytes}, {"host_block_peak", s.host_block_peak}));
+  TESSERA_TRY(at_most({"host_block_bytes", s.host_block_bytes}, {"host_block_pinned", s.host_block_pinned}));
   TESSERA_TRY(at_most({"file_used", s.file_used}, {"file_peak", s.file_peak}));
   TESSERA_TRY(at_most({"unchanged_evictions", s.unchanged_evictions}, {"clean_evictions", s.clean_evictions}));
   TESSERA_TRY(at_most({"unchanged_evictions + checks_changed", s.unchanged_evictions + s.checks_changed},

@@ -6,6 +6,7 @@
 #ifndef TESSERA_INTERPOSE_H
 #define TESSERA_INTERPOSE_H
 
+#include "tessera/host.h"
 #include "tessera/tessera.h"
 
 #ifdef __cplusplus
@@ -137,6 +138,28 @@ TESSERA_API tessera_result tessera_trim_device_by(tessera_allocator* allocator, 
 /* The program freed memory of the driver itself. If Tessera has yielded memory, it checks for free memory again
  * the next time it is short. Cheap. */
 TESSERA_API void tessera_expect_device_memory(tessera_allocator* allocator);
+
+/* tessera_host_malloc with a number that tessera_host_query returns. */
+TESSERA_API tessera_result tessera_host_malloc_marked(tessera_allocator* allocator, size_t bytes, uint32_t mark,
+                                                      void** memory);
+/* Every block of tessera_host_malloc is in [low, high), and nothing else is. Constant once there was a block; 0,0
+ * before. Cheap. */
+TESSERA_API void tessera_host_range(tessera_allocator* allocator, const void** low, const void** high);
+/* The driver has no pinned host memory left for a call of the program. Tessera drops host copies of blocks that are on
+ * the device, returns all pinned memory that it does not use, and pins no more ahead of need. `yielded` is set to the
+ * bytes returned; unless it is 0, the caller repeats its call. May wait. */
+TESSERA_API tessera_result tessera_host_yield(tessera_allocator* allocator, uint64_t* yielded);
+/* Ends all blocks of tessera_host_malloc, before the context in which they were pinned ends. REQUIRES: no work uses
+ * them, and no call on them is being made. */
+TESSERA_API void tessera_host_end(tessera_allocator* allocator);
+/* The bytes that the driver serves of a kind of memory now, for the statistics. Cheap. */
+typedef enum tessera_beside {
+  TESSERA_BESIDE_MANAGED,    /* cuMemAllocManaged */
+  TESSERA_BESIDE_HOST,       /* cuMemHostAlloc, cuMemAllocHost */
+  TESSERA_BESIDE_REGISTERED, /* cuMemHostRegister */
+  TESSERA_BESIDE_KINDS
+} tessera_beside;
+TESSERA_API void tessera_note_beside(tessera_allocator* allocator, tessera_beside kind, uint64_t bytes);
 
 /* The allocator shared by all front ends in this process: the preload library's if it is loaded, else one
  * created at the first call from the environment's options, with tessera_set_automatic off. Never destroy it,

@@ -42,6 +42,8 @@ RunOptions::RunOptions()
            ""},
           {"host-memory", "TESSERA_HOST_MEMORY", "SIZE|N%",
            "pinned host memory to use (auto: a quarter of the RAM available)", ""},
+          {"host-blocks", "TESSERA_HOST_BLOCKS", "SIZE|N%",
+           "part of it for pinned memory that the program allocates itself (auto: half)", ""},
           {"file-memory", "TESSERA_FILE_MEMORY", "SIZE",
            "size of the spill file (auto: none, or half the free space in --file-dir, at most 256 GiB)", ""},
           {"file-dir", "TESSERA_FILE_DIR", "DIR[:DIR...]", "directories for the spill files", ""},

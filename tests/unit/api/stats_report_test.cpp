@@ -39,6 +39,8 @@ StatsSnapshot sample() {
   s.launches = 1000, s.uses = 4000;
   s.pinned_bytes = 8 << 20, s.exposed_bytes = 2 << 20;
   s.graph_peak = 6 << 20;
+  s.host_blocks = 2, s.host_block_bytes = 3 << 20, s.host_block_peak = 5 << 20, s.host_block_pinned = 8 << 20;
+  s.managed_bytes = 9 << 20, s.managed_peak = 11 << 20, s.driver_host_bytes = 12 << 20, s.registered_bytes = 13 << 20;
   s.dropped_bytes = 48 << 20, s.recomputes = 7, s.recomputed_bytes = 40 << 20, s.recompute_ns = 2'500'000;
   s.checks = 12, s.checks_changed = 8, s.unchanged_evictions = 3, s.unchanged_bytes = 14 << 20;
   stats.facts = {{"policy", "recency"}};
