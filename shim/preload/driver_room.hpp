@@ -7,7 +7,8 @@
 // may have left anything in the capture.
 //
 // Covered are the calls that take device memory and document CUDA_ERROR_OUT_OF_MEMORY in cuda.h; launches, which load
-// code and resize local memory; and graph launches and instantiations. Calls that take host memory are not covered.
+// code and resize local memory; and graph launches and instantiations. Calls that take host memory are in
+// host_memory_hooks.cpp.
 //
 // Thread safety: any thread.
 #pragma once

@@ -1,7 +1,9 @@
 // Calls forwarded to the driver with respect to device memory: those that allocate it are retried after Tessera yields
 // free memory (driver_room.hpp), and those that release it are noted. Calls for pools are in pool_hooks.cpp.
 #include "cuda_api.hpp"
+#include "driver_amounts.hpp"
 #include "driver_room.hpp"
+#include "live_contexts.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -23,25 +25,31 @@ CUresult call_and_expect(Function TrueDriver::*function, Args... args) {
   return result;
 }
 
+CUresult created(CUresult result, CUcontext* context) {
+  if (result == CUDA_SUCCESS) note_context(*context);
+  return result;
+}
+
 }  // namespace
 
 // ---- contexts -----------------------------------------------------------------------------------
 
 TESSERA_HOOK cuCtxCreate(CUcontext* context, unsigned flags, CUdevice device) {
-  return call_with_room(on(device), &TrueDriver::cuCtxCreate, context, flags, device);
+  return created(call_with_room(on(device), &TrueDriver::cuCtxCreate, context, flags, device), context);
 }
 
 TESSERA_HOOK cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
-  return call_with_room(on(device), &TrueDriver::cuCtxCreate_v2, context, flags, device);
+  return created(call_with_room(on(device), &TrueDriver::cuCtxCreate_v2, context, flags, device), context);
 }
 
 TESSERA_HOOK cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinities, int count, unsigned flags,
                             CUdevice device) {
-  return call_with_room(on(device), &TrueDriver::cuCtxCreate_v3, context, affinities, count, flags, device);
+  return created(call_with_room(on(device), &TrueDriver::cuCtxCreate_v3, context, affinities, count, flags, device),
+                 context);
 }
 
 TESSERA_HOOK cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned flags, CUdevice device) {
-  return call_with_room(on(device), &TrueDriver::cuCtxCreate_v4, context, params, flags, device);
+  return created(call_with_room(on(device), &TrueDriver::cuCtxCreate_v4, context, params, flags, device), context);
 }
 
 TESSERA_HOOK cuGreenCtxCreate(CUgreenCtx* context, CUdevResourceDesc resources, CUdevice device, unsigned flags) {
@@ -134,7 +142,9 @@ TESSERA_HOOK cuMemRelease(CUmemGenericAllocationHandle handle) {
 }
 
 TESSERA_HOOK cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
-  return call_with_room({.bytes = bytes}, &TrueDriver::cuMemAllocManaged, address, bytes, flags);
+  const CUresult result = call_with_room({.bytes = bytes}, &TrueDriver::cuMemAllocManaged, address, bytes, flags);
+  if (result == CUDA_SUCCESS) driver_amounts().add(TESSERA_BESIDE_MANAGED, *address, bytes);
+  return result;
 }
 
 TESSERA_HOOK cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* shape) {

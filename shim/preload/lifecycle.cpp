@@ -10,10 +10,13 @@
 #include <string_view>
 
 #include "control_server.hpp"
+#include "driver_amounts.hpp"
 #include "endings.hpp"
 #include "green_contexts.hpp"
 #include "handed_addresses.hpp"
+#include "host_blocks.hpp"
 #include "late_copies.hpp"
+#include "live_contexts.hpp"
 #include "outcome.hpp"
 #include "outside_words.hpp"
 #include "pointer_tables.hpp"
@@ -48,6 +51,7 @@ void stop_in_child() {
   off.store(true);
   detail::allocator.store(nullptr);
   tessera_share(nullptr);
+  forget_host_blocks();
   forget_control();
 }
 
@@ -171,6 +175,7 @@ tessera_allocator* started() {
     return nullptr;
   }
   detail::allocator.store(allocator, std::memory_order_release);
+  driver_amounts().tell(allocator);
   tessera_share(allocator);
   start_control(folder);
   if (outputs && !await_endings(write_at_an_end))
@@ -249,7 +254,9 @@ bool take_home(CUdevice device, CUcontext context) {
   const CUcontext former = home_of(device);
   if (allocator == nullptr || former == nullptr || former == context) return former == context;
   const CUcontext primary = active_primary(device);
-  if (context != primary || former == primary || devices_of(allocator) != 1) return false;
+  if (context != primary || former == primary || devices_of(allocator) != 1 || has_host_blocks()) {
+    return false;
+  }
   if (keep_all_in(allocator) != TESSERA_OK) return false;
   put_away(allocator);
   retire(allocator, former);
@@ -262,6 +269,8 @@ bool take_home(CUdevice device, CUcontext context) {
 
 void leave_context(CUcontext context) {
   end_retired(context);
+  forget_context(context);
+  driver_amounts().forget(context);
   tessera_allocator* const allocator = running();
   if (allocator == nullptr) return;
   const Entry entry;
@@ -271,6 +280,7 @@ void leave_context(CUcontext context) {
     CUcontext popped = nullptr;
     (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
   }
+  end_host_blocks(context, allocator);
   bool was_home = false;
   bool is_last = true;
   for (std::atomic<CUcontext>& known : homes) {

@@ -10,6 +10,7 @@
 
 #include "capture.hpp"
 #include "cuda_api.hpp"
+#include "driver_amounts.hpp"
 #include "driver_objects.hpp"
 #include "driver_room.hpp"
 #include "exposure.hpp"
@@ -179,7 +180,10 @@ TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
   if (!managed(address) || running() == nullptr || entry.nested()) {
     if (close_block(address, OpenedBy::kPool, told)) return told;
     const CUresult freed = call_true(&TrueDriver::cuMemFree_v2, address);
-    if (freed == CUDA_SUCCESS) expect_device_memory();
+    if (freed == CUDA_SUCCESS) {
+      expect_device_memory();
+      driver_amounts().remove(TESSERA_BESIDE_MANAGED, address);
+    }
     return freed;
   }
   const InPrimary in_primary;  // the synchronisation covers green contexts too

@@ -8,6 +8,7 @@
 #include "driver_objects.hpp"
 #include "exposure.hpp"
 #include "green_contexts.hpp"
+#include "host_blocks.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
 #include "program_pools.hpp"
@@ -19,7 +20,12 @@ namespace {
 
 // Distinct from the driver's own small numbers, and from the id of an earlier block at this address.
 std::uint64_t buffer_id(const tessera_block_info& info) {
-  return (1ull << 63) | (info.generation & 0x7fffff) << 40 | ((info.address >> 9) & 0xffffffffff);
+  return (1ull << 63) | (info.generation & 0x3fffff) << 40 | ((info.address >> 9) & 0xffffffffff);
+}
+
+// As above; no device block has this bit.
+std::uint64_t host_buffer_id(const tessera_host_info& block) {
+  return (1ull << 63) | (1ull << 62) | (block.generation & ((1ull << 62) - 1));
 }
 
 // Kernels of other devices have no access.
@@ -84,6 +90,23 @@ CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attri
     default: break;  // peer tokens and host pointers do not exist
   }
   return CUDA_ERROR_INVALID_VALUE;
+}
+
+// A block of pinned host memory. What the driver knows of the chunk in which it lies is right but for its extent and
+// identity.
+CUresult attribute_of(const tessera_host_info& block, CUpointer_attribute attribute, CUdeviceptr address, void* data) {
+  const auto start = reinterpret_cast<std::uint64_t>(block.start);
+  switch (static_cast<int>(attribute)) {
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID: return answer(data, host_buffer_id(block));
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return answer(data, host_buffer_id(block));
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return answer(data, start);
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return answer(data, start);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return answer(data, std::size_t{block.bytes});
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return answer(data, std::size_t{block.bytes});
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return answer(data, is_host_block_synchronous(block));
+    default: break;
+  }
+  return call_true(&TrueDriver::cuPointerGetAttribute, data, attribute, address);
 }
 
 // The options as the first allocation will read them; null if they are invalid. Never destroyed: exit handlers may
@@ -169,6 +192,13 @@ TESSERA_HOOK cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 }
 
 TESSERA_HOOK cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
+  if (in_host_blocks(address)) {
+    tessera_host_info host;
+    if (!find_host_block(address, host)) return CUDA_ERROR_NOT_FOUND;
+    if (base != nullptr) *base = reinterpret_cast<CUdeviceptr>(host.start);
+    if (bytes != nullptr) *bytes = host.bytes;
+    return CUDA_SUCCESS;
+  }
   if (!served(address)) {
     return call_true(&TrueDriver::cuMemGetAddressRange_v2, base, bytes, address);
   }
@@ -180,6 +210,11 @@ TESSERA_HOOK cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUde
 }
 
 TESSERA_HOOK cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
+  if (in_host_blocks(address)) {
+    tessera_host_info host;
+    if (data == nullptr || !find_host_block(address, host)) return CUDA_ERROR_INVALID_VALUE;
+    return attribute_of(host, attribute, address, data);
+  }
   if (!served(address)) {
     return call_true(&TrueDriver::cuPointerGetAttribute, data, attribute, address);
   }
@@ -191,12 +226,21 @@ TESSERA_HOOK cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CU
 // Unlike the single-attribute call, this one does not fail for an attribute that the pointer lacks: the driver writes a
 // zero. Querying the driver for address 0 writes exactly those zeros.
 TESSERA_HOOK cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** data, CUdeviceptr address) {
-  if (!served(address) || attributes == nullptr || data == nullptr) {
+  const bool in_blocks = in_host_blocks(address);
+  if ((!in_blocks && !served(address)) || attributes == nullptr || data == nullptr) {
     return call_true(&TrueDriver::cuPointerGetAttributes, count, attributes, data, address);
+  }
+  tessera_host_info host;
+  if (in_blocks && find_host_block(address, host)) {
+    const CUresult told = call_true(&TrueDriver::cuPointerGetAttributes, count, attributes, data, address);
+    for (unsigned i = 0; told == CUDA_SUCCESS && i < count; ++i) {
+      (void)attribute_of(host, attributes[i], address, data[i]);
+    }
+    return told;
   }
   const CUresult zeros = call_true(&TrueDriver::cuPointerGetAttributes, count, attributes, data, CUdeviceptr{0});
   tessera_block_info block;
-  if (zeros != CUDA_SUCCESS || !find_block(address, block)) return zeros;
+  if (zeros != CUDA_SUCCESS || in_blocks || !find_block(address, block)) return zeros;
   for (unsigned i = 0; i < count; ++i) {
     (void)attribute_of(block, attributes[i], address, data[i]);
   }
