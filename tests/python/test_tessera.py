@@ -51,6 +51,36 @@ class Hints(DeviceTest):
         tessera.prefetch()
 
 
+class HostMemory(DeviceTest):
+    def test_a_block_is_counted_until_it_is_freed(self):
+        self.tensor()  # there is a context
+        before = tessera.stats()["host_blocks"]["host_blocks"]
+        address = tessera.host_malloc(4 * MIB)
+        self.assertEqual(address % 4096, 0)
+        self.assertEqual(tessera.stats()["host_blocks"]["host_blocks"], before + 1)
+        tessera.host_free(address)
+        self.assertEqual(tessera.stats()["host_blocks"]["host_blocks"], before)
+        with self.assertRaises(tessera.NotFound):
+            tessera.host_free(address)
+
+    def test_a_buffer_is_writable_and_freed_only_when_nothing_refers_to_it(self):
+        self.tensor()
+        with tessera.host_buffer(1000) as buffer:
+            buffer[:] = bytes(1000)
+            self.assertEqual(buffer[999], 0)
+        before = tessera.stats()["host_blocks"]["host_blocks"]
+        with self.assertRaises(BufferError):
+            with tessera.host_buffer(1000) as buffer:
+                part = memoryview(buffer)
+        self.assertEqual(tessera.stats()["host_blocks"]["host_blocks"], before + 1)
+        part.release()
+
+    def test_more_than_the_budget_is_out_of_memory(self):
+        self.tensor()
+        with self.assertRaises(tessera.OutOfMemory):
+            tessera.host_malloc(1 << 50)
+
+
 class Tags(DeviceTest):
     def test_a_tag_sleeps_and_wakes(self):
         with tessera.tag("weights"):

@@ -15,15 +15,15 @@ from ._api import call_with_addresses as _call_with_addresses
 from ._api import move_tag as _move_tag
 from ._api import query as _query
 from ._api import stats
-from ._blocks import free, malloc
+from ._blocks import free, host_buffer, host_free, host_malloc, malloc
 from ._library import LibraryNotFound
 from ._recomputing import recompute
 from ._tensors import address_of as _address_of
 from ._tensors import addresses_of as _addresses_of
 
 __all__ = ["BlockInfo", "Busy", "LibraryNotFound", "Moved", "NotFound", "OutOfMemory",
-           "TesseraError", "evict", "free", "malloc", "mark", "pin", "prefetch", "query", "recompute",
-           "report", "set_policy", "sleep", "stats", "tag", "unpin", "wake"]
+           "TesseraError", "evict", "free", "host_buffer", "host_free", "host_malloc", "malloc", "mark", "pin",
+           "prefetch", "query", "recompute", "report", "set_policy", "sleep", "stats", "tag", "unpin", "wake"]
 
 
 def prefetch(*tensors: Any) -> None:
@@ -102,7 +102,7 @@ def query(tensor: Any) -> BlockInfo:
 
 def _text_of(name: str, value: Any) -> str:
     if isinstance(value, int) and ("bytes" in name or name.endswith(("_capacity", "_used", "_spare",
-                                                                      "_peak"))):
+                                                                      "_peak", "_pinned"))):
         return f"{value / (1 << 20):,.1f} MiB"
     if isinstance(value, int) and name.endswith("_ns"):
         return f"{value / 1e6:,.1f} ms"

@@ -83,6 +83,8 @@ _ARGUMENTS: Dict[str, Sequence[Any]] = {
     "tessera_malloc": [_handle, ctypes.c_int, ctypes.c_size_t, ctypes.c_uint64,
                        ctypes.POINTER(_c_address)],
     "tessera_free": [_handle, _c_address, ctypes.c_uint64],
+    "tessera_host_malloc": [_handle, ctypes.c_size_t, ctypes.POINTER(ctypes.c_void_p)],
+    "tessera_host_free": [_handle, ctypes.c_void_p],
     "tessera_memory_info": [_handle, ctypes.c_int, ctypes.POINTER(ctypes.c_uint64),
                             ctypes.POINTER(ctypes.c_uint64)],
     "tessera_prefetch": [_handle, ctypes.POINTER(_c_address), ctypes.c_size_t],

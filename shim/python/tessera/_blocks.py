@@ -1,6 +1,8 @@
 """Blocks for the allocators of other libraries: an address for a size."""
 
+import contextlib
 import ctypes
+from typing import Iterator
 
 from . import _api, _recomputing
 
@@ -20,3 +22,35 @@ def free(address: int, stream: int = 0) -> None:
     """Frees the block: it is reused when the work queued on `stream` so far is over."""
     _api.call("tessera_free", address, stream)
     _recomputing.forget(address)
+
+
+def host_malloc(size: int) -> int:
+    """Allocates a block of pinned host memory and returns its address, which the device can access too.
+
+    It is part of the host budget. Raises OutOfMemory if that, the machine or the driver has no room for it. Call it in
+    the context in which the device's blocks are used.
+    """
+    address = ctypes.c_void_p()
+    _api.call("tessera_host_malloc", max(size, 1), ctypes.byref(address))
+    return address.value or 0
+
+
+def host_free(address: int) -> None:
+    """Frees the block. No queued work may use it any more."""
+    _api.call("tessera_host_free", address)
+
+
+@contextlib.contextmanager
+def host_buffer(size: int) -> Iterator[memoryview]:
+    """A block of pinned host memory as a buffer of bytes, e.g. for `numpy.frombuffer`.
+
+    It is freed at the end of the block of code, when no queued work may use it any more. Raises BufferError, and frees
+    nothing, if another object still refers to the buffer then.
+    """
+    address = host_malloc(size)
+    view = memoryview((ctypes.c_char * size).from_address(address)).cast("B")
+    try:
+        yield view
+    finally:
+        view.release()
+        host_free(address)
