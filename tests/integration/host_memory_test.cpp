@@ -64,7 +64,7 @@ TEST(PreloadHostMemory, AllDevicesUseIt) {
             with_host("256MiB", {{"TESSERA_SOFTWARE_DEVICES", "2"}, {"TESSERA_SOFTWARE_BANDWIDTH", "100e6"}}));
 }
 
-TEST(PreloadHostMemory, StatisticsTellWhoServesIt) {
+TEST(PreloadHostMemory, StatisticsCountPinnedMemoryByItsServer) {
   const auto served = stats_of("./host_memory holds", with_host("256MiB"));
   EXPECT_EQ(served["host_blocks"]["host_blocks"], 1);
   EXPECT_EQ(served["host_blocks"]["host_block_bytes"], 3 << 20);
@@ -100,7 +100,7 @@ TEST(PreloadHostMemory, WhatCannotBePinnedAtAllIsRefused) {
       << ran.message;
 }
 
-TEST(PreloadHostMemory, AProgramWithMoreManagedMemoryThanTheDeviceIsToldOnceWhatHelps) {
+TEST(PreloadHostMemory, MoreManagedMemoryThanTheDeviceIsReportedOnce) {
   const Outcome told =
       run_preloaded("./host_memory managed", with_host("64MiB", {{"TESSERA_SOFTWARE_MEMORY", "64MiB"}}));
   EXPECT_EQ(told.output, "ok\n");

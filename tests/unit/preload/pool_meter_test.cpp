@@ -67,7 +67,7 @@ TEST(PoolMeter, ManyThreadsAddUp) {
   EXPECT_LE(meter->used_high(), kLeft + kThreads * kMeteredMiB);
 }
 
-TEST(PoolMeter, ALimitHoldsWhoeverTakes) {
+TEST(PoolMeter, ALimitAppliesToAllThreads) {
   const auto meter = std::make_unique<PoolMeter>();
   static constexpr std::uint64_t kLimit = 4 * kMeteredMiB;
   std::vector<std::thread> threads;
