@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "child_environment.hpp"
 #include "folder_list.hpp"
 #include "rounded.hpp"
 #include "tessera/tessera.h"
@@ -69,6 +70,9 @@ int doctor_command(const Installation& installation, const DoctorOptions& option
   const std::vector<std::string> folders = folders_in(options.file_dir);
   if (folders.empty()) findings.push_back(judge_folder(choose_spill_folder()));
   for (const std::string& folder : folders) findings.push_back(judge_folder(probe_folder(folder)));
+  for (const PresetOutcome& outcome : choose_presets(ChildEnvironment(), {}, TorchChoice::kAuto)) {
+    findings.push_back(judge_preset(outcome));
+  }
   findings.push_back(judge_file("preload library", installation.preload_library()));
   findings.push_back(judge_file("software device", installation.software_driver()));
 

@@ -10,6 +10,7 @@
 #include "installation.hpp"
 #include "limit_probe.hpp"
 #include "machine_probe.hpp"
+#include "presets.hpp"
 
 struct Finding {
   enum class State { kGood, kLimited, kMissing };
@@ -28,6 +29,8 @@ Finding judge_memory(const LimitFacts& facts);
 std::vector<Finding> judge_limits(const LimitFacts& facts);
 Finding judge_io_uring(const UringFacts& facts);
 Finding judge_folder(const FolderFacts& facts);
+
+Finding judge_preset(const PresetOutcome& outcome);
 
 struct DoctorOptions {
   bool json = false;

@@ -204,6 +204,21 @@ Finding judge_io_uring(const UringFacts& facts) {
           obstacle.fix};
 }
 
+Finding judge_preset(const PresetOutcome& outcome) {
+  const std::string name = fmt::format("preset {}", outcome.preset->framework);
+  if (outcome.set.empty()) {
+    const std::string value = fmt::format("{} is yours", outcome.left_for);
+    if (outcome.outcome.empty()) return {name, State::kGood, value, ""};
+    return {name, State::kLimited, fmt::format("{}: {}", value, outcome.outcome),
+            "unset it, and `tessera run` chooses what Tessera manages best"};
+  }
+  return {
+      name, State::kGood,
+      fmt::format("{}{}, for {} ({})", preset_summary(outcome), outcome.set.front().added ? " (added to yours)" : "",
+                  outcome.preset->versions, outcome.preset->source),
+      ""};
+}
+
 Finding judge_folder(const FolderFacts& facts) {
   const std::string name = "file folder";
   const std::string value = fmt::format("{}, {} free", facts.path, rounded_bytes(facts.free_bytes));

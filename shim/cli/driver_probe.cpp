@@ -203,18 +203,38 @@ DriverFacts probe_driver(const std::string& library_name) {
   return facts;
 }
 
-bool has_usable_gpu() {
-  const pid_t child = ::fork();
-  if (child < 0) return false;
-  if (child == 0) {
-    void* const library = ::dlopen(kDriver, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) ::_exit(1);
-    const Driver driver(library);
-    int count = 0;
-    const bool usable =
-        driver.complete() && driver.init(0) == CUDA_SUCCESS && driver.device_count(&count) == CUDA_SUCCESS && count > 0;
-    ::_exit(usable ? 0 : 1);
+namespace {
+
+constexpr int kNoGpu = 1, kOtherGpu = 2;  // exit codes of the child; 0: manageable
+
+int judge_gpus() {
+  void* const library = ::dlopen(kDriver, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return kNoGpu;
+  const Driver driver(library);
+  int count = 0;
+  const bool usable =
+      driver.complete() && driver.init(0) == CUDA_SUCCESS && driver.device_count(&count) == CUDA_SUCCESS && count > 0;
+  if (!usable) return kNoGpu;
+  for (int device = 0; device < count; ++device) {
+    for (const CUdevice_attribute needed :
+         {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED}) {
+      int yes = 0;
+      if (driver.attribute(&yes, needed, device) != CUDA_SUCCESS || yes == 0) return kOtherGpu;
+    }
   }
-  int status = 0;
-  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return 0;
 }
+
+}  // namespace
+
+GpusHere probe_gpus() {
+  const pid_t child = ::fork();
+  if (child < 0) return {};
+  if (child == 0) ::_exit(judge_gpus());
+  int status = 0;
+  const bool ended = ::waitpid(child, &status, 0) == child && WIFEXITED(status);
+  const int code = ended ? WEXITSTATUS(status) : kNoGpu;
+  return {code == 0 || code == kOtherGpu, code == 0};
+}
+
+bool has_usable_gpu() { return probe_gpus().usable; }

@@ -31,6 +31,11 @@ struct DriverFacts {
 // `library` is a path, or the name libcuda.so.1. Makes a context on each device.
 DriverFacts probe_driver(const std::string& library);
 
-// Whether the libcuda.so.1 that a program would find has a device. Probed in a child process, so that the driver leaves
+// The devices of the libcuda.so.1 that a program would find. Probed in a child process, so that the driver leaves
 // nothing in this one.
+struct GpusHere {
+  bool usable = false;      // there is one
+  bool manageable = false;  // all of them have virtual memory management and memory pools
+};
+GpusHere probe_gpus();
 bool has_usable_gpu();

@@ -15,6 +15,7 @@
 #include "needed_libraries.hpp"
 #include "preload_obstacle.hpp"
 #include "preload_order.hpp"
+#include "presets.hpp"
 
 namespace {
 
@@ -102,6 +103,16 @@ std::string output_complaint(const RunOptions& options, const ChildEnvironment& 
   return "";
 }
 
+// Not where Tessera leaves the program alone.
+void set_presets(const RunOptions& options, const std::vector<std::string>& program, ChildEnvironment& environment) {
+  const std::string off = environment.get("TESSERA_OFF");
+  if (options.no_presets || !(off.empty() || off == "0" || off == "false")) return;
+  const std::vector<PresetOutcome> outcomes = choose_presets(environment, program, options.torch_choice());
+  apply_presets(outcomes, environment);
+  if (options.is_silent()) return;
+  for (const std::string& line : preset_lines(outcomes)) fmt::print(stderr, "tessera: {}\n", line);
+}
+
 }  // namespace
 
 void use_software_device(const Installation& installation, ChildEnvironment& environment) {
@@ -136,7 +147,8 @@ int run_command(const Installation& installation, const RunOptions& options, con
   if (wrong.empty()) wrong = folder_complaint(options);
   if (wrong.empty()) wrong = output_complaint(options, ChildEnvironment());
   if (!wrong.empty()) return refuse(2, wrong);
-  if (!options.software && !has_usable_gpu()) {
+  const GpusHere gpus = options.software ? GpusHere{true, true} : probe_gpus();
+  if (!gpus.usable) {
     return refuse(1,
                   "no usable GPU found; use --software to run on the software device, or run "
                   "`tessera doctor` to find out what is missing");
@@ -145,6 +157,7 @@ int run_command(const Installation& installation, const RunOptions& options, con
   wrong = prepare(installation, options, environment);
   if (!wrong.empty()) return refuse(1, wrong);
   const std::string path = find_program(program[0], environment.get("PATH"));
+  if (gpus.manageable && ::access(path.c_str(), X_OK) == 0) set_presets(options, program, environment);
   const std::vector<std::string> needed = needed_libraries(path);
   for (const std::string& line :
        {preload_obstacle(path, needed),

@@ -1,6 +1,9 @@
 #include "run_options.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -25,6 +28,13 @@ std::string absolute_paths(const std::string& name, const std::string& value) {
   std::vector<std::string> folders = folders_in(value);
   for (std::string& folder : folders) folder = std::filesystem::absolute(folder).string();
   return folder_list(folders);
+}
+
+std::optional<TorchChoice> find_choice(const std::string& torch) {
+  if (torch.empty() || torch == "auto") return TorchChoice::kAuto;
+  if (torch == "async") return TorchChoice::kAsync;
+  if (torch == "native") return TorchChoice::kNative;
+  return std::nullopt;
 }
 
 std::string set_in(tessera_options* options, const char* name, const std::string& value) {
@@ -86,6 +96,14 @@ void RunOptions::add_to(CLI::App& app) {
   }
   app.add_flag("--explain", explain, "record which calls keep blocks in device memory")->envname("TESSERA_EXPLAIN");
   app.add_flag("--no-control", no_control, "no control socket: invisible to `tessera top`, `sleep` and `wake`");
+  app.add_flag("--no-presets", no_presets, "set nothing for frameworks (PyTorch, JAX, TensorFlow): docs/frameworks.md")
+      ->envname("TESSERA_NO_PRESETS");
+  app.add_option("--torch", torch,
+                 "what PyTorch allocates with: async (cudaMallocAsync, by tensor), native (its own allocator, by "
+                 "segment), auto (async, unless the program is known to need native) (auto)")
+      ->envname("TESSERA_TORCH")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->type_name("HOW");
   app.add_flag("--software", software, "use the software device instead of a GPU")->envname("TESSERA_SOFTWARE");
   app.add_option("--software-memory", software_memory, "memory of the software device (1GiB)")
       ->envname(kSoftwareMemory)
@@ -119,7 +137,18 @@ std::string RunOptions::complaint() const {
     wrong = fmt::format("--software-memory: '{}' is not a size; write 96MiB or 4GiB", software_memory);
   }
   tessera_options_destroy(options);
+  if (wrong.empty() && !find_choice(torch)) {
+    wrong = fmt::format("--torch: '{}' is not auto, async or native", torch);
+  }
   return wrong;
+}
+
+TorchChoice RunOptions::torch_choice() const { return find_choice(torch).value_or(TorchChoice::kAuto); }
+
+bool RunOptions::is_silent() const {
+  return std::ranges::any_of(settings, [](const Setting& setting) {
+    return std::string_view(setting.name) == "log-level" && (setting.value == "quiet" || setting.value == "error");
+  });
 }
 
 void RunOptions::apply(ChildEnvironment& environment) const {
@@ -146,8 +175,9 @@ SplitLine split_at_program(const std::vector<std::string>& arguments) {
       program = word == "--" ? i + 1 : i;
       break;
     }
-    const bool alone = word == "--software" || word == "--explain" || word == "--no-control" || word == "--help" ||
-                       word == "-h" || word.find('=') != std::string::npos;
+    const bool alone = word == "--software" || word == "--explain" || word == "--no-control" ||
+                       word == "--no-presets" || word == "--help" || word == "-h" ||
+                       word.find('=') != std::string::npos;
     i += alone ? 1 : 2;
   }
   const auto at = [&](std::size_t n) {

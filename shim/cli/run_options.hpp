@@ -9,6 +9,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "presets.hpp"
+
 class ChildEnvironment;
 
 struct RunOptions {
@@ -30,9 +32,16 @@ struct RunOptions {
   // folder.
   void apply(ChildEnvironment& environment) const;
 
+  // What --torch says. REQUIRES: complaint() is "".
+  TorchChoice torch_choice() const;
+  // Whether messages below errors are suppressed, by --log-level.
+  bool is_silent() const;
+
   std::vector<Setting> settings;
   bool explain = false;
   bool no_control = false;
+  bool no_presets = false;
+  std::string torch;  // "" is auto
   bool software = false;
   std::string software_memory;
 };

@@ -70,7 +70,7 @@ class Words(unittest.TestCase):
         table = re.findall(r'^    \{"([a-z-]+)", k[BPD]', (SOURCE / "alloc/api/options.cpp").read_text(), re.MULTILINE)
         self.assertGreater(len(table), 15)
         # A program that Tessera should leave alone is not started by it.
-        for option in sorted({*table, "software", "software-memory"} - {"off"}):
+        for option in sorted({*table, "software", "software-memory", "torch", "no-presets"} - {"off"}):
             self.assertRegex(text, rf"--{option}\b[^-]*TESSERA_{option.upper().replace('-', '_')}\b")
 
 
@@ -125,6 +125,38 @@ class Run(unittest.TestCase):
         self.assertTrue(os.path.isabs(found["TESSERA_STATS"]))
         self.assertTrue(found["LD_PRELOAD"].startswith(str(BUILD / "lib/libtessera_preload.so")))
         self.assertEqual(found["LD_LIBRARY_PATH"], f"{BUILD}/lib/softcuda:/elsewhere")
+
+    def environment(self, *words, **variables):
+        """What a program finds that `tessera run` was told `words` for, and the lines about it."""
+        plain = {name: "" for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "TF_GPU_ALLOCATOR",
+                                       "XLA_PYTHON_CLIENT_ALLOCATOR", "XLA_PYTHON_CLIENT_PREALLOCATE",
+                                       "TF_FORCE_UNIFIED_MEMORY")}
+        result = tessera("run", "--software", *words, **plain | variables)
+        return dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line), result.stderr
+
+    @foreign
+    def test_frameworks_are_set_to_allocate_by_tensor_and_one_line_says_so(self):
+        found, lines = self.environment("env")
+        self.assertEqual(found["PYTORCH_ALLOC_CONF"], "backend:cudaMallocAsync")
+        self.assertEqual(found["PYTORCH_CUDA_ALLOC_CONF"], "backend:cudaMallocAsync")
+        self.assertEqual(found["XLA_PYTHON_CLIENT_ALLOCATOR"], "cuda_async")
+        self.assertEqual(found["TF_GPU_ALLOCATOR"], "cuda_malloc_async")
+        self.assertRegex(lines, r"^tessera: set for frameworks: [^\n]*PYTORCH_ALLOC_CONF=[^\n]*--no-presets[^\n]*\n$")
+        self.assertEqual(self.environment("--log-level", "error", "env")[1], "")
+
+    @foreign
+    def test_presets_can_be_left_out_and_never_replace_a_setting(self):
+        for words, variables in ((["--no-presets"], {}), ([], {"TESSERA_NO_PRESETS": "1"}), ([], {"TESSERA_OFF": "1"})):
+            found, lines = self.environment(*words, "env", **variables)
+            self.assertEqual((found["PYTORCH_ALLOC_CONF"], lines), ("", ""), (words, variables))
+        found, lines = self.environment("env", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+        self.assertEqual((found["PYTORCH_CUDA_ALLOC_CONF"], found["PYTORCH_ALLOC_CONF"]),
+                         ("expandable_segments:True", ""))
+        self.assertIn("tessera: PyTorch: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True is left as it is", lines)
+        for words, variables in ((["--torch", "native"], {}), ([], {"TESSERA_TORCH": "native"})):
+            found, _ = self.environment(*words, "env", **variables)
+            self.assertEqual(found["PYTORCH_ALLOC_CONF"], "max_split_size_mb:21")
+        self.refused(2, "--torch: 'other'", "--software", "--torch", "other", "--", "true")
 
     def test_a_missing_program(self):
         self.refused(127, "No such file", "--software", "--", "/no/such/program")
@@ -188,7 +220,7 @@ class Run(unittest.TestCase):
     def test_an_unavailable_file_tier_is_one_line_and_the_program_runs(self):
         for options, line in ((["--file-dir", "/proc", "--file-memory", "1GiB"], "spill file disabled: [^\n]*only 0 B free in /proc"),
                               (["--file-memory", "100000TiB"], "exceeds the free space in /var/tmp")):
-            result = self.train(*options)
+            result = self.train("--no-presets", *options)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertRegex(result.stderr, rf"^tessera: [^\n]*{line}[^\n]*\n$")
 
@@ -231,6 +263,16 @@ class Doctor(unittest.TestCase):
             details = [finding["value"] for finding in report["findings"] if "host-backed" in finding["name"]]
             self.assertEqual(len(details), 1, report)
             self.assertIn(word, details[0])
+
+    def test_it_lists_what_is_set_for_frameworks(self):
+        plain = {"PYTORCH_ALLOC_CONF": "", "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True", "TF_GPU_ALLOCATOR": "",
+                 "TF_FORCE_UNIFIED_MEMORY": ""}
+        report = json.loads(tessera("doctor", "--software", "--json", **plain).stdout)
+        found = {finding["name"]: finding for finding in report["findings"]}
+        self.assertEqual(found["preset PyTorch"]["state"], "limited")
+        self.assertIn("expandable_segments:True is yours", found["preset PyTorch"]["value"])
+        self.assertEqual(found["preset TensorFlow"]["state"], "ok")
+        self.assertIn("TF_GPU_ALLOCATOR=cuda_malloc_async", found["preset TensorFlow"]["value"])
 
     def test_the_software_device_passes(self):
         result = tessera("doctor", "--software")

@@ -55,12 +55,21 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
   findings.push_back(judge_folder(folder));
   folder.problem = "Permission denied";
   findings.push_back(judge_folder(folder));
+  PresetOutcome own;
+  own.preset = &preset_table().front();
+  own.left_for = "PYTORCH_ALLOC_CONF=expandable_segments:True";
+  own.outcome = "it does not move";
+  findings.push_back(judge_preset(own));
+  own.outcome = "";
+  findings.push_back(judge_preset(own));
+  own.set = {{"PYTORCH_ALLOC_CONF", "backend:cudaMallocAsync", false}};
+  findings.push_back(judge_preset(own));
   std::size_t bad = 0;
   for (const Finding& finding : findings) {
     EXPECT_EQ(finding.state == State::kGood, finding.fix.empty()) << finding.name;
     bad += finding.state != State::kGood;
   }
-  EXPECT_EQ(bad, 21u);
+  EXPECT_EQ(bad, 22u);
 }
 
 TEST(DoctorFindings, DistinguishesGroupLimitsFromTheMachine) {

@@ -21,6 +21,8 @@ TEST(RunOptions, TheProgramBeginsAfterTwoDashesOrAtTheFirstOtherWord) {
       {{"--device-memory=1GiB", "p", "-v"}, {"--device-memory=1GiB"}, {"p", "-v"}},
       {{"--software", "p", "--", "q"}, {"--software"}, {"p", "--", "q"}},
       {{"--no-control", "p"}, {"--no-control"}, {"p"}},
+      {{"--no-presets", "p"}, {"--no-presets"}, {"p"}},
+      {{"--torch", "native", "p"}, {"--torch", "native"}, {"p"}},
       {{"--explain", "p", "q"}, {"--explain"}, {"p", "q"}},
       {{"--", "--odd", "-x"}, {}, {"--odd", "-x"}},
       {{"--", "p", "--stats", "f"}, {}, {"p", "--stats", "f"}},
@@ -49,6 +51,27 @@ TEST(RunOptions, ValuesAreJudgedByTheLibrary) {
   options.set("device-memory", "96MiB");
   options.set("host-memory", "lots");
   EXPECT_TRUE(options.complaint().starts_with("--host-memory: 'lots'")) << options.complaint();
+}
+
+TEST(RunOptions, PyTorchsAllocatorIsOneOfThree) {
+  RunOptions options;
+  EXPECT_EQ(options.torch_choice(), TorchChoice::kAuto);
+  for (const char* const name : {"auto", "async", "native"}) {
+    options.torch = name;
+    EXPECT_EQ(options.complaint(), "") << name;
+  }
+  EXPECT_EQ(options.torch_choice(), TorchChoice::kNative);
+  options.torch = "cudaMallocAsync";
+  EXPECT_EQ(options.complaint(), "--torch: 'cudaMallocAsync' is not auto, async or native");
+}
+
+TEST(RunOptions, OnlyTheLogLevelSilencesMessages) {
+  RunOptions options;
+  EXPECT_FALSE(options.is_silent());
+  options.set("log-level", "info");
+  EXPECT_FALSE(options.is_silent());
+  options.set("log-level", "error");
+  EXPECT_TRUE(options.is_silent());
 }
 
 TEST(RunOptions, ValuesThatCannotHoldTogetherAreNamed) {
