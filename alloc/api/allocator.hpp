@@ -28,6 +28,7 @@
 #include "api/op_times.hpp"
 #include "api/options.hpp"
 #include "api/outputs.hpp"
+#include "api/outside_memory.hpp"
 #include "api/pump.hpp"
 #include "api/stats_report.hpp"
 #include "api/tag_table.hpp"
@@ -119,6 +120,8 @@ class Allocator {
   Status expose(Address address, const char* reason);
   Status keep(Address address, const char* reason);
   Status unkeep(Address address);
+  // allocator_report.cpp. Logs the line that is due.
+  void set_outside(const OutsideMemory::Report& report);
   Status retire_stream(StreamId stream);
   // Waits for all work on the device.
   Status synchronize(DeviceId device) { return driver_->synchronize(device); }
@@ -219,6 +222,7 @@ class Allocator {
   const Nanoseconds began_;
   TagTable tags_;
   ExposureLog exposures_;
+  OutsideMemory outside_;
   std::unique_ptr<TraceWriter> trace_;
   std::unique_ptr<OpTimes> op_times_;  // only with a trace
   std::unique_ptr<FileTier> file_;

@@ -162,6 +162,16 @@ MemoryInfo Allocator::enlarged(DeviceHeap& heap) const {
   return MemoryInfo{total > taken ? total - taken : Bytes(), total};
 }
 
+void Allocator::set_outside(const OutsideMemory::Report& report) {
+  if (!outside_.set(report)) return;
+  const auto memory = driver_->memory_info(report.device);
+  if (!memory.is_ok()) return;  // judged again when there is more
+  DeviceHeap* const heap = made_heap(report.device);
+  const Bytes in_heap = heap == nullptr ? Bytes() : heap->blocks().stats().live_bytes;
+  const auto line = outside_.line_if_due(report.device, in_heap, memory.value().total);
+  if (line) log_line(LogLevel::kWarning, "{}", *line);
+}
+
 StatsSnapshot Allocator::stats() const {
   StatsSnapshot stats;
   tessera_stats& s = stats.totals;
@@ -190,6 +200,10 @@ StatsSnapshot Allocator::stats() const {
     }
   }
   stats.causes = causes_of(stalls);
+  OutsideMemory::Figures outside = outside_.figures();
+  s.outside_bytes = outside.bytes.value();
+  s.outside_peak = outside.peak.value();
+  stats.outside = std::move(outside.parts);
   const TierUsage peer = peer_usage(), file = file_->usage();
   const TierUsage host = guards_all_work() ? backing_->usage() : host_->usage_with_staging();
   s.peer_capacity = peer.capacity.value();
@@ -303,6 +317,9 @@ Status Allocator::finish() {
   };
   const StatsSnapshot last = stats();
   for (const std::string& line : exposure_lines(last)) log_line(LogLevel::kWarning, "{}", line);
+  if (const auto line = outside_.line_at_end(Bytes(last.totals.peak_live_bytes))) {
+    log_line(LogLevel::kWarning, "{}", *line);
+  }
   if (outputs_.has_stats()) keep_first(outputs_.write_stats(stats_text(last, outputs_.stats_are_json())));
   if (outputs_.has_timeline()) keep_first(outputs_.write_timeline(timeline_json(log_)));
   if (outputs_.has_history()) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/atomic_max.hpp"
-
 namespace tessera {
 
 Result<void*> HostMemory::allocate(Bytes bytes, std::uint32_t mark) {
@@ -45,17 +43,12 @@ void HostMemory::end() {
 }
 
 void HostMemory::note_beside(tessera_beside kind, Bytes bytes) {
-  Amount& amount = beside_[kind];
-  amount.now.store(bytes.value(), std::memory_order_relaxed);
-  raise_to(amount.peak, bytes.value());
+  beside_[kind].store(bytes.value(), std::memory_order_relaxed);
 }
 
 void HostMemory::add_to(tessera_stats& stats) const {
-  const auto now = [this](tessera_beside kind) { return beside_[kind].now.load(std::memory_order_relaxed); };
-  stats.managed_bytes = now(TESSERA_BESIDE_MANAGED);
-  stats.managed_peak = beside_[TESSERA_BESIDE_MANAGED].peak.load(std::memory_order_relaxed);
-  stats.driver_host_bytes = now(TESSERA_BESIDE_HOST);
-  stats.registered_bytes = now(TESSERA_BESIDE_REGISTERED);
+  stats.driver_host_bytes = beside_[TESSERA_BESIDE_HOST].load(std::memory_order_relaxed);
+  stats.registered_bytes = beside_[TESSERA_BESIDE_REGISTERED].load(std::memory_order_relaxed);
   const MutexLock lock(making_);
   if (blocks_ == nullptr) return;
   const PinnedBlocks::Usage usage = blocks_->usage();

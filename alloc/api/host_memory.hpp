@@ -33,7 +33,7 @@ class HostMemory {
   // blocks is being made.
   void end();
 
-  // What the driver serves of this kind now; the largest amount is kept.
+  // What the driver serves of this kind now.
   void note_beside(tessera_beside kind, Bytes bytes);
   void add_to(tessera_stats& stats) const;
   Status validate() const;
@@ -47,10 +47,7 @@ class HostMemory {
   mutable Mutex making_{LockRank::kHostBlocks};
   std::unique_ptr<PinnedBlocks> blocks_ GUARDED_BY(making_);
   std::atomic<PinnedBlocks*> made_{nullptr};
-  struct Amount {
-    std::atomic<std::uint64_t> now{0}, peak{0};
-  };
-  std::array<Amount, TESSERA_BESIDE_KINDS> beside_;
+  std::array<std::atomic<std::uint64_t>, TESSERA_BESIDE_KINDS> beside_{};
 };
 
 }  // namespace tessera

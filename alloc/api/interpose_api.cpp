@@ -145,6 +145,20 @@ tessera_result tessera_use_begin_blocking(tessera_allocator* allocator, const te
   });
 }
 
+tessera_result tessera_set_outside(tessera_allocator* allocator, const tessera_outside* outside) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || outside == nullptr) return null_argument("allocator and outside");
+    if (outside->size < sizeof(tessera_outside)) return Status(Code::kInvalidArgument, "outside->size is not set");
+    if (outside->kind == nullptr || outside->remedy == nullptr || outside->first_call == nullptr) {
+      return null_argument("kind, remedy and first_call");
+    }
+    TESSERA_TRY_ASSIGN(const DeviceId device, device_id(outside->device));
+    allocator->allocator->set_outside(
+        {device, outside->kind, outside->remedy, outside->first_call, Bytes(outside->bytes), outside->imported != 0});
+    return {};
+  });
+}
+
 tessera_result tessera_expose(tessera_allocator* allocator, tessera_address address, const char* reason) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || reason == nullptr) return null_argument("allocator and reason");

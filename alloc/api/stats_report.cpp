@@ -76,8 +76,8 @@ void add_totals(Emitter& out, const tessera_stats& s) {
   out.bytes("host_block_pinned", Bytes(s.host_block_pinned));
   out.group("outside");
   out.bytes("graph_peak", Bytes(s.graph_peak));
-  out.bytes("managed_bytes", Bytes(s.managed_bytes));
-  out.bytes("managed_peak", Bytes(s.managed_peak));
+  out.bytes("outside_bytes", Bytes(s.outside_bytes));
+  out.bytes("outside_peak", Bytes(s.outside_peak));
   out.bytes("driver_host_bytes", Bytes(s.driver_host_bytes));
   out.bytes("registered_bytes", Bytes(s.registered_bytes));
 }
@@ -111,6 +111,10 @@ Emitter emit(const StatsSnapshot& stats) {
   out.group("exposed_bytes_by_reason");
   const auto reason = [](const auto& exposure) { return exposure.reason; };
   for (const auto& [name, bytes] : by_name(stats.exposures, reason)) out.bytes(name, bytes);
+  out.group("outside_bytes_by_kind");
+  for (const auto& part : stats.outside) out.bytes(part.kind, part.bytes);
+  out.group("first_call_by_kind");
+  for (const auto& part : stats.outside) out.text(part.kind, part.first_call);
   out.group("first_call_by_reason");
   for (const auto& [name, call] : first_calls(stats)) out.text(name, call);
   out.group("stalls_by_cause");
@@ -142,6 +146,7 @@ Status check_totals(const tessera_stats& s) {
   TESSERA_TRY(at_most({"device_used", s.device_used}, {"device_peak", s.device_peak}));
   TESSERA_TRY(at_most({"device_peak", s.device_peak}, {"device_capacity", s.device_capacity}));
   TESSERA_TRY(at_most({"peer_used", s.peer_used}, {"peer_peak", s.peer_peak}));
+  TESSERA_TRY(at_most({"outside_bytes", s.outside_bytes}, {"outside_peak", s.outside_peak}));
   TESSERA_TRY(at_most({"peer_peak", s.peer_peak}, {"peer_capacity", s.peer_capacity}));
   TESSERA_TRY(at_most({"host_used", s.host_used}, {"host_peak", s.host_peak}));
   TESSERA_TRY(at_most({"host_peak", s.host_peak}, {"host_capacity", s.host_capacity}));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/outside_memory.hpp"
 #include "base/status.hpp"
 #include "base/units.hpp"
 #include "tessera/tessera.h"
@@ -37,9 +38,10 @@ struct StatsSnapshot {
 
   tessera_stats totals{};
   std::vector<Fact> facts;
-  std::vector<Tag> tags;            // empty, or all live blocks
-  std::vector<Exposure> exposures;  // empty, or all exposed bytes
-  std::vector<Stalls> causes;       // empty, or all stalls
+  std::vector<Tag> tags;                     // empty, or all live blocks
+  std::vector<Exposure> exposures;           // empty, or all exposed bytes
+  std::vector<Stalls> causes;                // empty, or all stalls
+  std::vector<OutsideMemory::Part> outside;  // by kind
 };
 
 std::string stats_table(const StatsSnapshot& stats);

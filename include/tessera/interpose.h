@@ -152,14 +152,27 @@ TESSERA_API tessera_result tessera_host_yield(tessera_allocator* allocator, uint
 /* Ends all blocks of tessera_host_malloc, before the context in which they were pinned ends. REQUIRES: no work uses
  * them, and no call on them is being made. */
 TESSERA_API void tessera_host_end(tessera_allocator* allocator);
-/* The bytes that the driver serves of a kind of memory now, for the statistics. Cheap. */
+/* The bytes of pinned host memory that the driver serves now, for the statistics. Cheap. */
 typedef enum tessera_beside {
-  TESSERA_BESIDE_MANAGED,    /* cuMemAllocManaged */
   TESSERA_BESIDE_HOST,       /* cuMemHostAlloc, cuMemAllocHost */
   TESSERA_BESIDE_REGISTERED, /* cuMemHostRegister */
   TESSERA_BESIDE_KINDS
 } tessera_beside;
 TESSERA_API void tessera_note_beside(tessera_allocator* allocator, tessera_beside kind, uint64_t bytes);
+/* Device memory of the program that the driver has served: it is outside the heap and does not move. The statistics
+ * list it by kind, and one line reports it when more than half of the program's memory on a device is outside, and
+ * that is at least an eighth of the device and TESSERA_OUTSIDE_LEAST bytes. The texts are copied. */
+#define TESSERA_OUTSIDE_LEAST (64u << 20)
+typedef struct tessera_outside {
+  size_t size; /* of this struct */
+  int device;
+  const char* kind;       /* as in the statistics: "virtual_memory" */
+  uint64_t bytes;         /* of this kind on this device now */
+  const char* remedy;     /* what the user can change, for the line */
+  const char* first_call; /* the first call that allocated such memory */
+  int imported;           /* 1: memory of another process, listed but not counted */
+} tessera_outside;
+TESSERA_API tessera_result tessera_set_outside(tessera_allocator* allocator, const tessera_outside* outside);
 
 /* The allocator shared by all front ends in this process: the preload library's if it is loaded, else one
  * created at the first call from the environment's options, with tessera_set_automatic off. Never destroy it,

@@ -221,7 +221,8 @@ typedef struct tessera_stats {
       unchanged_bytes; /* pages checked; found changed; evicted as unchanged */
   uint64_t peer_capacity, peer_used, peer_peak, bytes_peer_in, bytes_peer_out; /* lent by other devices */
   uint64_t host_blocks, host_block_bytes, host_block_peak, host_block_pinned;  /* host.h; pinned: also if unused */
-  uint64_t managed_bytes, managed_peak, driver_host_bytes, registered_bytes;   /* the driver's; from interposers */
+  uint64_t driver_host_bytes, registered_bytes; /* pinned host memory that the driver serves; from interposers */
+  uint64_t outside_bytes, outside_peak; /* device memory of the program that the driver served: outside of the heap */
 } tessera_stats;
 
 TESSERA_API tessera_result tessera_get_stats(tessera_allocator* allocator, tessera_stats* stats);

@@ -124,6 +124,15 @@ class ReportPage {
     add("<div class=\"tile\"><b>{}</b><span>waited, in {} calls</span></div>\n</div>\n",
         seconds_of(static_cast<double>(run_.figure("waits", "stall_ns"))), run_.figure("waits", "stalls"));
     add("<p>{}</p>\n", verdict());
+    outside();
+  }
+  // Nothing if most of the program's memory was in the heap.
+  void outside() {
+    const std::uint64_t peak = run_.figure("outside", "outside_peak");
+    if (peak <= run_.figure("blocks", "peak_live_bytes")) return;
+    add("<p>Most of the program's device memory was <b>outside the heap</b> and did not move: {} at the peak; the "
+        "table of all figures has its kinds and the calls. See docs/frameworks.md.</p>\n",
+        rounded_bytes(peak));
   }
   // The policies in use over time; if there was only one, the policy named by the statistics.
   std::string policies(std::string last) const {

@@ -56,9 +56,10 @@ std::string line_of(const TopRow& row) {
     rates = fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9.0f} {:>5.0f}% {:<11}", speed(r.bytes_in), speed(r.bytes_out),
                         speed(r.file_read), speed(r.file_written), r.launches, 100 * r.stall_share, main_cause(r));
   }
-  return fmt::format("{:>8} {:<15} {:>21} {:>21} {:>21} {} {:>9}\n", row.pid, row.name.substr(0, 15),
+  return fmt::format("{:>8} {:<15} {:>21} {:>21} {:>21} {} {:>9} {:>9}\n", row.pid, row.name.substr(0, 15),
                      tier(row, "device"), tier(row, "host"), tier(row, "file"), rates,
-                     rounded_bytes(figure(row, "held", "exposed_bytes")));
+                     rounded_bytes(figure(row, "held", "exposed_bytes")),
+                     rounded_bytes(figure(row, "outside", "outside_bytes")));
 }
 
 // The line below a program with the live bytes of its tags, largest first; "" if no block has a tag.
@@ -121,9 +122,10 @@ std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after)
 
 std::string top_table(const std::vector<TopRow>& rows) {
   if (rows.empty()) return "no program of this user is running under `tessera run`\n";
-  std::string table = fmt::format(
-      "{:>8} {:<15} {:>21} {:>21} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11} {:>9}\n", "PID", "PROGRAM",
-      "DEVICE", "HOST", "FILE", "IN/s", "OUT/s", "READ/s", "WRITE/s", "LAUNCH/s", "STALL", "WAITING FOR", "EXPOSED");
+  std::string table =
+      fmt::format("{:>8} {:<15} {:>21} {:>21} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11} {:>9} {:>9}\n", "PID",
+                  "PROGRAM", "DEVICE", "HOST", "FILE", "IN/s", "OUT/s", "READ/s", "WRITE/s", "LAUNCH/s", "STALL",
+                  "WAITING FOR", "EXPOSED", "OUTSIDE");
   for (const TopRow& row : rows) table += line_of(row) + tags_of(row);
   return table;
 }

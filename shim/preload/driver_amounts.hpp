@@ -1,5 +1,5 @@
-// Memory of the program that the driver serves beside the heap: managed memory, pinned host memory and registered host
-// memory. Counted for the statistics; a program whose managed memory is larger than the device is told once what helps.
+// Pinned host memory of the program that the driver serves, and host memory that the program registers, counted for the
+// statistics. Device memory is counted in outside_memory.hpp.
 //
 // Thread safety: any thread.
 #pragma once
@@ -24,7 +24,7 @@ class DriverAmounts {
   // Everything of this context has ended.
   void forget(CUcontext context);
   bool any(tessera_beside kind) const { return totals_[kind].load(std::memory_order_relaxed) != 0; }
-  // Reports all totals, and the largest so far, to an allocator that has just started.
+  // Reports all totals to an allocator that has just started.
   void tell(tessera_allocator* allocator);
 
  private:
@@ -37,7 +37,6 @@ class DriverAmounts {
   void count(tessera_beside kind, std::uint64_t total);  // REQUIRES: lock_
 
   std::array<std::atomic<std::uint64_t>, TESSERA_BESIDE_KINDS> totals_{};
-  std::array<std::uint64_t, TESSERA_BESIDE_KINDS> peaks_{};
   std::mutex lock_;
   std::unordered_map<std::uint64_t, Entry> entries_;  // by address
 };

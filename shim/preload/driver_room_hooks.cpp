@@ -1,9 +1,9 @@
 // Calls forwarded to the driver with respect to device memory: those that allocate it are retried after Tessera yields
 // free memory (driver_room.hpp), and those that release it are noted. Calls for pools are in pool_hooks.cpp.
 #include "cuda_api.hpp"
-#include "driver_amounts.hpp"
 #include "driver_room.hpp"
 #include "live_contexts.hpp"
+#include "outside_memory.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -16,6 +16,8 @@ DriverNeed on(CUdevice device) { return {.device = device}; }
 CUdevice device_of(const CUmemLocation& location) {
   return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : -2;
 }
+
+std::uint64_t key_of(const void* array) { return reinterpret_cast<std::uintptr_t>(array); }
 
 // The driver may have memory for us after `call` has released some.
 template <class Function, class... Args>
@@ -134,35 +136,51 @@ TESSERA_HOOK cuFuncLoad(CUfunction function) { return call_with_room({}, &TrueDr
 TESSERA_HOOK cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* properties,
                          unsigned long long flags) {
   const CUdevice device = properties != nullptr ? device_of(properties->location) : -2;
-  return call_with_room({.bytes = bytes, .device = device}, &TrueDriver::cuMemCreate, handle, bytes, properties, flags);
+  const CUresult result =
+      call_with_room({.bytes = bytes, .device = device}, &TrueDriver::cuMemCreate, handle, bytes, properties, flags);
+  return note_handle(result, handle, bytes, properties, TESSERA_CALLER);
 }
 
 TESSERA_HOOK cuMemRelease(CUmemGenericAllocationHandle handle) {
-  return call_and_expect(&TrueDriver::cuMemRelease, handle);
+  const CUresult result = call_and_expect(&TrueDriver::cuMemRelease, handle);
+  if (result == CUDA_SUCCESS) outside_memory().released(handle);
+  return result;
 }
 
 TESSERA_HOOK cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
   const CUresult result = call_with_room({.bytes = bytes}, &TrueDriver::cuMemAllocManaged, address, bytes, flags);
-  if (result == CUDA_SUCCESS) driver_amounts().add(TESSERA_BESIDE_MANAGED, *address, bytes);
-  return result;
+  return note_address(result, OutsideMemory::Kind::kManaged, address, bytes, {"cuMemAllocManaged", TESSERA_CALLER});
 }
 
 TESSERA_HOOK cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* shape) {
-  return call_with_room({}, &TrueDriver::cuArrayCreate_v2, array, shape);
+  const CUresult result = call_with_room({}, &TrueDriver::cuArrayCreate_v2, array, shape);
+  if (result != CUDA_SUCCESS) return result;
+  const CUDA_ARRAY3D_DESCRIPTOR whole{shape->Width, shape->Height, 0, shape->Format, shape->NumChannels, 0};
+  return note_array(result, key_of(*array), array_bytes(whole), {"cuArrayCreate", TESSERA_CALLER});
 }
 
 TESSERA_HOOK cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* shape) {
-  return call_with_room({}, &TrueDriver::cuArray3DCreate_v2, array, shape);
+  const CUresult result = call_with_room({}, &TrueDriver::cuArray3DCreate_v2, array, shape);
+  if (result != CUDA_SUCCESS) return result;
+  return note_array(result, key_of(*array), array_bytes(*shape), {"cuArray3DCreate", TESSERA_CALLER});
 }
 
-TESSERA_HOOK cuArrayDestroy(CUarray array) { return call_and_expect(&TrueDriver::cuArrayDestroy, array); }
+TESSERA_HOOK cuArrayDestroy(CUarray array) {
+  const CUresult result = call_and_expect(&TrueDriver::cuArrayDestroy, array);
+  if (result == CUDA_SUCCESS) outside_memory().gave_back(OutsideMemory::Kind::kArray, key_of(array));
+  return result;
+}
 
 TESSERA_HOOK cuMipmappedArrayCreate(CUmipmappedArray* array, const CUDA_ARRAY3D_DESCRIPTOR* shape, unsigned levels) {
-  return call_with_room({}, &TrueDriver::cuMipmappedArrayCreate, array, shape, levels);
+  const CUresult result = call_with_room({}, &TrueDriver::cuMipmappedArrayCreate, array, shape, levels);
+  if (result != CUDA_SUCCESS) return result;
+  return note_array(result, key_of(*array), array_bytes(*shape, levels), {"cuMipmappedArrayCreate", TESSERA_CALLER});
 }
 
 TESSERA_HOOK cuMipmappedArrayDestroy(CUmipmappedArray array) {
-  return call_and_expect(&TrueDriver::cuMipmappedArrayDestroy, array);
+  const CUresult result = call_and_expect(&TrueDriver::cuMipmappedArrayDestroy, array);
+  if (result == CUDA_SUCCESS) outside_memory().gave_back(OutsideMemory::Kind::kArray, key_of(array));
+  return result;
 }
 
 // ---- graphs -------------------------------------------------------------------------------------

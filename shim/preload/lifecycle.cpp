@@ -18,6 +18,7 @@
 #include "late_copies.hpp"
 #include "live_contexts.hpp"
 #include "outcome.hpp"
+#include "outside_memory.hpp"
 #include "outside_words.hpp"
 #include "pointer_tables.hpp"
 #include "program_pools.hpp"
@@ -176,6 +177,7 @@ tessera_allocator* started() {
   }
   detail::allocator.store(allocator, std::memory_order_release);
   driver_amounts().tell(allocator);
+  outside_memory().tell(allocator);
   tessera_share(allocator);
   start_control(folder);
   if (outputs && !await_endings(write_at_an_end))
@@ -271,6 +273,7 @@ void leave_context(CUcontext context) {
   end_retired(context);
   forget_context(context);
   driver_amounts().forget(context);
+  outside_memory().context_ends(context);
   tessera_allocator* const allocator = running();
   if (allocator == nullptr) return;
   const Entry entry;

@@ -10,7 +10,6 @@
 
 #include "capture.hpp"
 #include "cuda_api.hpp"
-#include "driver_amounts.hpp"
 #include "driver_objects.hpp"
 #include "driver_room.hpp"
 #include "exposure.hpp"
@@ -21,6 +20,7 @@
 #include "nccl_library.hpp"
 #include "opened_blocks.hpp"
 #include "outcome.hpp"
+#include "outside_memory.hpp"
 #include "outside_words.hpp"
 #include "pointer_tables.hpp"
 #include "pool_lookup.hpp"
@@ -151,7 +151,8 @@ TESSERA_HOOK cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   if (allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAlloc", TESSERA_CALLER, result) == Served::kDone) {
     return result;
   }
-  return call_with_room({.bytes = bytes}, &TrueDriver::cuMemAlloc_v2, address, bytes);
+  result = call_with_room({.bytes = bytes}, &TrueDriver::cuMemAlloc_v2, address, bytes);
+  return note_address(result, OutsideMemory::Kind::kUnmanaged, address, bytes, {"cuMemAlloc", TESSERA_CALLER});
 }
 
 TESSERA_HOOK cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_t width, std::size_t height,
@@ -166,8 +167,9 @@ TESSERA_HOOK cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::s
     if (result == CUDA_SUCCESS) *pitch = row;
     return result;
   }
-  return call_with_room({.bytes = fits ? bytes : TESSERA_YIELD_UNKNOWN}, &TrueDriver::cuMemAllocPitch_v2, address,
-                        pitch, width, height, element_bytes);
+  result = call_with_room({.bytes = fits ? bytes : TESSERA_YIELD_UNKNOWN}, &TrueDriver::cuMemAllocPitch_v2, address,
+                          pitch, width, height, element_bytes);
+  return note_address(result, OutsideMemory::Kind::kUnmanaged, address, bytes, {"cuMemAllocPitch", TESSERA_CALLER});
 }
 
 // Preserves a guarantee that programs rely on silently: when cuMemFree returns, all earlier work is over.
@@ -179,11 +181,8 @@ TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
   const Entry entry;
   if (!managed(address) || running() == nullptr || entry.nested()) {
     if (close_block(address, OpenedBy::kPool, told)) return told;
-    const CUresult freed = call_true(&TrueDriver::cuMemFree_v2, address);
-    if (freed == CUDA_SUCCESS) {
-      expect_device_memory();
-      driver_amounts().remove(TESSERA_BESIDE_MANAGED, address);
-    }
+    const CUresult freed = note_freed(call_true(&TrueDriver::cuMemFree_v2, address), address);
+    if (freed == CUDA_SUCCESS) expect_device_memory();
     return freed;
   }
   const InPrimary in_primary;  // the synchronisation covers green contexts too
@@ -198,7 +197,8 @@ TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
 TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr * address, std::size_t bytes, CUstream given), {
   CUresult result = CUDA_SUCCESS;
   // In a capture this adds a graph node, with an address that the graph owns.
-  if (!capturing(stream)) {
+  const bool in_graph = capturing(stream);
+  if (!in_graph) {
     const InContextOf its(stream);
     const PoolHere current = current_pool();
     if (current.is_ours && allocate_from(current.pool, address, bytes, stream, "cuMemAllocAsync", TESSERA_CALLER,
@@ -206,14 +206,16 @@ TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr * address, std::size_t bytes, CU
       return result;
     }
   }
-  return call_with_room({.bytes = bytes, .stream = stream}, True, address, bytes, given);
+  result = call_with_room({.bytes = bytes, .stream = stream}, True, address, bytes, given);
+  return in_graph ? result : note_pooled(result, address, bytes, {"cuMemAllocAsync", TESSERA_CALLER});
 })
 
 TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
                   (CUdeviceptr * address, std::size_t bytes, CUmemoryPool pool, CUstream given), {
                     CUresult result = CUDA_SUCCESS;
                     const char* const call = "cuMemAllocFromPoolAsync";
-                    if (!capturing(stream)) {
+                    const bool in_graph = capturing(stream);
+                    if (!in_graph) {
                       const InContextOf its(stream);  // a pool of any other device is left to the driver
                       const PoolHere asked = pool_here(pool);
                       if (asked.is_ours && allocate_from(asked.pool, address, bytes, stream, call, TESSERA_CALLER,
@@ -221,7 +223,8 @@ TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
                         return result;
                       }
                     }
-                    return call_with_room({.bytes = bytes, .stream = stream}, True, address, bytes, pool, given);
+                    result = call_with_room({.bytes = bytes, .stream = stream}, True, address, bytes, pool, given);
+                    return in_graph ? result : note_pooled(result, address, bytes, {call, TESSERA_CALLER});
                   })
 
 TESSERA_HOOK_PTSZ(cuMemFreeAsync, (CUdeviceptr address, CUstream given), {
@@ -232,7 +235,7 @@ TESSERA_HOOK_PTSZ(cuMemFreeAsync, (CUdeviceptr address, CUstream given), {
   const Entry entry;
   if (!managed(address) || running() == nullptr || entry.nested()) {
     if (close_block(address, OpenedBy::kPool, told)) return told;
-    const CUresult freed = call_true(True, address, given);
+    const CUresult freed = note_freed(call_true(True, address, given), address);
     if (freed == CUDA_SUCCESS) expect_device_memory();
     return freed;
   }

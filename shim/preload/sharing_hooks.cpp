@@ -8,6 +8,7 @@
 #include "driver_room.hpp"
 #include "exposure.hpp"
 #include "host_blocks.hpp"
+#include "outside_memory.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -50,18 +51,24 @@ TESSERA_HOOK cuPointerSetAttribute(const void* value, CUpointer_attribute attrib
 
 TESSERA_HOOK cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
   if (served(reinterpret_cast<CUdeviceptr>(address))) return CUDA_ERROR_INVALID_VALUE;
-  return call_true(&TrueDriver::cuMemRetainAllocationHandle, handle, address);
+  const CUresult result = call_true(&TrueDriver::cuMemRetainAllocationHandle, handle, address);
+  if (result == CUDA_SUCCESS) outside_memory().retained(*handle);
+  return result;
 }
 
 TESSERA_HOOK cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle handle,
                       unsigned long long flags) {
   if (served(address)) return CUDA_ERROR_INVALID_VALUE;
-  return call_with_room({}, &TrueDriver::cuMemMap, address, bytes, offset, handle, flags);
+  const CUresult result = call_with_room({}, &TrueDriver::cuMemMap, address, bytes, offset, handle, flags);
+  if (result == CUDA_SUCCESS) outside_memory().mapped(address, bytes, handle, {"cuMemMap", TESSERA_CALLER});
+  return result;
 }
 
 TESSERA_HOOK cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
   if (served(address)) return CUDA_ERROR_INVALID_VALUE;
-  return call_true(&TrueDriver::cuMemUnmap, address, bytes);
+  const CUresult result = call_true(&TrueDriver::cuMemUnmap, address, bytes);
+  if (result == CUDA_SUCCESS) outside_memory().unmapped(address, bytes);
+  return result;
 }
 
 TESSERA_HOOK cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* access, std::size_t count) {

@@ -51,8 +51,6 @@ TEST_F(HostMemoryTest, CountsItsBlocksAndWhatTheDriverServes) {
   void* const first = memory.allocate(1_MiB, 0).value();
   (void)memory.allocate(2_MiB, 0).value();
   EXPECT_TRUE(memory.free(first).is_ok());
-  memory.note_beside(TESSERA_BESIDE_MANAGED, 9_MiB);
-  memory.note_beside(TESSERA_BESIDE_MANAGED, 4_MiB);
   memory.note_beside(TESSERA_BESIDE_HOST, 5_MiB);
   memory.note_beside(TESSERA_BESIDE_REGISTERED, 6_MiB);
   tessera_stats stats{};
@@ -61,8 +59,6 @@ TEST_F(HostMemoryTest, CountsItsBlocksAndWhatTheDriverServes) {
   EXPECT_EQ(stats.host_block_bytes, (2_MiB).value());
   EXPECT_EQ(stats.host_block_peak, (3_MiB).value());
   EXPECT_GE(stats.host_block_pinned, (3_MiB).value());
-  EXPECT_EQ(stats.managed_bytes, (4_MiB).value());
-  EXPECT_EQ(stats.managed_peak, (9_MiB).value());
   EXPECT_EQ(stats.driver_host_bytes, (5_MiB).value());
   EXPECT_EQ(stats.registered_bytes, (6_MiB).value());
 }

@@ -38,14 +38,16 @@ StatsSnapshot sample() {
   s.stalls = 21, s.stall_ns = 1'500'000'000, s.late_fetches = 6;
   s.launches = 1000, s.uses = 4000;
   s.pinned_bytes = 8 << 20, s.exposed_bytes = 2 << 20;
-  s.graph_peak = 6 << 20;
+  s.graph_peak = 6 << 20, s.outside_bytes = 40 << 20, s.outside_peak = 50 << 20;
   s.host_blocks = 2, s.host_block_bytes = 3 << 20, s.host_block_peak = 5 << 20, s.host_block_pinned = 8 << 20;
-  s.managed_bytes = 9 << 20, s.managed_peak = 11 << 20, s.driver_host_bytes = 12 << 20, s.registered_bytes = 13 << 20;
+  s.driver_host_bytes = 12 << 20, s.registered_bytes = 13 << 20;
   s.dropped_bytes = 48 << 20, s.recomputes = 7, s.recomputed_bytes = 40 << 20, s.recompute_ns = 2'500'000;
   s.checks = 12, s.checks_changed = 8, s.unchanged_evictions = 3, s.unchanged_bytes = 14 << 20;
   stats.facts = {{"policy", "recency"}};
   stats.tags = {{"", 10, 100_MiB}, {"weights", 20, 200_MiB}};
   stats.exposures = {{"cuIpcGetMemHandle", 2_MiB, "share (program+0x10) < main (program+0x20)"}};
+  stats.outside = {{"imported", "", "cuMemMap of libnccl.so.2", 5_MiB, 5_MiB, true},
+                   {"managed", "", "cuMemAllocManaged", 40_MiB, 50_MiB, false}};
   stats.causes = {{"copy_in", 20, Nanoseconds(1'000'000'000)}, {"mapping", 1, Nanoseconds(500'000'000)}};
   return stats;
 }
@@ -68,7 +70,7 @@ TEST(StatsReport, EveryFieldOfTheStructIsInTheJsonUnderItsOwnName) {
   EXPECT_EQ(figures["clean_evictions"], 4u);
   // Two 32-bit fields first, then one number per field.
   const std::size_t fields = 1 + (sizeof(tessera_stats) - 2 * sizeof(std::uint32_t)) / 8;
-  const std::size_t parts = 2 + 1 + 2 + 2;
+  const std::size_t parts = 2 + 1 + 2 + 2 + 2;
   EXPECT_EQ(figures.size(), fields + parts);
 }
 

@@ -153,6 +153,14 @@ TEST(ReportPage, NamesTheLongestWait) {
   EXPECT_THAT(page, HasSubstr("<code>copy_out</code></td><td>2</td>"));
 }
 
+TEST(ReportPage, SaysThatMostMemoryWasOutsideTheHeap) {
+  Json json = sample_history();
+  json["stats"]["outside"] = {{"outside_peak", 4 << 20}};
+  EXPECT_THAT(report_of(json), Not(HasSubstr("outside the heap")));
+  json["stats"]["outside"] = {{"outside_peak", 5 << 20}};
+  EXPECT_THAT(report_of(json), HasSubstr("<b>outside the heap</b> and did not move: 5.00 MiB at the peak"));
+}
+
 TEST(ReportPage, NamesOfTheProgramAreEscaped) {
   const std::string page = report_of(sample_history());
   EXPECT_THAT(page, HasSubstr("<h1>&lt;train&gt;</h1>"));

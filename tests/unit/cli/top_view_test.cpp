@@ -13,7 +13,8 @@ TopRow row(std::uint64_t seconds, std::uint64_t scale) {
            {"waits", {{"stall_ns", scale * 250'000'000}}},
            {"stall_time_by_cause", {{"copy_in_ns", scale * 50'000'000}, {"work_ns", scale * 200'000'000}}},
            {"uses", {{"launches", scale * 1000}}},
-           {"held", {{"exposed_bytes", 2 << 20}}}},
+           {"held", {{"exposed_bytes", 2 << 20}}},
+           {"outside", {{"outside_bytes", 3 << 20}}}},
           std::nullopt};
 }
 
@@ -41,8 +42,8 @@ TEST(TopView, TheTableHasALineForEachProgram) {
   const std::string table = top_table({known, row(1, 1)});
   EXPECT_NE(table.find("42 python3            96.0 MiB / 128 MiB"), std::string::npos) << table;
   EXPECT_NE(table.find("10.0 MiB  20.0 MiB"), std::string::npos) << table;
-  EXPECT_NE(table.find("  25% work         2.00 MiB\n"), std::string::npos) << table;
-  EXPECT_NE(table.find("      - -            2.00 MiB\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("  25% work         2.00 MiB  3.00 MiB\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("      - -            2.00 MiB  3.00 MiB\n"), std::string::npos) << table;
   const auto first = table.find('\n');
   EXPECT_EQ(table.find('\n', first + 1) - first, first + 1) << "the columns are not aligned\n" << table;
 }
