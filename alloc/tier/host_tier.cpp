@@ -11,6 +11,8 @@ namespace {
 
 constexpr Bytes kChunk = 64_MiB;
 constexpr Bytes kMostAhead = 512_MiB;
+// The part of the budget that is not lent once there are pages.
+constexpr std::uint64_t kKeptForPages = 8;
 
 Frame frame_at(PageClass page_class, void* bytes) {
   return Frame{TierKind::kHost, page_class, reinterpret_cast<std::uint64_t>(bytes)};
@@ -139,8 +141,9 @@ bool HostTier::lend(Bytes bytes) {
   Bytes own;
   {
     const MutexLock lock(mutex_);
-    const TierUsage after{capacity_ - std::min(capacity_, lent_ + bytes), used_};
-    if (used_ + lent_ + bytes > capacity_ || is_near_bound(after)) return false;
+    const bool wanted = used_ || expected_.load(std::memory_order_relaxed);
+    const Bytes kept = wanted ? capacity_ / kKeptForPages : Bytes();
+    if (used_ + lent_ + bytes + kept > capacity_) return false;
     lent_ += bytes;
     own = capacity_ - lent_;
   }

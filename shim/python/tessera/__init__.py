@@ -15,14 +15,14 @@ from ._api import call_with_addresses as _call_with_addresses
 from ._api import move_tag as _move_tag
 from ._api import query as _query
 from ._api import stats
-from ._blocks import free, host_buffer, host_free, host_malloc, malloc
+from ._blocks import free, host_free, host_malloc, malloc
 from ._library import LibraryNotFound
 from ._recomputing import recompute
 from ._tensors import address_of as _address_of
 from ._tensors import addresses_of as _addresses_of
 
 __all__ = ["BlockInfo", "Busy", "LibraryNotFound", "Moved", "NotFound", "OutOfMemory",
-           "TesseraError", "evict", "free", "host_buffer", "host_free", "host_malloc", "malloc", "mark", "pin",
+           "TesseraError", "evict", "free", "host_free", "host_malloc", "malloc", "mark", "pin",
            "prefetch", "query", "recompute", "report", "set_policy", "sleep", "stats", "tag", "unpin", "wake"]
 
 

@@ -1,8 +1,6 @@
 """Blocks for the allocators of other libraries: an address for a size."""
 
-import contextlib
 import ctypes
-from typing import Iterator
 
 from . import _api, _recomputing
 
@@ -38,19 +36,3 @@ def host_malloc(size: int) -> int:
 def host_free(address: int) -> None:
     """Frees the block. No queued work may use it any more."""
     _api.call("tessera_host_free", address)
-
-
-@contextlib.contextmanager
-def host_buffer(size: int) -> Iterator[memoryview]:
-    """A block of pinned host memory as a buffer of bytes, e.g. for `numpy.frombuffer`.
-
-    It is freed at the end of the block of code, when no queued work may use it any more. Raises BufferError, and frees
-    nothing, if another object still refers to the buffer then.
-    """
-    address = host_malloc(size)
-    view = memoryview((ctypes.c_char * size).from_address(address)).cast("B")
-    try:
-        yield view
-    finally:
-        view.release()
-        host_free(address)

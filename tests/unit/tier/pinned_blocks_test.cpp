@@ -103,8 +103,8 @@ TEST_F(PinnedBlocksTest, PagesThatSoonNeedTheBudgetKeepIt) {
   PinnedBlocks blocks(machine_.driver(), tier, 128_MiB);
   std::vector<Frame> frames;
   for (int i = 0; i < 4; ++i) frames.push_back(tier.take(PageClass::kLarge).take());
-  EXPECT_EQ(blocks.allocate(80_MiB, 0).status().code(), Code::kOutOfMemory) << "would leave 48 MiB to pages";
-  must(blocks.allocate(48_MiB, 0));
+  EXPECT_EQ(blocks.allocate(98_MiB, 0).status().code(), Code::kOutOfMemory) << "would leave 30 MiB to pages";
+  must(blocks.allocate(96_MiB, 0));
   for (const Frame& frame : frames) tier.give_back(frame);
 }
 
