@@ -1,7 +1,7 @@
 // The allocator behind the C API: all of its calls, in C++ and without the conventions of C.
 //
-// create() assembles the whole machine, on one screen of allocator.cpp. A process has one driver, one host tier and one
-// file tier, and one DeviceHeap per device, built at its first use.
+// create() assembles the machine, on one screen of allocator.cpp: one driver, one host tier, one file tier, and one
+// DeviceHeap per device, built at its first use.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once

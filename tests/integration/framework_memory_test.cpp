@@ -65,15 +65,15 @@ void expect_told(const std::string& way, const char* kind, const std::string& fi
   EXPECT_NE(all.stats["first_call_by_kind"][kind].get<std::string>().find(first), std::string::npos);
 }
 
-TEST(FrameworkMemory, SegmentsThatAProgramMapsAreOutsideAndTold) {
+TEST(FrameworkMemory, MappedSegmentsAreOutsideAndReported) {
   expect_told("torch-segments 12", "virtual_memory", "cuMemCreate of framework_memory", "cudaMallocAsync");
 }
 
-TEST(FrameworkMemory, OneMappingOfEverythingIsOutsideAndTold) {
+TEST(FrameworkMemory, OneLargeMappingIsOutsideAndReported) {
   expect_told("xla-default 12", "virtual_memory", "cuMemCreate of framework_memory", "cudaMallocAsync");
 }
 
-TEST(FrameworkMemory, ManagedMemoryIsCountedAndTold) {
+TEST(FrameworkMemory, ManagedMemoryIsCountedAndReported) {
   expect_told("managed 12", "managed", "cuMemAllocManaged of framework_memory", "TF_FORCE_UNIFIED_MEMORY off");
 }
 
