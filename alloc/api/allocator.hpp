@@ -54,6 +54,12 @@ class Allocator {
   Status free(Address address, StreamId stream);
   // The block is reused only after the work queued so far on each of the streams is done.
   Status free_after(Address address, std::span<const StreamId> streams);
+  // allocator_mapping.cpp: blocks that the program maps at addresses that it reserves (MappableBlocks, PageManager).
+  Result<Address> create_mappable(DeviceId device, Bytes bytes);
+  Status destroy_mappable(Address address);
+  Result<Address> move_mappable(Address address, std::optional<Address> to);
+  Result<Address> reserve_addresses(DeviceId device, Bytes bytes);
+  Status unreserve_addresses(Address address);
   Status trim();
   // Residency::trim_device of the device; no effect where it has no heap yet.
   Status trim_device(DeviceId device, Bytes keep);

@@ -21,7 +21,10 @@ BlockCache::BlockCache(Residency& residency, PageManager& pages, BlockCacheOptio
       runs_(residency.streams()),
       burst_(pages),
       placed_(options.planned_limit, [&residency] { return residency.spare_for_each_block(); }),
-      threads_([this](ThreadCache& cache) { empty(cache); }) {}
+      threads_([this](ThreadCache& cache) { empty(cache); }),
+      mappable_(residency, pages, [this](Bytes bytes, bool made) {
+        made ? count_allocation(nullptr, bytes, false) : count_free(nullptr, bytes);
+      }) {}
 
 BlockCache::~BlockCache() {
   threads_.close();
@@ -32,6 +35,7 @@ BlockCache::~BlockCache() {
       log_line(LogLevel::kWarning, "a run could not be freed: {}", released.to_string());
     }
   };
+  for (const auto& block : mappable_.remove_all()) release(block->run);
   for (const auto& block : runs_.remove_all()) release(block->run);
   for (const SlotPage& page : slots_.remove_all()) release(page.run());
   for (const auto& bundle : bundles_.remove_all()) release(bundle->run);
@@ -89,7 +93,8 @@ Status BlockCache::free(Address address, StreamId stream) {
     // The address may be stale, and its run may be in release.
     const PageManager::Reader reader(pages_);
     block = locate(pages_.find(address), address);
-    if (block && block->address == address) ended = block->word->end();
+    const bool ends = block && block->address == address && block->owner->kind != OwnerKind::kMappable;
+    if (ends) ended = block->word->end();
   }
   if (!ended) return not_ours(address);
   if (block->capacity > kSlotLimit && placed_.listens(residency_)) [[unlikely]] {
@@ -161,6 +166,9 @@ Status BlockCache::not_ours(Address address) const {
   if (!state.live) {
     return refuse(
         fmt::format("the block at {:#x} is already free (generation {})", block->address.value(), state.generation));
+  }
+  if (block->owner->kind == OwnerKind::kMappable) {
+    return refuse(fmt::format("the memory at {:#x} was mapped by the program, not allocated", address.value()));
   }
   return refuse(fmt::format("{:#x} is {} bytes into the block of {} bytes at {:#x}", address.value(), inside.value(),
                             (block->capacity - state.slack).value(), block->address.value()));

@@ -30,7 +30,7 @@
 // destructor require that no other call is in progress.
 //
 // Invariants (validate()): every slot, place and single block is live, or in exactly one cache, or queued for a
-// stream; Run::live adds up; the runs are those of the page manager.
+// stream, mappable blocks are live; Run::live adds up; the runs are those of the page manager.
 #pragma once
 
 #include <algorithm>
@@ -42,6 +42,7 @@
 #include "block/block_stats.hpp"
 #include "block/bundle_cache.hpp"
 #include "block/burst.hpp"
+#include "block/mappable_blocks.hpp"
 #include "block/run_cache.hpp"
 #include "block/slot_cache.hpp"
 #include "block/thread_caches.hpp"
@@ -126,6 +127,8 @@ class BlockCache {
   // Call before the program destroys a stream; notifies residency as well.
   Status retire(StreamId stream);
 
+  MappableBlocks& mappable() { return mappable_; }
+
   BlockStats stats() const;
   // Live blocks summed by tag, in tag order. Walks all blocks.
   std::vector<TagUse> tags() const;
@@ -207,6 +210,7 @@ class BlockCache {
   PlacedBlocks placed_;
   ThreadCaches threads_;
   LiveMeter live_;
+  MappableBlocks mappable_;
   // Runs that are being returned to the pages are in no cache and not free yet. A thread that runs out of
   // memory meanwhile waits here and retries, so it never fails because of them.
   Mutex give_back_mutex_{LockRank::kGiveBack};
@@ -218,7 +222,7 @@ class BlockCache {
 inline std::optional<BlockCache::Located> BlockCache::locate(Run* run, Address address) {
   if (!run) return std::nullopt;
   auto* const owner = static_cast<BlockOwner*>(run->owner.record);
-  if (owner->kind == OwnerKind::kSingle) {
+  if (fills_run(owner->kind)) {
     return Located{run, owner, &static_cast<SingleBlock*>(owner)->word, run->address, owner->size_class.bytes()};
   }
   if (owner->kind == OwnerKind::kBundle) [[unlikely]]

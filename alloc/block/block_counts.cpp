@@ -87,6 +87,7 @@ BlockStats BlockCache::stats() const {
   stats.slot_pages = slots_.pages();
   stats.bundles = bundles_.bundles();
   stats.single_blocks = runs_.blocks();
+  stats.mappable_blocks = mappable_.blocks();
   return stats;
 }
 
@@ -101,6 +102,7 @@ std::vector<TagUse> BlockCache::tags() const {
     use.live_bytes += capacity - state.slack;
   };
   runs_.for_each([&](const SingleBlock& block) { count(block, block.word, block.size_class.bytes()); });
+  mappable_.for_each([&](const MappableBlock& block) { count(block, block.word, block.size_class.bytes()); });
   slots_.for_each([&](const Slab& slab) {
     for (std::uint32_t slot = 0; slot < slab.slots(); ++slot) count(slab, slab.word(slot), slab.size_class.bytes());
   });
@@ -141,9 +143,11 @@ Status BlockCache::validate() const {
   }));
   TESSERA_TRY(bundles_.validate());
   const BlockStats now = stats();
-  if (now.slot_pages + now.bundles + now.single_blocks != pages_.stats().runs) {
-    return Status(Code::kInternal, fmt::format("{} pages of slots, {} bundles and {} single blocks, but {} runs",
-                                               now.slot_pages, now.bundles, now.single_blocks, pages_.stats().runs));
+  if (now.slot_pages + now.bundles + now.single_blocks + now.mappable_blocks != pages_.stats().runs) {
+    return Status(
+        Code::kInternal,
+        fmt::format("{} pages of slots, {} bundles, {} single and {} mappable blocks, but {} runs", now.slot_pages,
+                    now.bundles, now.single_blocks, now.mappable_blocks, pages_.stats().runs));
   }
   TagUse sum;
   for (const TagUse& use : tags()) {

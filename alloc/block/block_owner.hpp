@@ -25,7 +25,9 @@ struct Late {
   }
 };
 
-enum class OwnerKind : std::uint8_t { kSingle, kSlab, kSharedPage, kBundle };
+enum class OwnerKind : std::uint8_t { kSingle, kMappable, kSlab, kSharedPage, kBundle };
+// Whether the owner is a block that fills its run.
+constexpr bool fills_run(OwnerKind kind) { return kind <= OwnerKind::kMappable; }
 
 struct BlockOwner {
   BlockOwner(OwnerKind owner_kind, SizeClass owner_class, TagId owner_tag)
@@ -46,6 +48,9 @@ struct alignas(64) SingleBlock : BlockOwner {
   BlockWord word;
   std::atomic<StreamId> stream;               // key of the stream it was last allocated on
   std::atomic<StreamId> freed_on{kNoStream};  // key of the stream it was last freed on
+
+ protected:
+  SingleBlock(OwnerKind kind, SizeClass single_class, TagId single_tag) : BlockOwner(kind, single_class, single_tag) {}
 };
 
 }  // namespace tessera

@@ -16,7 +16,7 @@ struct BlockStats {
   std::uint64_t allocations = 0, frees = 0;
   std::uint64_t cache_hits = 0;  // allocations served by the thread's own cache
   Bytes cached_bytes;            // free blocks in the shared caches: single blocks, empty slot pages, empty bundles
-  std::uint64_t slot_pages = 0, bundles = 0, single_blocks = 0;
+  std::uint64_t slot_pages = 0, bundles = 0, single_blocks = 0, mappable_blocks = 0;
 };
 
 struct TagUse {

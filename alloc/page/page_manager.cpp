@@ -52,7 +52,7 @@ Result<Run*> PageManager::acquire(Bytes bytes, Domain domain, RunOwner owner) {
     return added.status();
   }
   Run* const run = added.value();
-  runs_.emplace(*position, Placed{run, shape, domain});
+  runs_.emplace(*position, Placed{run, shape, domain, false});
   map_->set(run->address, base_pages(shape), run);
   stats_.in_runs += shape.bytes();
   ++stats_.runs;
@@ -89,7 +89,7 @@ Status PageManager::release(Run* run) {
     stats_.lost += shape.bytes();
     return removed;
   }
-  take_back(position, shape, placed->second.domain);
+  if (!placed->second.reserved) take_back(position, shape, placed->second.domain);
   runs_.erase(placed);
   return Status::ok();
 }

@@ -6,10 +6,12 @@
 // (Mosaic's soft guarantee). Free base pages are extents: best fit, coalesced on return. Runs are split and
 // merged only here; the layer above caches whole runs.
 //
+// A program that maps memory itself reserves addresses here, as whole windows, and a run can be moved there and back.
+//
 // Thread safety: all functions may be called from any thread; find() takes no lock.
 //
 // Invariants (validate())
-//  1. Every window is free in the address space, or one large page, or a base window of one domain.
+//  1. Every window is free in the address space, or one large page, or a base window of one domain, or reserved.
 //  2. Every base page of a base window is free in its domain or in one run of that domain.
 //  3. The page map has exactly the pages of the runs.
 //  4. A base window is never wholly free.
@@ -19,6 +21,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/extent_map.hpp"
@@ -40,8 +43,9 @@ struct Domain {
 struct PageStats {
   Bytes heap;        // the whole range
   Bytes in_runs;     // pages of all runs
-  Bytes in_windows;  // windows in use: in_runs plus the free base pages between
+  Bytes in_windows;  // windows in use: in_runs, the free base pages between, and `reserved`
   Bytes lost;        // addresses abandoned because the driver failed there
+  Bytes reserved;    // windows reserved by the program
   std::uint64_t runs = 0;
   std::uint64_t acquired = 0, released = 0;
 };
@@ -61,6 +65,17 @@ class PageManager {
   // returned it; the calling thread is not a Reader. Errors: kBusy, and the run is unchanged; otherwise those
   // of Residency::remove: the run is gone, and its addresses stay unused.
   Status release(Run* run);
+
+  // Addresses for runs that are moved there, at least `bytes`. Errors: kOutOfMemory if there is no such stretch, or
+  // half of the range is reserved.
+  Result<Address> reserve(Bytes bytes);
+  // Errors: kNotFound unless reserve() returned this address; kBusy while a run is in the range.
+  Status unreserve(Address address);
+  bool is_reserved(Address address) const;
+  // Moves the run, once its uses are over, to addresses that are reserved and have no run, or to some of its own. The
+  // run cannot be found meanwhile. REQUIRES: as release(); no other call moves or releases it. Errors: kInvalidArgument
+  // if `to` is no such place, kOutOfMemory if no address is free, those of Residency::rehome; it is where it was then.
+  Status move(Run* run, std::optional<Address> to);
 
   // Runs that find() returns stay valid while a Reader exists. Keep its scope short, and call nothing within it
   // that may release a run.
@@ -92,6 +107,7 @@ class PageManager {
     Run* run = nullptr;  // null while it is being removed, and for good if removal failed
     RunShape shape;
     Domain domain;
+    bool reserved = false;  // in a range that the program reserved
   };
   struct Home {
     ExtentMap free;  // base pages in this domain's windows
@@ -101,6 +117,10 @@ class PageManager {
   PageManager(Residency& residency, std::unique_ptr<AddressSpace> space, std::unique_ptr<PageMap> map);
 
   Address address_of(std::uint64_t position) const { return low() + kBasePage * position; }
+  std::uint64_t position_of(Address address) const { return (address - low()) / kBasePage; }
+  std::optional<std::uint64_t> reserved_place(Address address, Bytes bytes) const REQUIRES_LOCK(mutex_);
+  bool has_run(std::uint64_t position, std::uint64_t pages) const REQUIRES_LOCK(mutex_);
+  void settle_move(std::uint64_t from, std::uint64_t to, bool moved) REQUIRES_LOCK(mutex_);
   std::optional<std::uint64_t> place(RunShape shape, const Domain& domain) REQUIRES_LOCK(mutex_);
   std::optional<std::uint64_t> place_base(std::uint64_t pages, const Domain& domain) REQUIRES_LOCK(mutex_);
   void take_back(std::uint64_t position, RunShape shape, const Domain& domain) REQUIRES_LOCK(mutex_);
@@ -108,6 +128,7 @@ class PageManager {
   void return_window_if_free(std::uint64_t window, const Domain& domain) REQUIRES_LOCK(mutex_);
   Status validate_run(std::uint64_t position, const Placed& placed) const REQUIRES_LOCK(mutex_);
   Status validate_windows() const REQUIRES_LOCK(mutex_);
+  Status validate_reserved() const REQUIRES_LOCK(mutex_);
   Status validate_free(const Domain& domain, const Home& home) const REQUIRES_LOCK(mutex_);
 
   Residency& residency_;
@@ -117,8 +138,9 @@ class PageManager {
 
   mutable Mutex mutex_{LockRank::kPage};
   std::map<Domain, Home> homes_ GUARDED_BY(mutex_);
-  std::map<std::uint64_t, Domain> base_windows_ GUARDED_BY(mutex_);  // by window number
-  std::map<std::uint64_t, Placed> runs_ GUARDED_BY(mutex_);          // by position
+  std::map<std::uint64_t, Domain> base_windows_ GUARDED_BY(mutex_);     // by window number
+  std::map<std::uint64_t, Placed> runs_ GUARDED_BY(mutex_);             // by position
+  std::map<std::uint64_t, std::uint64_t> reserved_ GUARDED_BY(mutex_);  // windows by first window
   PageStats stats_ GUARDED_BY(mutex_);
 };
 

@@ -23,6 +23,7 @@ Status PageManager::validate() const {
                               stats_.lost.value()));
   }
   for (const auto& [domain, home] : homes_) TESSERA_TRY(validate_free(domain, home));
+  TESSERA_TRY(validate_reserved());
   return validate_windows();
 }
 
@@ -34,7 +35,7 @@ Status PageManager::validate_run(std::uint64_t position, const Placed& placed) c
       return broken(fmt::format("base page {} of the run at {:#x} belongs to another run in the map", i,
                                 address_of(position).value()));
     }
-    if (i < large) continue;
+    if (i < large || placed.reserved) continue;
     const auto window = base_windows_.find((position + i) / kBasePerLarge);
     if (window == base_windows_.end() || window->second != placed.domain) {
       return broken(
@@ -73,11 +74,35 @@ Status PageManager::validate_free(const Domain& domain, const Home& home) const 
   return Status::ok();
 }
 
+// Reserved windows have no other role, and runs moved there lie within one reservation, side by side.
+Status PageManager::validate_reserved() const {
+  Bytes bytes;
+  for (const auto& [first, count] : reserved_) {
+    bytes += kLargePage * count;
+    for (std::uint64_t window = first; window < first + count; ++window) {
+      if (space_->is_free(window) || base_windows_.contains(window)) {
+        return broken(fmt::format("window {} is reserved and also something else", window));
+      }
+    }
+  }
+  if (bytes != stats_.reserved) return broken("the reserved bytes do not add up");
+  std::uint64_t end = 0;
+  for (const auto& [position, placed] : runs_) {
+    if (position < end) return broken(fmt::format("two runs at {:#x}", address_of(position).value()));
+    end = position + placed.shape.bytes() / kBasePage;
+    if (placed.reserved && !reserved_place(address_of(position), placed.shape.bytes())) {
+      return broken(fmt::format("the run at {:#x} is not where addresses are reserved", address_of(position).value()));
+    }
+  }
+  return Status::ok();
+}
+
 // Every window has exactly one role, and so has every page of a base window.
 Status PageManager::validate_windows() const {
   std::uint64_t large_windows = 0;
   std::uint64_t pages = 0;
   for (const auto& [position, placed] : runs_) {
+    if (placed.reserved) continue;  // validate_reserved()
     large_windows += placed.shape.large;
     pages += placed.shape.base;
     for (std::uint64_t i = 0; i < placed.shape.large; ++i) {
@@ -91,7 +116,9 @@ Status PageManager::validate_windows() const {
   for (const auto& [window, domain] : base_windows_) {
     if (space_->is_free(window)) return broken(fmt::format("base window {} is free", window));
   }
-  const std::uint64_t used = large_windows + base_windows_.size();
+  std::uint64_t reserved = 0;
+  for (const auto& [first, count] : reserved_) reserved += count;
+  const std::uint64_t used = large_windows + base_windows_.size() + reserved;
   if (used + space_->free_windows() != space_->windows()) {
     return broken(fmt::format("{} windows used and {} free of {}", used, space_->free_windows(), space_->windows()));
   }

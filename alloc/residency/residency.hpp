@@ -60,6 +60,9 @@ class Residency {
   // end. `run` is gone after every other result.
   Status remove(Run* run);
   void disown(Run* run);  // its owner is destroyed, and leaves a run behind that could not be removed
+  // Moves the run to another address, without a copy, once its uses are over; pins end. REQUIRES: no other call can
+  // find it. Errors: kBusy as remove(), the driver's; it is where it was then.
+  Status rehome(Run* run, Address to);
   // From now on the run may be evicted without a copy: `recompute.work` recomputes the bytes that its block has now
   // (recompute.hpp). An empty `work` ends that; kBusy where only the callback can restore the bytes. No effect on a run
   // that several blocks share.
@@ -105,10 +108,8 @@ class Residency {
   // Fences all uses and frees noted so far, and polls; streams().passed() then answers.
   Status poll_streams();
   std::uint64_t epoch() const { return streams_.epoch(); }  // of the newest use
-  // Blocks like these will share runs from now on; see IterationTracker::note_moved.
-  void note_moved(std::span<const MovedBlock> moved);
-  // Whether all blocks have ever not fitted into the device at once. By any thread.
-  bool is_short() const { return tracker_.is_short(); }
+  void note_moved(std::span<const MovedBlock> moved);       // they share runs from now on: IterationTracker::note_moved
+  bool is_short() const { return tracker_.is_short(); }     // all blocks have ever not fitted at once; by any thread
   // The bytes by which every block used by a launch so far could grow with each of these launches still fitting.
   Bytes spare_for_each_block();
 
@@ -143,11 +144,10 @@ class Residency {
   // ---- progress ----
   void advance();  // finishes transfers and evicts ahead of need; cheap when nothing is in flight
   bool has_work() const;
-  Status drain();         // waits until no move is in flight
-  void trim();            // returns unused frames to the driver
-  void prepare_checks();  // registers the host memory that checks need, so that no later call has to
-  // Reduces the bytes held on the device to at most `keep`, as far as that needs no move. Errors: the driver's.
-  Status trim_device(Bytes keep);
+  Status drain();                  // waits until no move is in flight
+  void trim();                     // returns unused frames to the driver
+  void prepare_checks();           // registers the host memory that checks need, so that no later call has to
+  Status trim_device(Bytes keep);  // reduces what the device holds to `keep`, as far as that needs no move
   // yield.cpp: the driver lacks device memory for an allocation made elsewhere. Returns free memory to it and lowers
   // the budget by that amount until end_yield(). If the driver then still has less than `wanted`, evicts runs until it
   // has enough, unless that cannot be reached. kUnknown: as much as a call of unknown size usually needs. kHalf: half
@@ -171,6 +171,7 @@ class Residency {
             ResidencyOptions options, std::unique_ptr<CopyLanes> lanes);
   Status await_uses(const Run& run, const Status& fenced) REQUIRES_LOCK(mutex_);
   void keep_to_plan() EXCLUDES_LOCK(mutex_);
+  Status settle(Run& run) REQUIRES_LOCK(mutex_);
   void note_unseen_use(Run& run) REQUIRES_LOCK(mutex_);
   Status check_room_beside_pins(const Run& run) const REQUIRES_LOCK(mutex_);
 

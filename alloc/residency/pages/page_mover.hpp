@@ -69,8 +69,7 @@ class PageMover {
   // Errors: the file's, and the page is kCold where it was, or kLost.
   Result<bool> finish_spill(PageRef page, bool wait);
   Result<bool> finish_load(PageRef page, bool wait);
-  // Whether the copy of a kEvicting page is done.
-  Result<bool> copied_out(PageRef page, bool wait);
+  Result<bool> copied_out(PageRef page, bool wait);  // whether the copy of a kEvicting page is done
 
   // page_partings.cpp: unmap first, then copy, so that unannounced work either writes before the copy or faults.
   // Whether copies can read the pages' frames at an address other than the page's own. Logs once why not.
@@ -91,6 +90,9 @@ class PageMover {
   // Maps pages that are apart at their own addresses again, on the same frames. Transfers in flight go on, but their
   // results are not used (Page::recalled). Errors: the driver's; all pages are still apart then.
   Status bring_back(std::span<const PageRef> pages);
+  // Moves the run's mappings to another address. REQUIRES: no transfer of it is in flight, no work can use it. Errors:
+  // the driver's, with nothing changed. A page that cannot be mapped at the new address is kApart until its next use.
+  Status rehome(Run& run, Address to);
 
   // What proves that a page's copy is valid: its stamps; or that it was made, or found equal, behind all relevant work.
   enum class Proof : std::uint8_t { kStamps, kBytes };
@@ -120,8 +122,7 @@ class PageMover {
     return moving(PageState::kEvicting) + moving(PageState::kChecking) + moving(PageState::kApartEvicting) +
            moving(PageState::kApartChecking);
   }
-  // The run is about to be removed.
-  void forget(const Run& run);
+  void forget(const Run& run);  // it is about to be removed
 
   // Drops the copies in lower tiers. REQUIRES: no transfer in flight.
   void drop_copies(PageRef page);
@@ -140,10 +141,8 @@ class PageMover {
   Status undo_mount(Run& run);
   // kBlank -> kRecomputing: done when the work queued on the stream so far is.
   Status await_recompute(PageRef page, StreamId stream);
-  // As finish_fetch.
-  Result<bool> finish_recompute(PageRef page, bool wait);
-  // kBlank -> kResident: the contents do not matter.
-  Status accept(PageRef page);
+  Result<bool> finish_recompute(PageRef page, bool wait);  // as finish_fetch
+  Status accept(PageRef page);                             // kBlank -> kResident: the contents do not matter
 
   // A staging frame becomes an ordinary host frame, if the budget has room.
   bool adopt(PageRef page);
@@ -195,6 +194,7 @@ class PageMover {
   Result<std::size_t> take_frames_beside(std::span<const PageRef> pages, CopyLocation to);
   // page_partings.cpp
   Status map_again(PageRef page);
+  Status unmap_all(std::span<const PageRef> pages, std::vector<PageRef>& unmapped);
   void unmap_again(std::span<const PageRef> pages);
   // page_checks.cpp
   void queue_fingerprints(std::span<const PageRef> pages);

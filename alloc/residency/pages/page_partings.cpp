@@ -158,4 +158,44 @@ void PageMover::unmap_again(std::span<const PageRef> pages) {
   }
 }
 
+// ---- to another address -------------------------------------------------------------------------
+
+// Stops at the first error; `unmapped` are the pages before it.
+Status PageMover::unmap_all(std::span<const PageRef> pages, std::vector<PageRef>& unmapped) {
+  Status status;
+  const auto unmap = [&](Address address, Bytes bytes, std::span<const PageRef> part) {
+    if (status.is_ok()) status = driver_.unmap(address, bytes);
+    if (status.is_ok()) unmapped.insert(unmapped.end(), part.begin(), part.end());
+    return status;
+  };
+  return for_each_stretch(pages, unmap);
+}
+
+Status PageMover::rehome(Run& run, Address to) {
+  std::vector<PageRef> resident, backed, apart, bare;
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const PageRef page{&run, i};
+    if (is_moving(page->state)) return Status(Code::kBusy, "a page of the block is in transfer");
+    if (page->state == PageState::kResident) resident.push_back(page);
+    if (page->state == PageState::kApart) apart.push_back(page);
+    if (page->backed) backed.push_back(page);
+  }
+  std::vector<PageRef> unmapped;
+  Status status = unmap_all(resident, unmapped);
+  for (const PageRef& page : unmapped) TESSERA_TRY(step(page, PageEvent::kTakeApart));
+  if (status.is_ok()) status = unmap_all(backed, bare);
+  for (const PageRef& page : bare) page->backed = false;
+  if (status.is_ok()) {
+    run.address = to;
+    run.name = to.value();
+    unmapped.insert(unmapped.end(), apart.begin(), apart.end());
+  }
+  back(bare);
+  std::ranges::sort(unmapped, {}, &PageRef::address);
+  if (const Status mapped = bring_back(unmapped); !mapped.is_ok()) {
+    log_line(LogLevel::kDebug, "a moved block is not mapped until its next use: {}", mapped.to_string());
+  }
+  return status;
+}
+
 }  // namespace tessera

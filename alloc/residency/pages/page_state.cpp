@@ -21,6 +21,7 @@ constexpr Step kSteps[] = {
     {S::kChecking, E::kChecked, S::kResident},  // its copy is valid, or has been dropped
     {S::kChecking, E::kDiscard, S::kEmpty},     // as kFetching, below
     {S::kResident, E::kPart, S::kParting},
+    {S::kResident, E::kTakeApart, S::kApart},  // its run is rehomed
     {S::kParting, E::kForward, S::kResident},
     {S::kParting, E::kTakeApart, S::kApart},
     {S::kParting, E::kDiscard, S::kEmpty},

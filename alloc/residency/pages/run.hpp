@@ -104,11 +104,11 @@ struct Run {
     bytes_in(PageState::kEmpty) = shape.bytes();
   }
 
-  const Address address;
+  Address address;  // changes only while no map has it (Residency::rehome)
   const RunShape shape;
   const TagId tag;
-  const std::uint64_t name;  // its identity for the learner: its address, unless the owner names it
-  RunOwner owner;            // from before the run is published until it is removed or disowned
+  std::uint64_t name;  // its identity for the learner: its address, unless the owner names it
+  RunOwner owner;      // from before the run is published until it is removed or disowned
 
   // All that a launch reads and writes of a run, in one cache line.
   alignas(64) std::atomic<std::uint32_t> missing;  // pages not present; 0 = a launch may use it

@@ -27,23 +27,24 @@ std::string table() {
 }
 
 TEST(PageState, TheTableHasExactlyTheseTransitions) {
-  EXPECT_EQ(table(),
-            "empty: back>resident\n"
-            "resident: copy-out>leaving check>checking part>parting unmap>cold discard>empty drop>gone\n"
-            "leaving: forward>resident unmap>cold discard>empty\n"
-            "checking: checked>resident discard>empty\n"
-            "parting: forward>resident take-apart>apart discard>empty\n"
-            "apart: back>resident copy-out>apart-leaving check>apart-checking unmap>cold discard>empty\n"
-            "apart-leaving: back>leaving unmap>cold discard>empty\n"
-            "apart-checking: back>checking checked>apart discard>empty\n"
-            "cold: discard>empty sink>sinking rise>rising copy-in>arriving drop>gone\n"
-            "sinking: sunk>cold\n"
-            "rising: risen>cold rise-failed>cold lose>lost\n"
-            "arriving: discard>empty arrive>resident\n"
-            "gone: discard>empty mount>blank\n"
-            "blank: back>resident discard>empty drop>gone recompute>recomputing\n"
-            "recomputing: discard>empty recomputed>resident\n"
-            "lost: discard>empty\n");
+  EXPECT_EQ(
+      table(),
+      "empty: back>resident\n"
+      "resident: copy-out>leaving check>checking part>parting take-apart>apart unmap>cold discard>empty drop>gone\n"
+      "leaving: forward>resident unmap>cold discard>empty\n"
+      "checking: checked>resident discard>empty\n"
+      "parting: forward>resident take-apart>apart discard>empty\n"
+      "apart: back>resident copy-out>apart-leaving check>apart-checking unmap>cold discard>empty\n"
+      "apart-leaving: back>leaving unmap>cold discard>empty\n"
+      "apart-checking: back>checking checked>apart discard>empty\n"
+      "cold: discard>empty sink>sinking rise>rising copy-in>arriving drop>gone\n"
+      "sinking: sunk>cold\n"
+      "rising: risen>cold rise-failed>cold lose>lost\n"
+      "arriving: discard>empty arrive>resident\n"
+      "gone: discard>empty mount>blank\n"
+      "blank: back>resident discard>empty drop>gone recompute>recomputing\n"
+      "recomputing: discard>empty recomputed>resident\n"
+      "lost: discard>empty\n");
 }
 
 TEST(PageState, PresentPagesAreMappedAndArrivingOnesAreMappedOnly) {

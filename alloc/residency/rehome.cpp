@@ -1,0 +1,52 @@
+// A run at another address: its frames are mapped there, and its copies in lower tiers stay as they are.
+//
+// A program that maps memory itself decides which address stands for which bytes, and may change that at any time. For
+// the learner the run at the new address is another one.
+#include <string>
+#include <vector>
+
+#include "residency/residency.hpp"
+
+namespace tessera {
+
+Status Residency::rehome(Run* run, Address to) {
+  MutexLock lock(mutex_);
+  if (run->holds.load() != 0) return Status(Code::kBusy, "a call in progress uses the block");
+  const Status fenced = engine_.fence_all();
+  Status over = await_uses(*run, fenced);
+  if (over.is_ok()) over = transfers_.await_way_out(*run);
+  if (over.code() == Code::kNotReady) return Status(Code::kBusy, std::string(over.message()));
+  TESSERA_TRY(over);
+  if (run->awaits_recompute()) return Status(Code::kBusy, "only a callback has the bytes of the block");
+  TESSERA_TRY(settle(*run));
+  TESSERA_TRY(mover_.rehome(*run, to));
+  executor_.follow();
+  executor_.forget(*run);
+  if (run->pins.exchange(0) != 0) engine_.pinned_bytes -= run->shape.bytes();
+  run->exposed = nullptr;
+  run->keeps = 0;
+  run->kept_for = nullptr;
+  run->prefetch_requested = false;
+  run->recompute.reset();
+  run->recomputed_in.store(0);
+  run->next = 0;
+  return {};
+}
+
+// On return no transfer of the run is in flight. A failed read of the file is reported by the next use.
+Status Residency::settle(Run& run) {
+  run.quiet = run.last_work();
+  std::vector<PageRef> copied;
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const PageRef page{&run, i};
+    const Status settled = transfers_.settle(page);
+    if (page->state == PageState::kEvicting) {
+      copied.push_back(page);
+    } else if (is_moving(page->state)) {
+      return settled.is_ok() ? Status(Code::kBusy, "a page of the block is in transfer") : settled;
+    }
+  }
+  return mover_.vacate(copied);
+}
+
+}  // namespace tessera
