@@ -19,8 +19,8 @@ Status Residency::rehome(Run* run, Address to) {
   TESSERA_TRY(over);
   if (run->awaits_recompute()) return Status(Code::kBusy, "only a callback has the bytes of the block");
   TESSERA_TRY(settle(*run));
+  executor_.follow();  // launches so far count for the run at its old address
   TESSERA_TRY(mover_.rehome(*run, to));
-  executor_.follow();
   executor_.forget(*run);
   if (run->pins.exchange(0) != 0) engine_.pinned_bytes -= run->shape.bytes();
   run->exposed = nullptr;

@@ -183,6 +183,9 @@ typedef CUresult(CUDAAPI* PFN_cuMemcpy3DBatchAsync_v13000)(size_t count, CUDA_ME
 typedef CUresult(CUDAAPI* PFN_cuMulticastBindAddr_v13010)(CUmemGenericAllocationHandle multicast, CUdevice device,
                                                           size_t offset, CUdeviceptr address, size_t bytes,
                                                           unsigned long long flags);
+typedef CUresult(CUDAAPI* PFN_cuMulticastBindMem_v13010)(CUmemGenericAllocationHandle multicast, CUdevice device,
+                                                         size_t offset, CUmemGenericAllocationHandle memory,
+                                                         size_t from, size_t bytes, unsigned long long flags);
 typedef CUresult(CUDAAPI* PFN_cuLaunchHostFunc_v13010)(CUstream stream, CUhostFn function, void* argument,
                                                        unsigned int mode);
 typedef CUresult(CUDAAPI* PFN_cuDevSmResourceSplit_v13010)(CUdevResource* result, unsigned int groups,
@@ -202,6 +205,10 @@ typedef CUresult(CUDAAPI* PFN_cuMemcpy3DWithAttributesAsync_v13020)(CUDA_MEMCPY3
 typedef CUresult(CUDAAPI* PFN_cuLogicalEndpointBindAddr_v13030)(CUlogicalEndpointId endpoint, CUdevice device,
                                                                 cuuint64_t offset, void* address, cuuint64_t bytes,
                                                                 unsigned long long flags);
+typedef CUresult(CUDAAPI* PFN_cuLogicalEndpointBindMem_v13030)(CUlogicalEndpointId endpoint, CUdevice device,
+                                                               cuuint64_t offset, CUmemGenericAllocationHandle memory,
+                                                               cuuint64_t from, cuuint64_t bytes,
+                                                               unsigned long long flags);
 typedef CUresult(CUDAAPI* PFN_cuStreamBeginRecaptureToGraph_v13030)(CUstream stream, CUstreamCaptureMode mode,
                                                                     CUgraph graph, CUgraphRecaptureCallback differs,
                                                                     void* data);
@@ -222,6 +229,7 @@ extern std::remove_pointer_t<PFN_cuCtxSynchronize_v13000> cuCtxSynchronize_v2;
 extern std::remove_pointer_t<PFN_cuMemcpyBatchAsync_v13000> cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz;
 extern std::remove_pointer_t<PFN_cuMemcpy3DBatchAsync_v13000> cuMemcpy3DBatchAsync_v2, cuMemcpy3DBatchAsync_v2_ptsz;
 extern std::remove_pointer_t<PFN_cuMulticastBindAddr_v13010> cuMulticastBindAddr_v2;
+extern std::remove_pointer_t<PFN_cuMulticastBindMem_v13010> cuMulticastBindMem_v2;
 extern std::remove_pointer_t<PFN_cuLaunchHostFunc_v13010> cuLaunchHostFunc_v2, cuLaunchHostFunc_v2_ptsz;
 extern std::remove_pointer_t<PFN_cuDevSmResourceSplit_v13010> cuDevSmResourceSplit;
 extern std::remove_pointer_t<PFN_cuStreamGetDevResource_v13010> cuStreamGetDevResource, cuStreamGetDevResource_ptsz;
@@ -236,6 +244,7 @@ extern std::remove_pointer_t<PFN_cuMemcpyWithAttributesAsync_v13020> cuMemcpyWit
 extern std::remove_pointer_t<PFN_cuMemcpy3DWithAttributesAsync_v13020> cuMemcpy3DWithAttributesAsync,
     cuMemcpy3DWithAttributesAsync_ptsz;
 extern std::remove_pointer_t<PFN_cuLogicalEndpointBindAddr_v13030> cuLogicalEndpointBindAddr;
+extern std::remove_pointer_t<PFN_cuLogicalEndpointBindMem_v13030> cuLogicalEndpointBindMem;
 extern std::remove_pointer_t<PFN_cuStreamBeginRecaptureToGraph_v13030> cuStreamBeginRecaptureToGraph,
     cuStreamBeginRecaptureToGraph_ptsz;
 extern std::remove_pointer_t<PFN_cuGraphAddNode_v13040> cuGraphAddNode_v3;

@@ -133,20 +133,6 @@ TESSERA_HOOK cuFuncLoad(CUfunction function) { return call_with_room({}, &TrueDr
 
 // ---- memory -------------------------------------------------------------------------------------
 
-TESSERA_HOOK cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* properties,
-                         unsigned long long flags) {
-  const CUdevice device = properties != nullptr ? device_of(properties->location) : -2;
-  const CUresult result =
-      call_with_room({.bytes = bytes, .device = device}, &TrueDriver::cuMemCreate, handle, bytes, properties, flags);
-  return note_handle(result, handle, bytes, properties, TESSERA_CALLER);
-}
-
-TESSERA_HOOK cuMemRelease(CUmemGenericAllocationHandle handle) {
-  const CUresult result = call_and_expect(&TrueDriver::cuMemRelease, handle);
-  if (result == CUDA_SUCCESS) outside_memory().released(handle);
-  return result;
-}
-
 TESSERA_HOOK cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
   const CUresult result = call_with_room({.bytes = bytes}, &TrueDriver::cuMemAllocManaged, address, bytes, flags);
   return note_address(result, OutsideMemory::Kind::kManaged, address, bytes, {"cuMemAllocManaged", TESSERA_CALLER});

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "exposure.hpp"
+#include "mapped_memory.hpp"
 #include "opened_blocks.hpp"
 #include "shared_blocks.hpp"
 #include "true_driver.hpp"
@@ -25,6 +26,7 @@ CUresult open(Function TrueDriver::*function, CUdeviceptr* address, CUipcMemHand
 
 TESSERA_HOOK cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   if (!served(address)) return call_true(&TrueDriver::cuIpcGetMemHandle, handle, address);
+  if (is_mapped(address)) return CUDA_ERROR_INVALID_VALUE;  // of cuMemCreate, which has handles of its own
   return handle != nullptr ? share_block(address, *handle, "cuIpcGetMemHandle") : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -12,11 +12,13 @@
 #include "control_server.hpp"
 #include "driver_amounts.hpp"
 #include "endings.hpp"
+#include "foreign_ranges.hpp"
 #include "green_contexts.hpp"
 #include "handed_addresses.hpp"
 #include "host_blocks.hpp"
 #include "late_copies.hpp"
 #include "live_contexts.hpp"
+#include "mapped_memory.hpp"
 #include "outcome.hpp"
 #include "outside_memory.hpp"
 #include "outside_words.hpp"
@@ -34,6 +36,7 @@ constinit std::atomic<tessera_allocator*> allocator{nullptr};
 constinit std::atomic<CUdeviceptr> range_low{0};
 constinit std::atomic<CUdeviceptr> range_high{0};
 constinit std::atomic<bool> several{false};
+constinit std::atomic<bool> has_gaps{false};
 }  // namespace detail
 
 thread_local constinit bool Entry::inside_ = false;
@@ -101,6 +104,7 @@ void put_away(tessera_allocator* allocator) {
   program_pools().forget_blocks();
   handed_addresses().forget_all();
   tensor_maps().forget_all();
+  forget_mapped();
   outside_words().forget_all();
   late_copies().forget_all();
   forget_endings();
@@ -109,6 +113,7 @@ void put_away(tessera_allocator* allocator) {
     detail::allocator.store(nullptr);
   }
   detail::several.store(false);
+  detail::has_gaps.store(false);
   detail::range_high.store(0);
   detail::range_low.store(0);
 }
@@ -194,7 +199,7 @@ bool stays_out() { return off.load() || true_driver().cuFuncGetParamInfo == null
 
 bool in_a_heap(CUdeviceptr address) {
   tessera_allocator* const allocator = running();
-  return allocator != nullptr && tessera_manages(allocator, address) != 0;
+  return allocator != nullptr && tessera_manages(allocator, address) != 0 && !foreign_ranges().holds(address);
 }
 
 bool find_block(CUdeviceptr address, tessera_block_info& block) {
@@ -245,6 +250,7 @@ void learn_range(tessera_allocator* allocator) {
   const std::lock_guard<std::mutex> lock(range_lock);
   tessera_managed_range(allocator, &low, &high);
   detail::several.store(devices_of(allocator) > 1);
+  if (several_devices()) detail::has_gaps.store(true);
   detail::range_low.store(low);
   detail::range_high.store(high);
 }

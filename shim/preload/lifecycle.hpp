@@ -23,6 +23,7 @@ extern constinit std::atomic<tessera_allocator*> allocator;
 extern constinit std::atomic<CUdeviceptr> range_low;
 extern constinit std::atomic<CUdeviceptr> range_high;
 extern constinit std::atomic<bool> several;
+extern constinit std::atomic<bool> has_gaps;  // not all of the range is ours
 }  // namespace detail
 
 // The allocator, or null while Tessera does not serve this process.
@@ -31,7 +32,7 @@ inline tessera_allocator* running() { return detail::allocator.load(std::memory_
 // Whether Tessera has found that it cannot serve this process.
 bool stays_out();
 
-// Whether the address is in the heap of any device; managed() calls it if there are several devices.
+// Whether the address is in the heap of any device, and not foreign; managed() calls it if the range has gaps.
 bool in_a_heap(CUdeviceptr address);
 
 // Starts Tessera if necessary. REQUIRES: a context is current.
@@ -48,10 +49,11 @@ inline bool has_heap() { return detail::range_high.load(std::memory_order_relaxe
 inline bool several_devices() { return detail::several.load(std::memory_order_relaxed); }
 
 // Whether the address is in the heap, in a live block or not. Other addresses fail at the first or second comparison.
-// There may be driver memory between the heaps of two devices.
+// There may be driver memory between the heaps of two devices, and where the program maps it (foreign_ranges.hpp).
 inline bool managed(CUdeviceptr address) {
   return address < detail::range_high.load(std::memory_order_relaxed) &&
-         address >= detail::range_low.load(std::memory_order_relaxed) && (!several_devices() || in_a_heap(address));
+         address >= detail::range_low.load(std::memory_order_relaxed) &&
+         (!detail::has_gaps.load(std::memory_order_relaxed) || in_a_heap(address));
 }
 
 // Finds the live block that contains the address. False if there is none.

@@ -10,6 +10,7 @@
 #include "green_contexts.hpp"
 #include "host_blocks.hpp"
 #include "lifecycle.hpp"
+#include "mapped_memory.hpp"
 #include "outcome.hpp"
 #include "program_pools.hpp"
 #include "true_driver.hpp"
@@ -53,9 +54,16 @@ CUmemoryPool pool_of(const tessera_block_info& block) {
   return pool != nullptr ? pool->handle.load() : nullptr;
 }
 
-// Pool memory belongs to a device, not to a context.
+// Pool memory and mapped memory belong to a device, not to a context.
 CUcontext context_of(const tessera_block_info& block) {
-  return pool_blocks().find(block.address) ? nullptr : home_of(static_cast<CUdevice>(block.device));
+  const bool of_none = pool_blocks().find(block.address) || is_mapped(block.address);
+  return of_none ? nullptr : home_of(static_cast<CUdevice>(block.device));
+}
+
+// As requested, where the program made the memory by a handle.
+std::uint64_t shareable_as(const tessera_block_info& block) {
+  CUmemAllocationProp properties;
+  return is_mapped(block.address, properties) ? static_cast<std::uint64_t>(properties.requestedHandleTypes) : 0;
 }
 
 template <class Value>
@@ -84,7 +92,7 @@ CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attri
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return answer(data, false);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return answer(data, false);
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return answer(data, false);
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return answer(data, std::uint64_t{0});
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return answer(data, shareable_as(block));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return answer(data, pool_of(block));
     case TESSERA_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL: return answer(data, -1);
     default: break;  // peer tokens and host pointers do not exist

@@ -1,14 +1,14 @@
-// Calls that share an address outside our control, and calls that would split managed memory.
+// Calls that share an address outside our control.
 //
 // Memory that the driver can share in place is pinned there and then shared. What it could share only for its own kind
-// of allocation is refused with the driver's own error; legacy handles are handled in legacy_sharing_hooks.cpp.
+// of allocation is refused with the driver's own error; legacy handles are handled in legacy_sharing_hooks.cpp. Memory
+// that the program has mapped itself becomes the driver's first (mapped_memory.hpp).
 #include <cstring>
 
 #include "cuda_api.hpp"
-#include "driver_room.hpp"
 #include "exposure.hpp"
 #include "host_blocks.hpp"
-#include "outside_memory.hpp"
+#include "mapped_memory.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -32,6 +32,8 @@ CUresult set_of_host_block(const void* value, CUpointer_attribute attribute, CUd
 
 TESSERA_HOOK cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address, std::size_t bytes,
                                            CUmemRangeHandleType type, unsigned long long flags) {
+  const CUresult made = make_drivers_at(address);
+  if (made != CUDA_SUCCESS) return made;
   KeptBlocks kept("cuMemGetHandleForAddressRange");
   const CUresult pinned = kept.add(address);
   if (pinned != CUDA_SUCCESS) return pinned;
@@ -44,57 +46,4 @@ TESSERA_HOOK cuPointerSetAttribute(const void* value, CUpointer_attribute attrib
   const CUresult pinned = kept.add(address);
   if (pinned != CUDA_SUCCESS) return pinned;
   return kept.after(call_true(&TrueDriver::cuPointerSetAttribute, value, attribute, address));
-}
-
-// ---- the program's own virtual memory management -----------------------------------------------
-// To the program a block came from cuMemAlloc, for which all of these return CUDA_ERROR_INVALID_VALUE.
-
-TESSERA_HOOK cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
-  if (served(reinterpret_cast<CUdeviceptr>(address))) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = call_true(&TrueDriver::cuMemRetainAllocationHandle, handle, address);
-  if (result == CUDA_SUCCESS) outside_memory().retained(*handle);
-  return result;
-}
-
-TESSERA_HOOK cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle handle,
-                      unsigned long long flags) {
-  if (served(address)) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = call_with_room({}, &TrueDriver::cuMemMap, address, bytes, offset, handle, flags);
-  if (result == CUDA_SUCCESS) outside_memory().mapped(address, bytes, handle, {"cuMemMap", TESSERA_CALLER});
-  return result;
-}
-
-TESSERA_HOOK cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
-  if (served(address)) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = call_true(&TrueDriver::cuMemUnmap, address, bytes);
-  if (result == CUDA_SUCCESS) outside_memory().unmapped(address, bytes);
-  return result;
-}
-
-TESSERA_HOOK cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* access, std::size_t count) {
-  if (served(address)) return CUDA_ERROR_INVALID_VALUE;
-  return call_true(&TrueDriver::cuMemSetAccess, address, bytes, access, count);
-}
-
-TESSERA_HOOK cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
-  if (served(address)) return CUDA_ERROR_INVALID_VALUE;
-  return call_true(&TrueDriver::cuMemAddressFree, address, bytes);
-}
-
-TESSERA_HOOK cuMulticastBindAddr(CUmemGenericAllocationHandle multicast, std::size_t offset, CUdeviceptr address,
-                                 std::size_t bytes, unsigned long long flags) {
-  if (served(address)) return CUDA_ERROR_INVALID_VALUE;
-  return call_true(&TrueDriver::cuMulticastBindAddr, multicast, offset, address, bytes, flags);
-}
-
-TESSERA_HOOK cuMulticastBindAddr_v2(CUmemGenericAllocationHandle multicast, CUdevice device, std::size_t offset,
-                                    CUdeviceptr address, std::size_t bytes, unsigned long long flags) {
-  if (served(address)) return CUDA_ERROR_INVALID_VALUE;
-  return call_true(&TrueDriver::cuMulticastBindAddr_v2, multicast, device, offset, address, bytes, flags);
-}
-
-TESSERA_HOOK cuLogicalEndpointBindAddr(CUlogicalEndpointId endpoint, CUdevice device, cuuint64_t offset, void* address,
-                                       cuuint64_t bytes, unsigned long long flags) {
-  if (served(reinterpret_cast<CUdeviceptr>(address))) return CUDA_ERROR_INVALID_VALUE;
-  return call_true(&TrueDriver::cuLogicalEndpointBindAddr, endpoint, device, offset, address, bytes, flags);
 }

@@ -75,6 +75,7 @@ Words without_strays(const WordSpans& words, const GivenParameters& given) {
   Words live;
   tessera_block_info block;
   for (const std::uint64_t word : words.certain) {
+    if (!managed(word)) continue;  // foreign
     if (find_block(word, block)) {
       live.certain.push_back(word);
       continue;

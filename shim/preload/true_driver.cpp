@@ -36,9 +36,6 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuFuncGetParamInfo, "cuFuncGetParamInfo");
   look_up(found->cuKernelGetName, "cuKernelGetName");
   look_up(found->cuKernelGetParamInfo, "cuKernelGetParamInfo");
-  look_up(found->cuMemAddressReserve, "cuMemAddressReserve");
-  look_up(found->cuMemGetAllocationPropertiesFromHandle, "cuMemGetAllocationPropertiesFromHandle");
-  look_up(found->cuMemExportToShareableHandle, "cuMemExportToShareableHandle");
   look_up(found->cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle");
   look_up(found->cuStreamGetCtx, "cuStreamGetCtx");
   look_up(found->cuStreamIsCapturing, "cuStreamIsCapturing");

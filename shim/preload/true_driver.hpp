@@ -30,9 +30,6 @@ struct TrueDriver {
   decltype(&::cuFuncGetParamInfo) cuFuncGetParamInfo = nullptr;
   decltype(&::cuKernelGetName) cuKernelGetName = nullptr;
   decltype(&::cuKernelGetParamInfo) cuKernelGetParamInfo = nullptr;
-  decltype(&::cuMemAddressReserve) cuMemAddressReserve = nullptr;
-  decltype(&::cuMemGetAllocationPropertiesFromHandle) cuMemGetAllocationPropertiesFromHandle = nullptr;
-  decltype(&::cuMemExportToShareableHandle) cuMemExportToShareableHandle = nullptr;
   decltype(&::cuMemImportFromShareableHandle) cuMemImportFromShareableHandle = nullptr;
   decltype(&::cuStreamGetCtx) cuStreamGetCtx = nullptr;
   decltype(&::cuStreamIsCapturing) cuStreamIsCapturing = nullptr;

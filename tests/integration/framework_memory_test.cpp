@@ -69,12 +69,16 @@ TEST(FrameworkMemory, MappedSegmentsAreOutsideAndReported) {
   expect_told("torch-segments 12", "virtual_memory", "cuMemCreate of framework_memory", "cudaMallocAsync");
 }
 
-TEST(FrameworkMemory, OneLargeMappingIsOutsideAndReported) {
-  expect_told("xla-default 12", "virtual_memory", "cuMemCreate of framework_memory", "cudaMallocAsync");
+TEST(FrameworkMemory, OneLargeMappingIsABlock) {
+  const Reported all = take("xla-default 12", "256MiB");
+  EXPECT_EQ(all.ran.output, "ok\n") << all.ran.message;
+  EXPECT_EQ(all.ran.message, "");
+  EXPECT_GE(all.figure("blocks", "peak_live_bytes"), 12 * kTensor);
+  EXPECT_EQ(all.figure("outside", "outside_peak"), 0u);
 }
 
 TEST(FrameworkMemory, ManagedMemoryIsCountedAndReported) {
-  expect_told("managed 12", "managed", "cuMemAllocManaged of framework_memory", "TF_FORCE_UNIFIED_MEMORY off");
+  expect_told("managed 12", "managed", "cuMemAllocManaged of framework_memory", "unset TF_FORCE_UNIFIED_MEMORY");
 }
 
 // Less than TESSERA_OUTSIDE_LEAST is not worth a line.

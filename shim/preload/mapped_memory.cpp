@@ -1,0 +1,338 @@
+#include "mapped_memory.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "driver_objects.hpp"
+#include "driver_room.hpp"
+#include "exposure.hpp"
+#include "foreign_ranges.hpp"
+#include "green_contexts.hpp"
+#include "lifecycle.hpp"
+#include "mapped_blocks.hpp"
+#include "mapped_table.hpp"
+#include "nccl_library.hpp"
+#include "outcome.hpp"
+#include "outside_memory.hpp"
+
+namespace tessera::preload {
+
+namespace detail {
+constinit std::atomic<bool> any_mapped{false};
+}  // namespace detail
+
+namespace {
+
+constexpr std::size_t kMostAlignment = 32 << 20;  // of tessera_addresses_reserve()
+
+constinit std::mutex table_lock;
+
+// Never destroyed: exit handlers may still release handles.
+MappedTable& table() {
+  static auto& one = *new MappedTable;
+  return one;
+}
+
+bool is_drivers_caller(const void* caller) { return lies_in_nccl(caller) || lies_in_known_driver(caller); }
+
+CUresult release_drivers(Handle handle) {
+  const CUresult result = call_true(&TrueDriver::cuMemRelease, handle);
+  if (result == CUDA_SUCCESS) outside_memory().released(handle);
+  return result;
+}
+
+CUresult unmap_drivers(CUdeviceptr address, std::size_t bytes) {
+  const CUresult result = call_true(&TrueDriver::cuMemUnmap, address, bytes);
+  if (result == CUDA_SUCCESS) outside_memory().unmapped(address, bytes);
+  return result;
+}
+
+// The driver's handle in the place of the block.
+CUresult map_real(OurHandle& handle) {
+  Reservation& range = table().reservation_of(handle.mapped)->second;
+  range.mappings.at(handle.mapped).ours = 0;
+  const CUdeviceptr at = std::exchange(handle.mapped, 0);
+  CUresult result = call_true(&TrueDriver::cuMemMap, at, handle.bytes, std::size_t{0}, handle.real, 0ULL);
+  if (result == CUDA_SUCCESS) outside_memory().mapped(at, handle.bytes, handle.real, {"cuMemMap", nullptr});
+  if (result == CUDA_SUCCESS && handle.open) result = grant_access(at, handle.bytes, handle.properties.location.id);
+  if (result == CUDA_SUCCESS) {
+    foreign_ranges().add(at, handle.bytes);
+  } else {
+    range.mappings.erase(at);
+  }
+  return result;
+}
+
+// Makes the handle the driver's, with its bytes. A handle that was never accessible needs no copy.
+CUresult make_real(OurHandle& handle) {
+  if (handle.real != 0) return CUDA_SUCCESS;
+  Handle real = 0;
+  CUresult result = call_with_room({.bytes = handle.bytes, .device = handle.properties.location.id},
+                                   &TrueDriver::cuMemCreate, &real, handle.bytes, &handle.properties, 0ULL);
+  if (result != CUDA_SUCCESS) return result;
+  note_handle(result, &real, handle.bytes, &handle.properties, nullptr);
+  if (handle.written && handle.block != 0) result = copy_to(handle, real);
+  if (result == CUDA_SUCCESS) result = destroy_block(handle, "cuMemCreate");
+  if (result != CUDA_SUCCESS) {
+    (void)release_drivers(real);
+    return result;
+  }
+  handle.block = 0;
+  handle.real = real;
+  if (handle.mapped != 0) result = map_real(handle);
+  if (handle.count == 0) {  // the mapping alone keeps it
+    (void)release_drivers(real);
+    std::erase_if(table().handles, [&](const auto& entry) { return &entry.second == &handle; });
+  }
+  return result;
+}
+
+// ---- mapping ------------------------------------------------------------------------------------
+
+bool fills(const OurHandle& handle, CUdeviceptr address, const MappedTable::Range& range) {
+  return range->second.ours && range->first == address && range->second.bytes == handle.bytes && handle.mapped == 0 &&
+         range->second.mappings.empty();
+}
+
+// A handle of the driver's, in a reservation that we know.
+CUresult map_drivers(CUdeviceptr address, std::size_t bytes, std::size_t offset, Handle handle,
+                     unsigned long long flags, MappedTable::Range range, const void* caller) {
+  const CUresult result = call_with_room({}, &TrueDriver::cuMemMap, address, bytes, offset, handle, flags);
+  if (result == CUDA_SUCCESS) outside_memory().mapped(address, bytes, handle, {"cuMemMap", caller});
+  if (result != CUDA_SUCCESS || range == table().reservations.end()) return result;
+  Reservation& in = range->second;
+  (address == range->first && bytes == in.bytes ? in.was_whole : in.was_part) = true;
+  in.mappings.emplace(address, Mapping{bytes, 0});
+  if (in.ours) foreign_ranges().add(address, bytes);
+  return result;
+}
+
+bool is_full_access(const OurHandle& handle, const CUmemAccessDesc& access) {
+  return access.location.type == CU_MEM_LOCATION_TYPE_DEVICE && access.location.id == handle.properties.location.id &&
+         access.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+}
+
+}  // namespace
+
+bool detail::find_mapped(CUdeviceptr address, CUmemAllocationProp& properties) {
+  const std::lock_guard<std::mutex> guard(table_lock);
+  const OurHandle* const handle = table().ours_at(address);
+  if (handle == nullptr) return false;
+  properties = handle->properties;
+  return true;
+}
+
+CUresult reserve_addresses(CUdeviceptr* address, std::size_t bytes, std::size_t alignment, CUdeviceptr hint,
+                           unsigned long long flags, const void* caller) {
+  const bool plain = address != nullptr && bytes != 0 && bytes % kGranule == 0 && hint == 0 && flags == 0 &&
+                     alignment <= kMostAlignment && (alignment & (alignment - 1)) == 0;
+  const bool ours = plain && !is_drivers_caller(caller) && reserve_in_heap(bytes, address);
+  const CUresult result =
+      ours ? CUDA_SUCCESS : call_true(&TrueDriver::cuMemAddressReserve, address, bytes, alignment, hint, flags);
+  if (result != CUDA_SUCCESS || lies_in_known_driver(caller)) return result;
+  const std::lock_guard<std::mutex> guard(table_lock);
+  table().reservations[*address] = Reservation{.bytes = bytes, .ours = ours, .was_whole = lies_in_nccl(caller)};
+  detail::any_mapped.store(true);
+  return result;
+}
+
+CUresult free_addresses(CUdeviceptr address, std::size_t bytes) {
+  const std::lock_guard<std::mutex> guard(table_lock);
+  const auto range = table().reservation_of(address);
+  if (range == table().reservations.end()) {
+    return served(address) ? CUDA_ERROR_INVALID_VALUE : call_true(&TrueDriver::cuMemAddressFree, address, bytes);
+  }
+  if (range->first != address || range->second.bytes != bytes || !range->second.mappings.empty()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CUresult result = CUDA_SUCCESS;
+  if (!range->second.ours) {
+    result = call_true(&TrueDriver::cuMemAddressFree, address, bytes);
+  } else if (running() != nullptr) {
+    const InPrimary in_primary;
+    const Entry entry;
+    result = cuda_result_said(tessera_addresses_release(running(), address), "cuMemAddressFree");
+  }
+  if (result == CUDA_SUCCESS) table().reservations.erase(range);
+  return result;
+}
+
+CUresult create_handle(Handle* handle, std::size_t bytes, const CUmemAllocationProp* properties,
+                       unsigned long long flags, const void* caller) {
+  const bool plain = handle != nullptr && bytes != 0 && bytes % kGranule == 0 && properties != nullptr && flags == 0 &&
+                     !is_drivers_caller(caller);
+  if (plain && can_serve(*properties)) {
+    const std::lock_guard<std::mutex> guard(table_lock);
+    OurHandle made{*properties, bytes};
+    if (table().may_fill_one(bytes) && create_block(bytes, properties->location.id, made.block)) {
+      *handle = table().new_number();
+      table().handles.emplace(*handle, made);
+      detail::any_mapped.store(true);
+      return CUDA_SUCCESS;
+    }
+  }
+  const bool on_device = properties != nullptr && properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  const CUdevice device = on_device ? properties->location.id : -2;  // -2: nothing is yielded
+  const CUresult result =
+      call_with_room({.bytes = bytes, .device = device}, &TrueDriver::cuMemCreate, handle, bytes, properties, flags);
+  return note_handle(result, handle, bytes, properties, caller);
+}
+
+CUresult release_handle(Handle handle) {
+  const std::lock_guard<std::mutex> guard(table_lock);
+  OurHandle* const ours = table().find(handle);
+  if (ours == nullptr) {
+    const CUresult result = release_drivers(handle);
+    if (result == CUDA_SUCCESS) expect_device_memory();
+    return result;
+  }
+  if (ours->count == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (ours->count > 1 || ours->mapped != 0) {  // a mapping keeps the bytes
+    --ours->count;
+    return CUDA_SUCCESS;
+  }
+  const CUresult result =
+      ours->real != 0 ? release_drivers(ours->real) : destroy_block(*ours, "cuMemRelease");
+  if (result == CUDA_SUCCESS) table().handles.erase(handle);
+  if (result == CUDA_SUCCESS) expect_device_memory();
+  return result;
+}
+
+CUresult retain_handle(Handle* handle, void* address) {
+  const auto at = reinterpret_cast<CUdeviceptr>(address);
+  const std::lock_guard<std::mutex> guard(table_lock);
+  OurHandle* const ours = table().ours_at(at);
+  if (ours == nullptr) {
+    if (served(at)) return CUDA_ERROR_INVALID_VALUE;
+    const CUresult result = call_true(&TrueDriver::cuMemRetainAllocationHandle, handle, address);
+    if (result == CUDA_SUCCESS) outside_memory().retained(*handle);
+    return result;
+  }
+  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  ++ours->count;
+  *handle = table().reservation_of(at)->second.mappings.begin()->second.ours;
+  return CUDA_SUCCESS;
+}
+
+CUresult map_handle(CUdeviceptr address, std::size_t bytes, std::size_t offset, Handle handle,
+                    unsigned long long flags, const void* caller) {
+  const std::lock_guard<std::mutex> guard(table_lock);
+  const auto range = table().reservation_of(address);
+  const bool known = range != table().reservations.end();
+  if (!known && served(address)) return CUDA_ERROR_INVALID_VALUE;
+  if (known && (bytes > range->second.bytes - (address - range->first) ||
+                MappedTable::has_mapping(range->second, address, bytes))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  OurHandle* const ours = table().find(handle);
+  if (ours == nullptr) return map_drivers(address, bytes, offset, handle, flags, range, caller);
+  const bool wrong = !known || ours->count == 0 || offset != 0 || flags != 0 || bytes != ours->bytes;
+  if (wrong) return CUDA_ERROR_INVALID_VALUE;
+  if (ours->real == 0 && fills(*ours, address, range)) {
+    ours->mapped = address;
+    range->second.was_whole = true;
+    range->second.mappings.emplace(address, Mapping{bytes, handle});
+    return CUDA_SUCCESS;
+  }
+  const CUresult made = make_real(*ours);
+  return made == CUDA_SUCCESS ? map_drivers(address, bytes, offset, ours->real, flags, range, caller) : made;
+}
+
+CUresult unmap_addresses(CUdeviceptr address, std::size_t bytes) {
+  const std::lock_guard<std::mutex> guard(table_lock);
+  const auto range = table().reservation_of(address);
+  if (range == table().reservations.end()) {
+    return served(address) ? CUDA_ERROR_INVALID_VALUE : unmap_drivers(address, bytes);
+  }
+  std::map<CUdeviceptr, Mapping>& mappings = range->second.mappings;
+  OurHandle* const ours = table().ours_at(address);
+  if (ours == nullptr) {
+    if (range->second.ours && !MappedTable::has_mapping(range->second, address, bytes)) return CUDA_ERROR_INVALID_VALUE;
+    const CUresult result = unmap_drivers(address, bytes);
+    if (result != CUDA_SUCCESS) return result;
+    mappings.erase(mappings.lower_bound(address), mappings.lower_bound(address + bytes));
+    foreign_ranges().remove(address, bytes);
+    expect_device_memory();
+    return result;
+  }
+  if (address != ours->mapped || bytes != ours->bytes) return CUDA_ERROR_INVALID_VALUE;
+  CUresult result = CUDA_SUCCESS;
+  if (ours->count == 0) {
+    result = destroy_block(*ours, "cuMemUnmap");
+  } else if (ours->open) {
+    result = move_block(*ours, 0);
+  }
+  if (result != CUDA_SUCCESS) return result;
+  ours->mapped = 0;
+  ours->open = false;
+  if (ours->count == 0) table().handles.erase(mappings.begin()->second.ours);
+  mappings.clear();
+  return result;
+}
+
+CUresult set_access(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* access, std::size_t count) {
+  const std::lock_guard<std::mutex> guard(table_lock);
+  OurHandle* const ours = table().ours_at(address);
+  if (ours == nullptr) {
+    const bool refused = served(address) && table().reservation_of(address) == table().reservations.end();
+    return refused ? CUDA_ERROR_INVALID_VALUE : call_true(&TrueDriver::cuMemSetAccess, address, bytes, access, count);
+  }
+  if (access == nullptr || count == 0 || address != ours->mapped || bytes != ours->bytes) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (count == 1 && is_full_access(*ours, access[0])) {
+    if (ours->open) return CUDA_SUCCESS;
+    const CUresult moved = move_block(*ours, ours->mapped);
+    ours->open = moved == CUDA_SUCCESS;
+    ours->written = ours->written || ours->open;
+    return moved;
+  }
+  const CUresult made = make_real(*ours);
+  return made == CUDA_SUCCESS ? call_true(&TrueDriver::cuMemSetAccess, address, bytes, access, count) : made;
+}
+
+CUresult get_access(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr address) {
+  const std::lock_guard<std::mutex> guard(table_lock);
+  const OurHandle* const ours = table().ours_at(address);
+  if (ours == nullptr) return call_true(&TrueDriver::cuMemGetAccess, flags, location, address);
+  if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const bool own =
+      location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == ours->properties.location.id && ours->open;
+  *flags = own ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  return CUDA_SUCCESS;
+}
+
+CUresult properties_of_handle(CUmemAllocationProp* properties, Handle handle) {
+  const std::lock_guard<std::mutex> guard(table_lock);
+  const OurHandle* const ours = table().find(handle);
+  if (ours == nullptr) return call_true(&TrueDriver::cuMemGetAllocationPropertiesFromHandle, properties, handle);
+  if (properties == nullptr || ours->count == 0) return CUDA_ERROR_INVALID_VALUE;
+  *properties = ours->properties;
+  return CUDA_SUCCESS;
+}
+
+CUresult make_drivers(Handle& handle) {
+  const std::lock_guard<std::mutex> guard(table_lock);
+  OurHandle* const ours = table().find(handle);
+  if (ours == nullptr) return CUDA_SUCCESS;
+  if (ours->count == 0) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult made = make_real(*ours);
+  handle = ours->real;
+  return made;
+}
+
+CUresult make_drivers_at(CUdeviceptr address) {
+  const std::lock_guard<std::mutex> guard(table_lock);
+  OurHandle* const ours = table().ours_at(address);
+  return ours != nullptr ? make_real(*ours) : CUDA_SUCCESS;
+}
+
+// Handles that have become the driver's live on.
+void forget_mapped() {
+  const std::lock_guard<std::mutex> guard(table_lock);
+  std::erase_if(table().handles, [](const auto& entry) { return entry.second.real == 0; });
+  std::erase_if(table().reservations, [](const auto& entry) { return entry.second.ours; });
+  foreign_ranges().clear();
+}
+
+}  // namespace tessera::preload

@@ -1,0 +1,183 @@
+/* Mapped memory in ways that a movable block cannot serve, and in wrong ways.
+ *
+ *   mapped_misuse KERNELS export|twice|part|release|errors
+ *
+ * export   a handle is exported after use, and opened again: both addresses show the same bytes
+ * twice    a handle is mapped at a second address while the first is in use
+ * part     a handle is mapped into a reservation that it does not fill, next to another
+ * release  a handle is released while it is mapped, and retained again by its address
+ * errors   calls that CUDA refuses; the results are printed
+ *
+ * Prints "ok" if every byte is right. With and without Tessera the output is the same.
+ *
+ * Thread safety: one thread.
+ */
+#include "mapped.h"
+
+#include <stdint.h>
+#include <unistd.h>
+
+#define BYTES (4 * PAGE)
+
+static struct mapping made(void) {
+  struct mapping block = {reserve(BYTES), BYTES, 0};
+  CHECK(create(&block.handle, BYTES));
+  map(&block);
+  return block;
+}
+
+static void end_block(struct mapping* block) {
+  unmap(block);
+  CHECK(cuMemAddressFree(block->at, block->bytes));
+}
+
+static int same_bytes(CUdeviceptr one, CUdeviceptr other) {
+  add_one(one, BYTES);
+  const int right = holds(other, BYTES, 0, 6);
+  add_one(other, BYTES);
+  return holds(one, BYTES, 1, 7) && right;
+}
+
+static int export_it(void) {
+  int file = -1;
+  shared_as = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  struct mapping block = made();
+  struct mapping opened = {reserve(BYTES), BYTES, 0};
+  fill(block.at, BYTES, 5);
+  CHECK(cuMemExportToShareableHandle(&file, block.handle, shared_as, 0));
+  CHECK(cuMemImportFromShareableHandle(&opened.handle, (void*)(intptr_t)file, shared_as));
+  close(file);
+  map(&opened);
+  const int right = same_bytes(block.at, opened.at);
+  end_block(&opened);
+  end_block(&block);
+  return right;
+}
+
+static int twice(void) {
+  struct mapping block = made();
+  struct mapping second = {reserve(BYTES), BYTES, block.handle};
+  fill(block.at, BYTES, 5);
+  map(&second);
+  const int right = same_bytes(block.at, second.at);
+  CHECK(cuMemUnmap(second.at, BYTES));
+  CHECK(cuMemAddressFree(second.at, BYTES));
+  end_block(&block);
+  return right;
+}
+
+static int part(void) {
+  struct mapping block = made();
+  const CUdeviceptr range = reserve(3 * BYTES);
+  struct mapping next = {range + BYTES, BYTES, 0};
+  fill(block.at, BYTES, 5);
+  CHECK(cuCtxSynchronize());
+  CHECK(cuMemUnmap(block.at, BYTES));
+  CHECK(cuMemAddressFree(block.at, BYTES));
+  block.at = range;
+  map(&block);
+  int right = holds(range, BYTES, 0, 5);
+  CHECK(create(&next.handle, BYTES));
+  map(&next);
+  fill(range, 2 * BYTES, 8); /* across both */
+  add_one(range, 2 * BYTES);
+  right = holds(range, 2 * BYTES, 1, 9) && right;
+  unmap(&block);
+  right = holds(next.at, BYTES, 2, 9) && right;
+  unmap(&next);
+  CHECK(cuMemAddressFree(range, 3 * BYTES));
+  return right;
+}
+
+static int release(void) {
+  struct mapping block = made();
+  CUmemGenericAllocationHandle again = 0;
+  fill(block.at, BYTES, 5);
+  CHECK(cuMemRelease(block.handle));
+  int right = holds(block.at, BYTES, 0, 5);
+  CHECK(cuMemRetainAllocationHandle(&again, (void*)(uintptr_t)(block.at + PAGE)));
+  CHECK(cuMemUnmap(block.at, BYTES));
+  block.handle = again;
+  map(&block);
+  right = holds(block.at, BYTES, 1, 5) && right;
+  CHECK(cuMemRelease(block.handle));
+  add_one(block.at, BYTES);
+  right = holds(block.at, BYTES, 2, 6) && right;
+  CHECK(cuMemUnmap(block.at, BYTES));
+  CHECK(cuMemAddressFree(block.at, BYTES));
+  return right;
+}
+
+static void say(const char* what, CUresult result) {
+  const char* name = "unknown error";
+  cuGetErrorName(result, &name);
+  printf("%s: %s\n", what, name);
+}
+
+static int errors(void) {
+  struct mapping block = made(), other = made();
+  CUmemAccessDesc access;
+  CUmemLocation location;
+  CUmemAllocationProp properties;
+  CUmemGenericAllocationHandle handle = 0;
+  unsigned long long flags = 9;
+  int number = 0;
+  memset(&location, 0, sizeof(location));
+  location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  location.id = device;
+  memset(&access, 0, sizeof(access));
+  fill(block.at, BYTES, 5);
+
+  say("create of nothing", create(&handle, 0));
+  say("create of a part of a page", create(&handle, PAGE / 2));
+  say("map over a mapping", cuMemMap(block.at, BYTES, 0, other.handle, 0));
+  say("map of a part of a handle", cuMemMap(other.at, PAGE, 0, other.handle, 0));
+  say("map with an offset", cuMemMap(other.at, BYTES, PAGE, other.handle, 0));
+  say("map where nothing is reserved", cuMemMap((CUdeviceptr)PAGE, BYTES, 0, other.handle, 0));
+  say("unmap of a part", cuMemUnmap(block.at + PAGE, PAGE));
+  say("free of mapped addresses", cuMemAddressFree(block.at, BYTES));
+  say("free by the wrong call", cuMemFree(block.at));
+  say("access for nobody", cuMemSetAccess(block.at, BYTES, &access, 0));
+  say("no place for the flags", cuMemGetAccess(NULL, &location, block.at));
+  say("access", cuMemGetAccess(&flags, &location, block.at));
+  printf("flags: %llu\n", flags);
+  say("no place for properties", cuMemGetAllocationPropertiesFromHandle(NULL, block.handle));
+  say("export of a handle that was not made for it",
+      cuMemExportToShareableHandle(&number, block.handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+
+  CHECK(cuMemUnmap(other.at, BYTES));
+  say("unmap again", cuMemUnmap(other.at, BYTES));
+  say("copy where nothing is mapped", cuMemcpyDtoH(&number, other.at, sizeof(number)));
+  say("set where nothing is mapped", cuMemsetD32(other.at, 1, 1));
+  say("access where nothing is mapped", give_access(other.at, BYTES));
+  CHECK(cuMemMap(other.at, BYTES, 0, other.handle, 0));
+  say("copy without access", cuMemcpyDtoH(&number, other.at, sizeof(number)));
+  say("flags without access", cuMemGetAccess(&flags, &location, other.at));
+  printf("flags: %llu\n", flags);
+  CHECK(give_access(other.at, BYTES));
+  say("copy beyond the end", cuMemcpyDtoH(&number, other.at + BYTES, sizeof(number)));
+  say("copy across the end", cuMemsetD32(other.at + BYTES - 4, 1, 2));
+  say("retain where nothing is mapped", cuMemRetainAllocationHandle(&handle, &number));
+  CHECK(cuMemUnmap(other.at, BYTES));
+  CHECK(cuMemRelease(other.handle));
+  say("release again", cuMemRelease(other.handle));
+  say("map of a handle that is gone", cuMemMap(other.at, BYTES, 0, other.handle, 0));
+  say("properties of a handle that is gone", cuMemGetAllocationPropertiesFromHandle(&properties, other.handle));
+  CHECK(cuMemAddressFree(other.at, BYTES));
+  say("free again", cuMemAddressFree(other.at, BYTES));
+  const int right = holds(block.at, BYTES, 0, 5);
+  end_block(&block);
+  return right;
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const char* const how = argv[2];
+  start(argv[1]);
+  if (strcmp(how, "export") == 0) return end(export_it());
+  if (strcmp(how, "twice") == 0) return end(twice());
+  if (strcmp(how, "part") == 0) return end(part());
+  if (strcmp(how, "release") == 0) return end(release());
+  if (strcmp(how, "errors") == 0) return end(errors());
+  return 2;
+}
