@@ -73,16 +73,15 @@ Status MappableBlocks::destroy(Address address) {
   return released;
 }
 
+// With automatic eviction off its pages have to be there before it is at an address that work may use.
 Result<Address> MappableBlocks::move(Address address, std::optional<Address> to) {
   TESSERA_TRY_ASSIGN(MappableBlock* const block, claim(address));
-  Status moved = pages_.move(block->run, to);
+  Status moved;
+  if (to && !residency_.is_automatic()) moved = residency_.ensure(block->run, kNoStream);
+  if (moved.is_ok()) moved = pages_.move(block->run, to);
   if (moved.is_ok() && to) {
-    moved = residency_.ensure(block->run, kNoStream);
-    if (!moved.is_ok()) {
-      const Status undone = pages_.move(block->run, std::nullopt);
-      if (!undone.is_ok()) log_line(LogLevel::kDebug, "a block stays where it was moved: {}", undone.to_string());
-      if (!undone.is_ok()) moved = {};  // its next use reports the error
-    }
+    const Status there = residency_.ensure(block->run, kNoStream);
+    if (!there.is_ok()) log_line(LogLevel::kDebug, "a block is fetched by its next use: {}", there.to_string());
   }
   const Address now = block->run->address;
   settle(address, *block);

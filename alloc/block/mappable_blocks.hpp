@@ -42,8 +42,9 @@ class MappableBlocks {
   // Waits for its uses. Errors: kNotFound unless `address` is the first byte of a mappable block; kBusy, and it stays;
   // those of PageManager::release, and it is gone.
   Status destroy(Address address);
-  // Moves the block to `to`, where it is in device memory on return, or to an address of its own. Returns the address.
-  // Errors: kNotFound, kBusy; those of PageManager::move; those of Residency::ensure; it is where it was then.
+  // Moves the block to `to`, or to an address of its own, and returns the address. At `to` it is in device memory on
+  // return if there is room. Errors: kNotFound, kBusy; those of PageManager::move; with automatic eviction off, those
+  // of Residency::ensure. It is where it was then.
   Result<Address> move(Address address, std::optional<Address> to);
 
   std::uint64_t blocks() const;

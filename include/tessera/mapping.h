@@ -30,9 +30,10 @@ TESSERA_API tessera_result tessera_mappable_create(tessera_allocator* allocator,
                                                    tessera_address* address);
 /* Waits for work that uses the block. Errors: BUSY while a call in progress uses it, and it stays. */
 TESSERA_API tessera_result tessera_mappable_destroy(tessera_allocator* allocator, tessera_address address);
-/* Moves the block to reserved addresses, where its bytes are in device memory on return; to 0: to an address of its
- * own. Waits for work that uses the block; pins end. `now` is set to its address. Errors: INVALID_ARGUMENT unless all
- * of the addresses are reserved and free; BUSY as above; those of a use. The block is where it was then. */
+/* Moves the block to reserved addresses, where its bytes are in device memory on return if there is room; to 0: to an
+ * address of its own. Waits for work that uses the block; pins end. `now` is set to its address. Errors:
+ * INVALID_ARGUMENT unless all of the addresses are reserved and free; BUSY as above; with automatic eviction off,
+ * OUT_OF_MEMORY if there is no room. The block is where it was then. */
 TESSERA_API tessera_result tessera_mappable_move(tessera_allocator* allocator, tessera_address address,
                                                  tessera_address to, tessera_address* now);
 

@@ -85,6 +85,20 @@ TEST_F(MappableBlocksTest, WhatIsNoSuchBlockIsRefusedAndNothingIsLost) {
   expect_ok(pages().unreserve(range));
 }
 
+TEST_F(MappableBlocksTest, WithoutRoomAndEvictionABlockStaysWhereItIs) {
+  const Address plain = take(blocks().allocate(28_MiB, stream_, kTag));
+  const Address range = take(pages().reserve(8_MiB));
+  const Address own = take(mappable().create(8_MiB, kTag));
+  expect_ok(residency().set_automatic(false));
+  EXPECT_EQ(mappable().move(own, range).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(take(blocks().find(own)).address, own);
+  expect_ok(residency().set_automatic(true));
+  EXPECT_EQ(take(mappable().move(own, range)), range);
+  expect_ok(mappable().destroy(range));
+  expect_ok(blocks().free(plain, stream_));
+  expect_ok(pages().unreserve(range));
+}
+
 TEST_F(MappableBlocksTest, ABlockInACallIsBusy) {
   const Address range = take(pages().reserve(2_MiB));
   const Address block = mapped(2_MiB, range);
