@@ -24,9 +24,11 @@ struct FuzzBlock {
   Bytes bytes;
   Stamp stamp = 0;           // 0: nothing was written yet
   std::uint32_t writer = 0;  // stream of the last write, or of the allocation
-  StreamSet users;           // streams that used it since, including the writer
+  StreamSet users{};         // streams that used it since, including the writer
   std::uint32_t pins = 0;
   bool exposed = false;
+  bool mappable = false;
+  Address reserved = {};  // the addresses it is mapped at; none: it has one of its own
 
   explicit operator bool() const { return bytes != Bytes(); }
 };

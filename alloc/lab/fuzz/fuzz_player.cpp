@@ -194,7 +194,7 @@ void FuzzPlayer::allocate(const FuzzOp& op) {
   expect_room("allocate", address.status(), has_room);
   passed("pop", TagStack::pop());
   if (!passed("allocate", address.status())) return;
-  block = {address.value(), op.bytes, 0, number, {}, 0, false};
+  block = {.address = address.value(), .bytes = op.bytes, .writer = number};
   block.users.set(number);
 }
 
@@ -204,12 +204,11 @@ void FuzzPlayer::free(const FuzzOp& op) {
 }
 
 void FuzzPlayer::free(FuzzBlock& block, std::uint32_t stream, std::uint32_t way) {
+  if (block.mappable) return end_mapped(block);
   Allocator& allocator = machine_.allocator();
   Status freed;
   if (way == 0) {  // no queued work uses it any more
-    for (std::uint32_t user = 0; user < streams_.size(); ++user) {
-      if (block.users.test(user)) passed("synchronize", machine_.sim().synchronize(streams_[user]));
-    }
+    await_users(block);
     freed = allocator.free(block.address, kNoStream);
   } else if (way == 1) {
     std::vector<StreamId> users;
@@ -314,6 +313,7 @@ void FuzzPlayer::carry_out(const FuzzOp& op) {
   switch (op.kind) {
     case Kind::kAllocate: allocate(op); break;
     case Kind::kFree: free(op); break;
+    case Kind::kMap: map(op); break;
     case Kind::kUse: use(op, false); break;
     case Kind::kBlockingUse: use(op, true); break;
     case Kind::kUnseenUse: use_unseen(op); break;

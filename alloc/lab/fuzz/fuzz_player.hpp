@@ -65,6 +65,13 @@ class FuzzPlayer {
   void allocate(const FuzzOp& op);
   void free(const FuzzOp& op);
   void free(FuzzBlock& block, std::uint32_t stream, std::uint32_t way);
+  // fuzz_mapping.cpp
+  void map(const FuzzOp& op);
+  void make_mapped(const FuzzOp& op, FuzzBlock& block);
+  void move(const FuzzOp& op, FuzzBlock& block);
+  void end_mapped(FuzzBlock& block);
+  void give_addresses_back(FuzzBlock& block);
+  void await_users(const FuzzBlock& block);
   void use(const FuzzOp& op, bool blocking);
   void use_unseen(const FuzzOp& op);
   void hold_up(const FuzzOp& op);

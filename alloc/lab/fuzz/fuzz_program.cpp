@@ -38,6 +38,7 @@ constexpr std::uint32_t kOnePolicyIn = 50;
 constexpr std::uint32_t kOneUnseenIn = 3;
 constexpr std::uint32_t kOneSharedIn = 4;
 constexpr std::uint32_t kOneCrowdIn = 6;
+constexpr std::uint32_t kOneMapperIn = 3;
 
 struct Share {
   Kind kind;
@@ -227,6 +228,15 @@ void draw_crowd(Dice& dice, FuzzProgram& program) {
   }
 }
 
+// Adds memory that the program maps itself.
+void draw_maps(Dice& dice, FuzzProgram& program) {
+  for (FuzzOp& op : program.ops) {
+    const std::uint32_t what = dice.below(8);
+    if (op.kind == Kind::kAllocate && what < 4) op.kind = Kind::kMap;
+    if ((op.kind == Kind::kIdle || op.kind == Kind::kUse) && what == 0) op.kind = Kind::kMap;
+  }
+}
+
 }  // namespace
 
 const char* tag_name(std::uint32_t tag) {
@@ -240,7 +250,7 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
   Dice dice(seed), threads(~seed), phases(seed ^ (~std::uint64_t{0} >> 1)), models(seed ^ (~std::uint64_t{0} >> 2)),
       loans(seed ^ (~std::uint64_t{0} >> 3)), refrains(seed ^ (~std::uint64_t{0} >> 4)),
       unseen(seed ^ (~std::uint64_t{0} >> 5)), shared(seed ^ (~std::uint64_t{0} >> 6)),
-      crowds(seed ^ (~std::uint64_t{0} >> 7));
+      crowds(seed ^ (~std::uint64_t{0} >> 7)), maps(seed ^ (~std::uint64_t{0} >> 8));
   FuzzProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
@@ -257,6 +267,7 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
   if (unseen.below(kOneUnseenIn) == 0) draw_unseen(unseen, program);
   if (shared.below(kOneSharedIn) == 0) draw_shared(shared, program);
   if (crowds.below(kOneCrowdIn) == 0) draw_crowd(crowds, program);
+  if (maps.below(kOneMapperIn) == 0) draw_maps(maps, program);
   return program;
 }
 
@@ -277,6 +288,9 @@ std::string describe_call(const FuzzOp& op) {
     case Kind::kAllocate:
       return fmt::format("allocate block {}: {} bytes on stream {}, tag '{}'", slot, op.bytes.value(), op.stream,
                          tag_name(op.tag));
+    case Kind::kMap:
+      return fmt::format("map block {} {}, or make it: {} bytes", slot,
+                         op.variant % 3 != 0 ? "at other addresses" : "nowhere", op.bytes.value());
     case Kind::kFree: return fmt::format("free block {} by way {} on stream {}", slot, op.variant % 4, op.stream);
     case Kind::kUse:
     case Kind::kUnseenUse:

@@ -23,6 +23,7 @@ namespace tessera {
 enum class FuzzKind : std::uint8_t {
   kAllocate,
   kFree,
+  kMap,            // a block of memory that the program maps itself is made, or mapped elsewhere
   kUse,            // queued work
   kUnseenUse,      // queued work, and right behind it work that uses the same blocks without being announced
   kHoldUp,         // a kernel that runs far longer than calls of the program may wait
