@@ -191,8 +191,7 @@ CUresult release_handle(Handle handle) {
     --ours->count;
     return CUDA_SUCCESS;
   }
-  const CUresult result =
-      ours->real != 0 ? release_drivers(ours->real) : destroy_block(*ours, "cuMemRelease");
+  const CUresult result = ours->real != 0 ? release_drivers(ours->real) : destroy_block(*ours, "cuMemRelease");
   if (result == CUDA_SUCCESS) table().handles.erase(handle);
   if (result == CUDA_SUCCESS) expect_device_memory();
   return result;
@@ -214,8 +213,8 @@ CUresult retain_handle(Handle* handle, void* address) {
   return CUDA_SUCCESS;
 }
 
-CUresult map_handle(CUdeviceptr address, std::size_t bytes, std::size_t offset, Handle handle,
-                    unsigned long long flags, const void* caller) {
+CUresult map_handle(CUdeviceptr address, std::size_t bytes, std::size_t offset, Handle handle, unsigned long long flags,
+                    const void* caller) {
   const std::lock_guard<std::mutex> guard(table_lock);
   const auto range = table().reservation_of(address);
   const bool known = range != table().reservations.end();

