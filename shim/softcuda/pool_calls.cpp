@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "call.hpp"
+#include "newer_pools.h"
 #include "pools.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C

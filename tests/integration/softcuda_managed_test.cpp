@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "newer_cuda.h"
+#include "newer_pools.h"
 #include "softcuda_library.hpp"
 
 namespace {
