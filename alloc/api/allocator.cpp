@@ -268,8 +268,10 @@ void Allocator::expect_device_memory() {
 
 Status Allocator::prefetch(std::span<const Address> addresses) {
   for (Address address : addresses) {
-    TESSERA_TRY(with_run(address, [this](DeviceHeap& heap, Run* run) {
-      Status status = heap.residency().prefetch({&run, 1});
+    TESSERA_TRY(with_run(address, [this, address](DeviceHeap& heap, Run* run) {
+      std::vector<Run*> runs;
+      for_each_named(run, address, [&runs](Run* part) { runs.push_back(part); });
+      Status status = heap.residency().prefetch(runs);
       kick_pump(heap);
       return status;
     }));
@@ -286,7 +288,8 @@ Status Allocator::evict(std::span<const Address> addresses) {
     std::vector<Run*> runs;
     for (Address address : addresses) {
       Run* const run = heap->holds(address) ? lookup.run_of(address) : nullptr;
-      if (run != nullptr) runs.push_back(run);  // otherwise it is on another device, or was freed meanwhile
+      if (run == nullptr) continue;  // it is on another device, or was freed meanwhile
+      for_each_named(run, address, [&runs](Run* part) { runs.push_back(part); });
     }
     if (runs.empty()) continue;
     const Status status = heap->residency().evict(runs);

@@ -24,6 +24,7 @@
 #include "api/history_report.hpp"
 #include "api/host_memory.hpp"
 #include "api/live_board.hpp"
+#include "api/named_runs.hpp"
 #include "api/oom_report.hpp"
 #include "api/op_times.hpp"
 #include "api/options.hpp"
@@ -65,8 +66,7 @@ class Allocator {
   Status trim_device(DeviceId device, Bytes keep);
   // The same for `bytes` less than what is held now.
   Status trim_device_by(DeviceId device, Bytes bytes);
-  // As Residency::begin_yield; 0 where there is no heap. REQUIRES: one end_yield for each begin_yield that returned
-  // bytes.
+  // As Residency::begin_yield; 0 where there is no heap. REQUIRES: an end_yield for each that returned bytes.
   Result<Bytes> begin_yield(DeviceId device, Bytes wanted);
   void end_yield(DeviceId device);
   // The driver has no pinned host memory left for a call of the program: returns all that is unused here, after copies
@@ -76,12 +76,16 @@ class Allocator {
   // The program freed driver memory of its own, so the driver may have memory again. Cheap.
   void expect_device_memory();
 
-  // Addresses outside of live blocks are ignored. `name` identifies the work for the trace and the learner, or is null:
-  // equal pointers mean the same kind of work.
+  // Addresses outside of live blocks are ignored. `name`: equal pointers mean the same kind of work; may be null.
   Status begin_use(std::span<const Address> addresses, StreamId stream, Access access, Use::Kind kind, const char* name,
                    AnnouncedUse& use);
   // Queued work that writes the blocks of the last `written` addresses and only reads the others.
   Status begin_use(std::span<const Address> addresses, std::size_t written, StreamId stream, const char* name,
+                   AnnouncedUse& use);
+  // The same by ranges, of which only the bytes named have to be there.
+  Status begin_use(std::span<const AddressRange> ranges, StreamId stream, Access access, Use::Kind kind,
+                   const char* name, AnnouncedUse& use);
+  Status begin_use(std::span<const AddressRange> ranges, std::size_t written, StreamId stream, const char* name,
                    AnnouncedUse& use);
   // Queued work that names no block but may access any, since its address may come from memory or a global. No block is
   // evicted while it runs. `device`: that of the stream; without one the work counts on every device in use. `name`: as
@@ -97,18 +101,20 @@ class Allocator {
   // Queued work that writes. Of the words that may not be addresses, as many blocks are fetched as fit beside the rest.
   Status begin_use(const GradedAddresses& words, StreamId stream, Access access, const char* name, AnnouncedUse& use);
   void end_use(AnnouncedUse& use);
-  // Whether work that names no block has to be announced too: pages are host-backed, and none may be swapped while work
-  // starts that could access it unannounced.
+  // Whether work that names no block has to be announced too: no host-backed page may be swapped while it starts.
   bool guards_all_work() const { return backed_devices_.load(std::memory_order_acquire) != 0; }
   Status touch(Address address, StreamId stream, Access access);
   // Around a wait of the program for its own work on the device (Residency::before_wait, note_over).
   std::uint64_t before_wait(DeviceId device) const;
   void note_waited(DeviceId device, std::optional<StreamId> stream, std::uint64_t before);
 
+  // An address in the block then means its extent; without extents, the block. Errors: kNotFound, and those of
+  // Extents::of and Rows::set_extents.
+  Status set_extents(Address address, std::vector<Extent> extents);
+
   Status prefetch(std::span<const Address> addresses);
   Status evict(std::span<const Address> addresses);
-  // Null: all blocks. Errors: kNotFound for a tag that was never used; those of residency, after all devices were
-  // tried.
+  // Null: all blocks. Errors: kNotFound for a tag never used; those of residency, after all devices were tried.
   Result<Moved> sleep(const char* tag);
   Result<Moved> wake(const char* tag);
   // Whether blocks are evicted automatically when room is short; see Residency::set_automatic.
@@ -149,8 +155,7 @@ class Allocator {
   // As cuMemGetInfo should report: what can be allocated before anything has to be evicted from the device, or with the
   // option "report-memory=virtual" before the heap is full. Builds a heap only in the latter case.
   Result<MemoryInfo> memory_info(DeviceId device);
-  // The same for a caller that allocates from the driver itself: memory that Tessera holds free is returned to it when
-  // it is short.
+  // The same for an allocation from the driver itself, to which free memory is returned when it is short.
   Result<MemoryInfo> memory_beside(DeviceId device);
 
   StatsSnapshot stats() const;
@@ -177,8 +182,7 @@ class Allocator {
   DeviceHeap* made_heap(DeviceId device) const {
     return device.value() < kMaxDevices ? heaps_[device.value()].load(std::memory_order_acquire) : nullptr;
   }
-  // The tier of host-backed pages, or null: the options or the machine do not provide it. Errors: kNotSupported where
-  // the options require it.
+  // Null where options or machine provide no host-backed pages. Errors: kNotSupported where the options require them.
   Result<BackingTier*> backing_for(DeviceId device) REQUIRES_LOCK(mutex_);
   // allocator_backing.cpp
   void open_peers(std::vector<Loan> loans);
@@ -203,6 +207,12 @@ class Allocator {
   Status pin(Address address, const char* exposed_by);
   // allocator_uses.cpp
   bool try_use(std::span<const Address> addresses, StreamId stream, Access access, AnnouncedUse& use);
+  template <class Named>
+  Status begin_named_use(std::span<const Named> named, StreamId stream, Access access, Use::Kind kind, const char* name,
+                         AnnouncedUse& use);
+  template <class Named>
+  Status begin_partly_written(std::span<const Named> named, std::size_t written, StreamId stream, const char* name,
+                              AnnouncedUse& use);
   bool try_touch(DeviceHeap& heap, Address address, StreamId stream, Access access);
   Status touch_absent(Address address, StreamId stream, Access access);
   Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use, const Held& held);
@@ -212,10 +222,11 @@ class Allocator {
     std::size_t needed = 0;
   };
   Result<Chosen> choose_fitting(const GradedAddresses& words, bool refuses_strays);
-  Status begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use);
+  template <class Named>
+  Status begin_on_several(std::span<const Named> named, Access access, AnnouncedUse& use);
   Status explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const;
-  TraceWriter::OpKind trace_op(std::span<const Address> addresses, StreamId stream, Access access,
-                               std::string_view name);
+  template <class Named>
+  TraceWriter::OpKind trace_op(std::span<const Named> named, StreamId stream, Access access, std::string_view name);
   void kick_pump(DeviceHeap& heap);
   // `too_large`: the cause reported if the request alone exceeds the device.
   Status explain(Status status, DeviceHeap& heap, Bytes asked, OomFigures::Cause too_large) const;

@@ -26,17 +26,24 @@ class RoomForUse {
 
   DeviceHeap* heap() const { return heap_; }
   std::optional<BlockInfo> block_of(Address address) const { return lookup_.block_of(address); }
-  // False only if an optional run does not fit; a needed run is always taken.
+  // Of what the address means in the block's run: false only if it is optional and does not fit.
+  bool take(const BlockInfo& block, Address address, bool needed) {
+    bool fits = true;
+    for_each_named(block.run, address, [&](const Run* run) { fits = fits && take(*run, needed); });
+    return fits;
+  }
+
+ private:
+  // A needed run is always taken.
   bool take(const Run& run, bool needed) {
     if (taken_.contains(&run)) return true;
-    const auto bytes = run.pins.load() != 0 ? 0 : static_cast<std::int64_t>(run.shape.bytes().value());
+    const auto bytes = run.is_pinned() ? 0 : static_cast<std::int64_t>(run.shape.bytes().value());
     if (!needed && bytes > room_) return false;
     taken_.insert(&run);
     room_ -= bytes;
     return true;
   }
 
- private:
   DeviceHeap* heap_;
   std::int64_t room_;
   BlockCache::Lookup lookup_;
@@ -66,7 +73,7 @@ Result<Allocator::Chosen> Allocator::choose_fitting(const GradedAddresses& words
     if (!block) continue;
     const bool begins = i < words.certain + words.likely && block->address == address;
     if (i < words.certain || begins) {
-      room->take(*block->run, true);
+      room->take(*block, address, true);
       chosen.addresses.push_back(address);
     } else {
       doubtful.push_back(address);
@@ -77,7 +84,7 @@ Result<Allocator::Chosen> Allocator::choose_fitting(const GradedAddresses& words
     RoomForUse* const room = room_of(address);
     const auto block = room->block_of(address);
     if (!block) continue;
-    if (room->take(*block->run, false)) {
+    if (room->take(*block, address, false)) {
       chosen.addresses.push_back(address);
     } else {
       log_line(LogLevel::kDebug,

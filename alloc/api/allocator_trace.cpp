@@ -1,28 +1,40 @@
-// What a recording stores about work: the blocks it uses.
+// What a recording stores about work: the blocks it uses, and of large ones the part.
 #include <algorithm>
 
 #include "api/allocator.hpp"
 
 namespace tessera {
 
-// A block with several of the addresses counts once.
-TraceWriter::OpKind Allocator::trace_op(std::span<const Address> addresses, StreamId stream, Access access,
+// A block, or the same part of it, counts once however many addresses name it.
+template <class Named>
+TraceWriter::OpKind Allocator::trace_op(std::span<const Named> named, StreamId stream, Access access,
                                         std::string_view name) {
   TraceWriter::OpKind kind{.name = std::string(name), .blocks = 0, .bytes = {}, .device = {}};
-  std::vector<std::uint64_t> ids;
-  for (const Address address : addresses) {
-    DeviceHeap* const heap = heap_of(address);
+  std::vector<TraceWriter::Operand> operands;
+  for (const Named& each : named) {
+    DeviceHeap* const heap = heap_of(address_of(each));
     if (heap == nullptr) continue;
     kind.device = heap->device();
-    const auto block = heap->blocks().find(address);
-    if (!block.is_ok() || std::ranges::find(ids, block.value().address.value()) != ids.end()) continue;
-    ids.push_back(block.value().address.value());
-    kind.bytes += block.value().bytes;
+    const BlockCache::Lookup lookup(heap->blocks());
+    const auto block = lookup.block_of(address_of(each));
+    if (!block) continue;
+    TraceWriter::Operand operand{.id = block->address.value()};
+    if (block->bytes >= kLeastRow) {
+      const Extent part = named_bytes(*block->run, each);
+      if (part.bytes < block->bytes) operand = {block->address.value(), part.offset, part.bytes};
+    }
+    if (std::ranges::find(operands, operand) != operands.end()) continue;
+    operands.push_back(operand);
+    kind.bytes += operand.bytes ? operand.bytes : block->bytes;
   }
-  kind.blocks = ids.size();
-  const std::span<const std::uint64_t> writes = access == Access::kRead ? std::span<const std::uint64_t>() : ids;
-  trace_->op(name, stream, kind.device, ids, writes);
+  kind.blocks = operands.size();
+  const std::span<const TraceWriter::Operand> writes =
+      access == Access::kRead ? std::span<const TraceWriter::Operand>() : operands;
+  trace_->op(name, stream, kind.device, operands, writes);
   return kind;
 }
+
+template TraceWriter::OpKind Allocator::trace_op(std::span<const Address>, StreamId, Access, std::string_view);
+template TraceWriter::OpKind Allocator::trace_op(std::span<const AddressRange>, StreamId, Access, std::string_view);
 
 }  // namespace tessera

@@ -12,31 +12,23 @@
 namespace tessera {
 namespace {
 
-// The runs of one use, in order, without heap memory for the usual number. A run named several times in a row is stored
-// once.
-class FoundRuns {
- public:
-  void add(Run* run) {
-    if (run == last_) return;
-    last_ = run;
-    if (count_ < few_.size()) {
-      few_[count_] = run;
-    } else {
-      if (count_ == few_.size()) many_.assign(few_.begin(), few_.end());
-      many_.push_back(run);
-    }
-    ++count_;
-  }
-  std::span<Run* const> all() const {
-    return count_ <= few_.size() ? std::span(few_.data(), count_) : std::span(many_);
-  }
+// A part of a large run is named, and some of the run is away: as a row, only the part has to come.
+bool profits_from_parts(const Run&, Address) { return false; }
+bool profits_from_parts(const Run& run, const AddressRange& named) {
+  if (!named.bytes || run.shape.bytes() < kLeastRow || run.is_row.load()) return false;
+  return run.missing.load() != 0 && named.bytes < run.shape.bytes();
+}
 
- private:
-  std::array<Run*, 64> few_;  // the first count_ are set
-  std::vector<Run*> many_;    // all of them, once there are more
-  std::size_t count_ = 0;
-  Run* last_ = nullptr;
-};
+// The same runs, with the parts of rows where only those are meant. In a second pass, so that the first stays as it is
+// for all others. REQUIRES: no address is of another device.
+[[gnu::noinline]] std::span<Run* const> runs_or_parts(const PageMap& pages, std::span<const Address> addresses,
+                                                      FoundRuns& found) {
+  for (const Address address : addresses) {
+    Run* const run = BlockCache::live_run_of(pages, address);
+    if (run != nullptr) for_each_named(run, address, [&found](Run* part) { found.add(part); });
+  }
+  return found.all();
+}
 
 Status stray(Address address) {
   return Status(Code::kNotFound, fmt::format("{:#x} is not inside a live block", address.value()));
@@ -53,8 +45,10 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
   DeviceHeap* const heap = heap_of(*first);
   if (heap == nullptr) return false;
   FoundRuns found;
+  std::optional<FoundRuns> parts;
   const auto find = [&, low = heap->pages().low(), high = heap->pages().high(), &pages = heap->pages().map(),
                      end = addresses.end()]() -> std::optional<std::span<Run* const>> {
+    bool in_parts = false;
     for (auto address = first; address != end; ++address) {
       if (*address >= low && *address < high) {
         Run* const run = BlockCache::live_run_of(pages, *address);
@@ -62,12 +56,15 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
           if (use.refuses_strays) return std::nullopt;
           continue;
         }
+        in_parts |= run->is_cut.load(std::memory_order_relaxed);
         found.add(run);
       } else if (manages(*address)) {
         return std::nullopt;  // of another device
       }
     }
     if (found.all().empty()) return std::nullopt;
+    if (in_parts) [[unlikely]]
+      return runs_or_parts(pages, std::span(first, end), parts.emplace());
     return found.all();
   };
   if (!heap->residency().try_use(find, stream, access, use.use)) return false;
@@ -78,15 +75,16 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
 }
 
 // Uses no thread_local state: programs use their blocks from exit handlers, when it is already destroyed.
-Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream, Access access, Use::Kind kind,
-                            const char* name, AnnouncedUse& use) {
+template <class Named>
+Status Allocator::begin_named_use(std::span<const Named> named, StreamId stream, Access access, Use::Kind kind,
+                                  const char* name, AnnouncedUse& use) {
   use.use.work = name;
-  if (kind == Use::Kind::kGate && !trace_ && try_use(addresses, stream, access, use)) return {};
   FoundRuns runs;
   use.stream = stream;
   DeviceHeap* heap = nullptr;
   std::optional<BlockCache::Lookup> lookup;
-  for (Address address : addresses) {
+  for (const Named& each : named) {
+    const Address address = address_of(each);
     DeviceHeap* home = heap_of(address);
     if (home == nullptr) continue;
     if (heap == nullptr) {
@@ -94,10 +92,11 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
       lookup.emplace(heap->blocks());
     } else if (home != heap) {
       lookup.reset();
-      return begin_on_several(addresses, access, use);
+      return begin_on_several(named, access, use);
     }
     if (Run* run = lookup->run_of(address)) {
-      runs.add(run);
+      if (profits_from_parts(*run, each)) heap->residency().expect_parts(run);
+      for_each_named(run, each, [&runs](Run* part) { runs.add(part); });
     } else if (use.refuses_strays) {
       return stray(address);
     }
@@ -108,7 +107,7 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
     return {};
   }
   std::optional<TraceWriter::OpKind> op;
-  if (trace_ && !is_inside_callback()) op = trace_op(addresses, stream, access, name != nullptr ? name : "");
+  if (trace_ && !is_inside_callback()) op = trace_op(named, stream, access, name != nullptr ? name : "");
   const Held held = [&lookup] { lookup.reset(); };  // a callback may take long
   if (kind == Use::Kind::kHold) {
     return begin_held({{heap, {found.begin(), found.end()}}}, access, use, held);
@@ -121,22 +120,47 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
   return {};
 }
 
-Status Allocator::begin_use(std::span<const Address> addresses, std::size_t written, StreamId stream, const char* name,
-                            AnnouncedUse& use) {
-  const bool all = written == addresses.size();
-  TESSERA_TRY(begin_use(addresses, stream, all ? Access::kWrite : Access::kRead, Use::Kind::kGate, name, use));
+Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream, Access access, Use::Kind kind,
+                            const char* name, AnnouncedUse& use) {
+  use.use.work = name;
+  if (kind == Use::Kind::kGate && !trace_ && try_use(addresses, stream, access, use)) return {};
+  return begin_named_use(addresses, stream, access, kind, name, use);
+}
+
+Status Allocator::begin_use(std::span<const AddressRange> ranges, StreamId stream, Access access, Use::Kind kind,
+                            const char* name, AnnouncedUse& use) {
+  return begin_named_use(ranges, stream, access, kind, name, use);
+}
+
+template <class Named>
+Status Allocator::begin_partly_written(std::span<const Named> named, std::size_t written, StreamId stream,
+                                       const char* name, AnnouncedUse& use) {
+  const bool all = written == named.size();
+  TESSERA_TRY(begin_use(named, stream, all ? Access::kWrite : Access::kRead, Use::Kind::kGate, name, use));
   if (all) return {};
-  for (Address address : addresses.last(written)) {
-    DeviceHeap* const heap = heap_of(address);
-    Run* const run = heap == nullptr ? nullptr : BlockCache::live_run_of(heap->pages().map(), address);
-    if (run != nullptr) heap->residency().note_written(*run);
+  for (const Named& each : named.last(written)) {
+    DeviceHeap* const heap = heap_of(address_of(each));
+    Run* const run = heap == nullptr ? nullptr : BlockCache::live_run_of(heap->pages().map(), address_of(each));
+    if (run == nullptr) continue;
+    for_each_named(run, each, [heap](Run* part) { heap->residency().note_written(*part); });
   }
   return {};
 }
 
+Status Allocator::begin_use(std::span<const Address> addresses, std::size_t written, StreamId stream, const char* name,
+                            AnnouncedUse& use) {
+  return begin_partly_written(addresses, written, stream, name, use);
+}
+
+Status Allocator::begin_use(std::span<const AddressRange> ranges, std::size_t written, StreamId stream,
+                            const char* name, AnnouncedUse& use) {
+  return begin_partly_written(ranges, written, stream, name, use);
+}
+
 // A device cannot observe another device's stream, nor queue a callback on it. So all blocks are present before the
 // work is queued, and the caller waits for the work before the use ends.
-Status Allocator::begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use) {
+template <class Named>
+Status Allocator::begin_on_several(std::span<const Named> named, Access access, AnnouncedUse& use) {
   use.stream = kNoStream;
   std::vector<AnnouncedUse::Part> parts;
   std::deque<BlockCache::Lookup> lookups;  // open until the runs are held
@@ -145,9 +169,12 @@ Status Allocator::begin_on_several(std::span<const Address> addresses, Access ac
     if (heap == nullptr) continue;
     const auto& lookup = lookups.emplace_back(heap->blocks());
     AnnouncedUse::Part part{heap, {}};
-    for (Address address : addresses) {
-      if (!heap->holds(address)) continue;
-      if (Run* run = lookup.run_of(address)) part.runs.push_back(run);
+    for (const Named& each : named) {
+      if (!heap->holds(address_of(each))) continue;
+      Run* const run = lookup.run_of(address_of(each));
+      if (run == nullptr) continue;
+      if (profits_from_parts(*run, each)) heap->residency().expect_parts(run);
+      for_each_named(run, each, [&part](Run* named_run) { part.runs.push_back(named_run); });
     }
     if (!part.runs.empty()) parts.push_back(std::move(part));
   }
@@ -202,7 +229,7 @@ bool Allocator::try_touch(DeviceHeap& heap, Address address, StreamId stream, Ac
   Run* run = nullptr;
   const auto find = [&run, address, &pages = heap.pages().map()]() -> std::optional<std::span<Run* const>> {
     run = BlockCache::block_run_of(pages, address);
-    if (run == nullptr) return std::nullopt;
+    if (run == nullptr || run->is_cut.load(std::memory_order_relaxed)) return std::nullopt;
     return std::span<Run* const>(&run, 1);
   };
   if (!heap.residency().try_use(find, stream, access, use)) return false;

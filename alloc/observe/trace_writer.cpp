@@ -18,10 +18,15 @@ constexpr Nanoseconds kOldest{100'000'000};
 // Space for a line without its ids, and for one id.
 constexpr std::size_t kLine = 256, kId = 21;
 
-void append_ids(std::string& line, std::span<const std::uint64_t> ids) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
+void append_operands(std::string& line, std::span<const TraceWriter::Operand> operands) {
+  for (std::size_t i = 0; i < operands.size(); ++i) {
     if (i > 0) line += ',';
-    const fmt::format_int digits(ids[i]);
+    const TraceWriter::Operand& operand = operands[i];
+    if (operand.bytes) {
+      fmt::format_to(std::back_inserter(line), "[{},{},{}]", operand.id, operand.offset.value(), operand.bytes.value());
+      continue;
+    }
+    const fmt::format_int digits(operand.id);
     line.append(digits.data(), digits.size());
   }
 }
@@ -62,21 +67,21 @@ void TraceWriter::alloc(std::uint64_t id, Bytes bytes, StreamId stream, std::str
   append(line + "}\n", false);
 }
 
-void TraceWriter::op(std::string_view name, StreamId stream, DeviceId device, std::span<const std::uint64_t> reads,
-                     std::span<const std::uint64_t> writes) {
+void TraceWriter::op(std::string_view name, StreamId stream, DeviceId device, std::span<const Operand> reads,
+                     std::span<const Operand> writes) {
   std::string line = line_of("op");
   line.reserve(kLine + name.size() + (reads.size() + writes.size()) * kId);
   fmt::format_to(std::back_inserter(line), ",\"name\":{},\"stream\":{},\"device\":{},\"r\":[", json_string(name),
                  stream.value(), device.value());
   const std::size_t first = line.size();
-  append_ids(line, reads);
+  append_operands(line, reads);
   const std::size_t end = line.size();
   line += "],\"w\":[";
   if (reads.data() == writes.data() && reads.size() == writes.size()) {
     line.append(line, first,
                 end - first);  // a launch's reads and writes are the same set, as they cannot be told apart
   } else {
-    append_ids(line, writes);
+    append_operands(line, writes);
   }
   append(line += "]}\n", false);
 }

@@ -38,9 +38,15 @@ class TraceWriter {
                                                    Bytes limit = kDefaultLimit,
                                                    OutputFile::Left left = OutputFile::Left::kReplace);
   void alloc(std::uint64_t id, Bytes bytes, StreamId stream, std::string_view tag, DeviceId device);
-  // An operation on a stream. Blocks are given by id; one that is read and written is in both lists.
-  void op(std::string_view name, StreamId stream, DeviceId device, std::span<const std::uint64_t> reads,
-          std::span<const std::uint64_t> writes);
+  // A block by id, or these bytes of it; 0 bytes: all of it.
+  struct Operand {
+    std::uint64_t id = 0;
+    Bytes offset{}, bytes{};
+    bool operator==(const Operand&) const = default;
+  };
+  // An operation on a stream. A block that is read and written is in both lists.
+  void op(std::string_view name, StreamId stream, DeviceId device, std::span<const Operand> reads,
+          std::span<const Operand> writes);
   // A kind of operation: a name, the number of blocks, and their total bytes.
   struct OpKind {
     std::string name;

@@ -92,6 +92,8 @@ class PageManager {
   };
   // The run that contains this address; null if there is none.
   Run* find(Address address) const { return map_->find(address); }
+  // Returns when every Reader that existed at the call is gone. REQUIRES: the calling thread is not a Reader.
+  void await_readers() { readers_.wait_for_all(); }
   // For lookups directly behind a barrier, such as a launch inside the gate, which need the map beforehand.
   const PageMap& map() const { return *map_; }
 

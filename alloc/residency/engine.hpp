@@ -51,9 +51,10 @@ struct Engine {
   const std::atomic<bool>& unseen;     // work may use a run without announcing it
   WaitingKernels& waiting;
 
-  std::vector<std::unique_ptr<Run>> runs{};
-  RunsByTrait by_trait{};  // of `runs`: the same indices
-  Bytes pinned_bytes{};    // of runs with a pin
+  std::vector<std::unique_ptr<Run>> runs{};  // those with pages
+  std::vector<std::unique_ptr<Run>> rows{};  // the runs that some of them are parts of
+  RunsByTrait by_trait{};                    // of `runs`: the same indices
+  Bytes pinned_bytes{};                      // of runs with a pin
   ResidencyStats stats{};
   IterationTracker::Orders orders{};  // not carried out yet, oldest first
   RecomputeTurn turn{};
@@ -72,7 +73,7 @@ struct Engine {
   // Unannounced kernels may use the run through an address that a kernel wrote; they follow within a few launches.
   // False while that is still likely.
   bool is_settled(const Run& run) const {
-    return !unseen.load() || run.is_dead() || streams.is_past_grace(run.streams.load(), run.last_work(), options.grace);
+    return !unseen.load() || run.is_dead() || streams.is_past_grace(run.users(), run.last_work(), options.grace);
   }
   // REQUIRES: the gate is closed.
   Status await_all_work() {
@@ -83,12 +84,13 @@ struct Engine {
   RunPicture picture_of(const Run& run, std::uint64_t now) const {
     const bool dead = run.is_dead();  // first: the last free of a dead run has been noted by then
     const std::uint64_t used = run.last_work();
+    const Run& known = run.learned();
     return {.run = run.index,
             .used = used,
-            .gap = run.gap.load(),
-            .often = often_by(run, now),
-            .next = tracker.next_use(run, now),
-            .idle = streams.passed(run.streams.load(), used),
+            .gap = known.gap.load(),
+            .often = often_by(known, now),
+            .next = tracker.next_use(known, now),
+            .idle = streams.passed(run.users(), used),
             .dead = dead,
             .tag = run.tag};
   }

@@ -93,10 +93,11 @@ void Residency::note_stall(const Stall& stall, Run& run) {
   engine_.stats.stalls += 1;
   engine_.stats.stall_time += end - stall.begin();
   add_parts(engine_.stats.stall_parts, parts);
-  run.cost.stalls += 1;
-  run.cost.stalled += end - stall.begin();
-  log_.record({EventKind::kStall, static_cast<std::uint16_t>(device_.value()), stall.begin(), end, run.address,
-               run.shape.bytes(), stall.main_cause()},
+  Run& block = run.whole();
+  block.cost.stalls += 1;
+  block.cost.stalled += end - stall.begin();
+  log_.record({EventKind::kStall, static_cast<std::uint16_t>(device_.value()), stall.begin(), end, block.address,
+               block.shape.bytes(), stall.main_cause()},
               parts);
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "residency/pages/row.hpp"
 
 namespace tessera {
 
@@ -51,7 +52,8 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers, std::uniq
       host_evictor_(engine_, mover_, transfers_),
       device_evictor_(engine_, mover_, transfers_, host_evictor_),
       fetcher_(engine_, transfers_, host_evictor_, device_evictor_),
-      executor_(engine_, mover_, transfers_, host_evictor_, device_evictor_, awaits_room_) {
+      executor_(engine_, mover_, transfers_, host_evictor_, device_evictor_, awaits_room_),
+      rows_(engine_, mover_, transfers_) {
   // Planned moves run beside the program's work, which host-backed pages must not.
   if (tiers_.is_backed()) tracker_.stop_logging();
 }
@@ -61,7 +63,7 @@ Residency::~Residency() {
     Run* run = nullptr;
     {
       MutexLock lock(mutex_);
-      if (!engine_.runs.empty()) run = engine_.runs.back().get();
+      if (!engine_.runs.empty()) run = &engine_.runs.back()->whole();
     }
     if (run == nullptr) break;
     const Status status = remove(run);
@@ -98,44 +100,54 @@ Result<Run*> Residency::add(Address address, RunShape shape, TagId tag, RunOwner
 void Residency::disown(Run* run) {
   MutexLock lock(mutex_);
   run->owner = {};
+  for (Run* part : run->parts) {
+    part->live.store(run->live.load());
+    part->owner = {};
+  }
 }
 
 Status Residency::remove(Run* run) {
   MutexLock lock(mutex_);
-  if (run->holds.load() != 0) return Status(Code::kBusy, "a call in progress uses the block");
+  const std::vector<Run*> parts = with_parts({&run, 1});
+  if (std::ranges::any_of(parts, &Run::is_held)) return Status(Code::kBusy, "a call in progress uses the block");
   // A caller that found the run before it was removed from the page map has noted its launch by now.
   const Status fenced = engine_.fence_all();
-  Status result = await_uses(*run, fenced);
-  if (result.is_ok()) result = transfers_.await_way_out(*run);
+  Status result;
+  for (Run* part : parts) {
+    if (result.is_ok()) result = await_uses(*part, fenced);
+    if (result.is_ok()) result = transfers_.await_way_out(*part);
+  }
   if (result.code() == Code::kNotReady) return Status(Code::kBusy, std::string(result.message()));
   executor_.follow();
   executor_.forget(*run);
-  if (result.is_ok()) result = await_unfinished(*run);
-  run->quiet = run->last_work();
   run->live.store(0);
   run->owner = {};
   if (run->pins.exchange(0) != 0) engine_.pinned_bytes -= run->shape.bytes();
-  run->prefetch_requested = false;
-  const Status unmapped = transfers_.take_back(*run);
-  if (result.is_ok()) result = unmapped;
   engine_.stats.costliest.offer({run->address, run->shape.bytes(), run->tag, true, run->cost});
-  for (const Page& page : run->pages) {
-    if (page.device) tiers_.device.write_off(*page.device);
-  }
-
-  transfers_.forget(*run);
-  mover_.forget(*run);
   engine_.stats.run_bytes -= run->shape.bytes();
-  const std::size_t index = run->index;
-  engine_.by_trait.remove(index, engine_.runs.size() - 1);
-  std::swap(engine_.runs[index], engine_.runs.back());
-  engine_.runs[index]->index = index;
-  engine_.runs.pop_back();
+  for (Run* part : parts) {
+    if (part != run) executor_.forget(*part);
+    const Status unfinished = await_unfinished(*part);
+    if (result.is_ok()) result = unfinished;
+    const Status removed = rows_.remove(*part);
+    if (result.is_ok()) result = removed;
+  }
+  std::erase_if(engine_.rows, [run](const auto& row) { return row.get() == run; });
   return result;
 }
 
+Result<std::unique_ptr<const Extents>> Residency::set_extents(Run* run, std::optional<Extents> extents) {
+  MutexLock lock(mutex_);
+  return rows_.set_extents(*run, std::move(extents));
+}
+
+void Residency::expect_parts(Run* run) {
+  MutexLock lock(mutex_);
+  if (rows_.can_be_row(*run)) rows_.make(*run);
+}
+
 Status Residency::await_uses(const Run& run, const Status& fenced) {
-  const Status status = fenced.is_ok() ? streams_.wait(run.streams.load(), run.last_work()) : fenced;
+  const Status status = fenced.is_ok() ? streams_.wait(run.users(), run.last_work()) : fenced;
   if (status.is_ok() || status.code() == Code::kNotReady) return status;
   return driver_.synchronize(device_);
 }
@@ -290,6 +302,9 @@ ResidencyStats Residency::stats() const {
     if (run->stays_for() != nullptr) stats.exposed_bytes += run->shape.bytes();
     stats.costliest.offer({run->address, run->shape.bytes(), run->tag, false, run->cost});
   }
+  for (const auto& row : engine_.rows) {
+    stats.costliest.offer({row->address, row->shape.bytes(), row->tag, false, row->cost});
+  }
   return stats;
 }
 
@@ -323,9 +338,7 @@ std::vector<std::pair<const char*, Bytes>> Residency::exposures() const {
 std::array<Bytes, kPlaces> Residency::whereabouts(const Run& run) const {
   MutexLock lock(mutex_);
   std::array<Bytes, kPlaces> bytes;
-  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
-    const Page& page = run.pages[i];
-    const Bytes size = page_bytes(run.shape.page_class(i));
+  const auto count = [&bytes](const Page& page, Bytes size) {
     if (page.device) {
       bytes[0] += size;
     } else if (page.peer) {
@@ -335,7 +348,12 @@ std::array<Bytes, kPlaces> Residency::whereabouts(const Run& run) const {
     } else if (page.file) {
       bytes[3] += size;
     }
-  }
+  };
+  const auto count_all = [&count](const Run& part) {
+    for (std::uint32_t i = 0; i < part.pages.size(); ++i) count(part.pages[i], page_bytes(part.shape.page_class(i)));
+  };
+  count_all(run);
+  for (const Run* part : run.parts) count_all(*part);
   return bytes;
 }
 
@@ -345,11 +363,12 @@ Status Residency::validate() const {
   for (const auto& run : engine_.runs) {
     TESSERA_TRY(validate_run(*run));
     run_bytes += run->shape.bytes();
-    if (run->pins.load() != 0) pinned_bytes += run->shape.bytes();
+    if (run->is_pinned()) pinned_bytes += run->shape.bytes();
     for (const Page& page : run->pages) {
       if (page.device) device_bytes += page.device->bytes();
     }
   }
+  for (const auto& row : engine_.rows) TESSERA_TRY(validate_row(*row));
   TESSERA_TRY(engine_.by_trait.validate(engine_.runs));
   TESSERA_TRY(transfers_.validate());
   if (run_bytes != engine_.stats.run_bytes) return Status(Code::kInternal, "run bytes do not add up");

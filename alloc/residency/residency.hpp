@@ -26,19 +26,15 @@
 #include "residency/eviction/device_evictor.hpp"
 #include "residency/eviction/fetcher.hpp"
 #include "residency/eviction/host_evictor.hpp"
+#include "residency/eviction/rows.hpp"
 #include "residency/eviction/transfers.hpp"
 #include "residency/held_uses.hpp"
 #include "residency/iteration/iteration_tracker.hpp"
 #include "residency/iteration/plan_executor.hpp"
 #include "residency/pages/page_mover.hpp"
-#include "residency/pages/recompute.hpp"
-#include "residency/pages/run.hpp"
 #include "residency/residency_options.hpp"
-#include "residency/residency_stats.hpp"
 #include "residency/streams/gate.hpp"
-#include "residency/streams/stall.hpp"
 #include "residency/streams/stream_table.hpp"
-#include "residency/streams/waiting_kernels.hpp"
 #include "residency/use.hpp"
 #include "residency/use_counts.hpp"
 #include "tier/tier_stack.hpp"
@@ -67,6 +63,9 @@ class Residency {
   // (recompute.hpp). An empty `work` ends that; kBusy where only the callback can restore the bytes. No effect on a run
   // that several blocks share.
   Status set_recompute(Run* run, Recompute recompute);
+
+  Result<std::unique_ptr<const Extents>> set_extents(Run* run, std::optional<Extents> extents);  // as Rows::set_extents
+  void expect_parts(Run* run);  // a call uses a part of it, and not all of it is present: it may become a row
 
   // ---- uses ----
   // When this returns, every page of every run is in device memory for work on `stream`, and stays until the work
@@ -244,6 +243,7 @@ class Residency {
   DeviceEvictor device_evictor_ GUARDED_BY(mutex_);
   Fetcher fetcher_ GUARDED_BY(mutex_);
   PlanExecutor executor_ GUARDED_BY(mutex_);
+  Rows rows_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "residency/iteration/iteration_tracker.hpp"
+#include "residency/pages/row.hpp"
 
 namespace tessera {
 namespace {
@@ -34,9 +35,9 @@ Places places_of(const Run& run, const Page& page) {
   return Places();
 }
 
-std::vector<Places> places_of(const Run& run) {
+std::vector<Places> places_of(Run& run) {
   std::vector<Places> places;
-  for (const Page& page : run.pages) places.push_back(places_of(run, page));
+  for (const PageRef& page : pages_of(run)) places.push_back(places_of(*page.run, *page));
   return places;
 }
 
@@ -59,12 +60,15 @@ Iteration IterationTracker::residency_snapshot() const {
     if (!is_new && seen[player->second].used < seen[i].used) player->second = i;
   }
   now.last_step = static_cast<std::uint32_t>(*newest_->place());
+  for (const auto& [run, player] : players) {
+    if (run->is_row.load() && !run->is_dead()) now.runs[player].pages = places_of(*seen[player].run);
+  }
   for (const auto& run : all_runs_) {
     if (run->is_dead() || run->shape.bytes() <= kBasePage) continue;
     std::vector<Places> places = places_of(*run);
     if (const auto player = players.find(run.get()); player != players.end()) {
       now.runs[player->second].pages = std::move(places);
-    } else if (run->pins.load() == 0) {  // otherwise its room is not available
+    } else if (!run->is_pinned() && !players.contains(&run->whole())) {  // otherwise its room is not available
       now.others.push_back({.bytes = run->shape.bytes(), .tag = run->tag, .pages = std::move(places)});
     }
   }
@@ -78,7 +82,8 @@ Bytes IterationTracker::pinned_beside() const {
   Bytes bytes;
   for (const auto& run : all_runs_) {
     const bool is_part = run->shape.bytes() > kBasePage;  // smaller ones are small runs, which machine() subtracts
-    if (is_part && run->pins.load() != 0 && !players.contains(run.get())) bytes += run->shape.bytes();
+    if (is_part && run->is_pinned() && !players.contains(run.get()) && !players.contains(&run->whole()))
+      bytes += run->shape.bytes();
   }
   return bytes;
 }

@@ -3,6 +3,7 @@
 
 #include "base/atomic_max.hpp"
 #include "base/log.hpp"
+#include "residency/pages/row.hpp"
 #include "residency/residency.hpp"
 
 namespace tessera {
@@ -125,9 +126,13 @@ void Residency::note_written(Run& run) {
 }
 
 Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
-  if (contents == Contents::kUndefined) {
+  {
     MutexLock lock(mutex_);
-    if (run->lives_alone()) TESSERA_TRY(transfers_.discard(*run));
+    if (contents == Contents::kUndefined && run->lives_alone()) {
+      for (Run* part : with_parts({&run, 1})) TESSERA_TRY(transfers_.discard(*part));
+    }
+    if (rows_.is_too_large(*run)) rows_.make(*run);
+    if (run->is_row.load()) return {};  // its pages come when they are used
   }
   TESSERA_TRY(fetch_and_hold({&run, 1}, stream, {}));
   held_uses_.let_go({&run, 1});
@@ -139,6 +144,8 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
 // before this stream was among them. It closes first and then reads; this stamps first and then checks, so one side
 // always sees the other.
 std::uint64_t Residency::note_free(Run* run, StreamId stream) {
+  if (run->is_row.load(std::memory_order_acquire)) [[unlikely]]
+    end_block(*run);
   if (stream == kNoStream) return 0;
   expect_use(stream);
   const std::uint32_t slot = slot_for_use(stream);

@@ -6,6 +6,7 @@
 #ifndef TESSERA_INTERPOSE_H
 #define TESSERA_INTERPOSE_H
 
+#include "tessera/extents.h"
 #include "tessera/host.h"
 #include "tessera/tessera.h"
 
@@ -65,6 +66,11 @@ TESSERA_API int tessera_is_host_backed(tessera_allocator* allocator);
 TESSERA_API tessera_result tessera_use_begin_blocking(tessera_allocator* allocator, const tessera_address* addresses,
                                                       size_t count, tessera_stream stream, tessera_access access,
                                                       tessera_use* use);
+
+/* The same by ranges, as tessera_use_begin_ranges (extents.h). */
+TESSERA_API tessera_result tessera_use_begin_blocking_ranges(tessera_allocator* allocator, const tessera_range* ranges,
+                                                             size_t count, tessera_stream stream, tessera_access access,
+                                                             tessera_use* use);
 
 /* The block's address is no longer tracked: the block stays in device memory until it is freed, and statistics
  * list it under `reason` (a string literal, e.g. "cuIpcGetMemHandle"). May wait. */

@@ -172,9 +172,9 @@ typedef int (*tessera_recompute)(void* context, tessera_address address, size_t 
  * set again (announce reads as TESSERA_READ), as do the end of the block and unannounced work. It occupies the
  * stream that needs the block; calls without a stream (pin, wake) wait for a stream of Tessera's own. If it
  * fails, the call returns the error and the block stays evicted; the next call tries again. Blocks that share
- * pages (up to 1 MiB; up to 16 MiB if many are allocated in a row and only filled meanwhile) and host-backed
- * ones are copied instead. NULL removes the callback. Errors: NOT_FOUND if no live block contains `address`;
- * BUSY for NULL while only the callback can restore the bytes. */
+ * pages (up to 1 MiB; up to 16 MiB if many are allocated in a row and only filled meanwhile), host-backed ones
+ * and those that move in parts (extents.h) are copied instead. NULL removes the callback. Errors: NOT_FOUND if no
+ * live block contains `address`; BUSY for NULL while only the callback can restore the bytes. */
 TESSERA_API tessera_result tessera_set_recompute(tessera_allocator* allocator, tessera_address address,
                                                  tessera_recompute recompute, void* context, uint64_t cost_ns);
 

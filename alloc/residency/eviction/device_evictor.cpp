@@ -178,7 +178,7 @@ Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience) {
 
 // By stuck work that is known to use the run.
 bool DeviceEvictor::is_held_up(const Run& run, std::uint64_t stuck) const {
-  return !engine_.streams.passed(run.streams.load() & stuck, run.last_work());
+  return !engine_.streams.passed(run.users() & stuck, run.last_work());
 }
 
 Result<Bytes> DeviceEvictor::page_out_dead(Bytes bytes) {
@@ -194,10 +194,10 @@ Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which whic
   for (std::size_t index : decision.victims) {
     if (total + promised >= bytes) break;
     Run& run = *engine_.runs[index];
-    const bool dead = run.is_dead(), idle = engine_.streams.passed(run.streams.load(), run.last_work());
+    const bool dead = run.is_dead(), idle = engine_.streams.passed(run.users(), run.last_work());
     const bool strict = engine_.tracker.is_strict() && !(dead && idle);
     if (patience == Patience::kDemand && (strict || !dead)) {
-      total += evict_planned(bytes - total - promised, strict ? 0 : run.next, recency);
+      total += evict_planned(bytes - total - promised, strict ? 0 : run.learned().next, recency);
       if (total + promised >= bytes) break;
     }
     if (dead && !idle) {
@@ -231,7 +231,7 @@ void DeviceEvictor::start_due_evictions(const Run* awaited) {
     Run& run = *order.run;
     if (run.last_work() != order.used) return true;
     const bool is_before =
-        awaited != nullptr && order.used < awaited->last_work() && (run.streams.load() & awaited->streams.load()) != 0;
+        awaited != nullptr && order.used < awaited->last_work() && (run.users() & awaited->users()) != 0;
     if (is_before && !kept_back) await_fetch(run);
     kept_back |= run.is_fetching();
     return !kept_back && carry_out(order);
@@ -290,13 +290,13 @@ Result<Bytes> DeviceEvictor::force_out(Bytes bytes) {
   Bytes out;
   for (std::size_t index : decision.victims) {
     Run& run = *engine_.runs[index];
-    run.missing.fetch_add(1);
+    run.add_missing();
     const Result<Bytes> left = start_eviction(run, bytes, Patience::kDemand);
     Status status = left.status();
     while (status.is_ok() && run.evicting_bytes()) {
       status = transfers_.finish(Transfers::Await::kEvicting, run.evicting_bytes());
     }
-    run.missing.fetch_sub(1);
+    run.drop_missing();
     TESSERA_TRY(status);
     out += left.value();
   }

@@ -92,6 +92,8 @@ class DeviceEvictor {
   // `decided`: for a plan, the epoch when it decided on the eviction; 0 = now.
   Result<Bytes> start_eviction(Run& run, Bytes wanted, Patience patience, Which which, std::optional<OffloadTarget> to,
                                std::uint64_t decided = 0);
+  Result<Bytes> start_row_eviction(Run& row, Bytes wanted, Patience patience, Which which,
+                                   std::optional<OffloadTarget> to, std::uint64_t decided);
   Status let_copies_wait(const Work& work, CopyLocation to);
   Result<Bytes> evict_by_copy(EvictionSet set, const Work& work, Patience patience, CopyLocation to);
   Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, CopyLocation to);

@@ -36,7 +36,7 @@ Result<std::optional<DeviceEvictor::Work>> DeviceEvictor::close_work(const Run& 
   TESSERA_TRY(closed.status());
   if (!run.is_evictable()) return std::optional<Work>();
   const std::uint64_t used = run.last_work();
-  Work work{run.streams.load(), used};
+  Work work{run.users(), used};
   if (engine_.unseen.load() && !run.is_dead()) {
     work = {StreamTable::kAllStreams, std::max(used, decided != 0 ? decided : engine_.streams.epoch())};
   }
@@ -64,7 +64,7 @@ Result<bool> DeviceEvictor::await_work(const Run& run, Work& work) {
     const auto reach = engine_.streams.reach_of_next(slot);
     if (reach) engine_.waiting.accuse(slot, reach->after, reach->until);
   }
-  work = {run.streams.load(), run.last_work()};
+  work = {run.users(), run.last_work()};
   return streams.passed(work.mask, work.until);
 }
 
@@ -118,9 +118,23 @@ Result<Bytes> DeviceEvictor::free_behind(Run& run, const Work& work, Act act) {
   return engine_.tiers.device.usage().room() - before;
 }
 
+// The last parts first, as the last pages of a run are. Where an error follows evictions, those go on.
+Result<Bytes> DeviceEvictor::start_row_eviction(Run& row, Bytes wanted, Patience patience, Which which,
+                                                std::optional<OffloadTarget> to, std::uint64_t decided) {
+  Bytes total;
+  for (auto part = row.parts.rbegin(); part != row.parts.rend() && total < wanted; ++part) {
+    const Result<Bytes> left = start_eviction(**part, wanted - total, patience, which, to, decided);
+    if (!left.is_ok() && !total) return left;
+    if (!left.is_ok()) break;
+    total += left.value();
+  }
+  return total;
+}
+
 Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience patience, Which which,
                                             std::optional<OffloadTarget> to, std::uint64_t decided) {
   run.prefetch_requested = false;
+  if (run.is_row.load(std::memory_order_relaxed)) return start_row_eviction(run, wanted, patience, which, to, decided);
   std::optional<Work> work;
   TESSERA_TRY_ASSIGN(work, close_work(run, decided));
   if (!work) return Bytes();
@@ -132,7 +146,7 @@ Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience pat
     // A copy behind stuck work would block the link for all others.
     if (!engine_.streams.passed(work->mask & stuck, work->until)) return Bytes();
   }
-  const bool is_used = !engine_.streams.passed(run.streams.load(), run.last_work());
+  const bool is_used = !engine_.streams.passed(run.users(), run.last_work());
   if (is_used && patience == Patience::kAhead) return Bytes();
   if (to == OffloadTarget::kRecomputed)
     TESSERA_TRY(engine_.streams.poll());  // there is no copy that waits for the work

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "residency/pages/row.hpp"
 
 namespace tessera {
 namespace {
@@ -12,8 +13,9 @@ namespace {
 // By run address, so that the order does not depend on where the records were allocated.
 bool is_before(const Run* a, const Run* b) { return a->address < b->address; }
 
+// The parts of a row instead of the row.
 std::vector<Run*> distinct(std::span<Run* const> runs) {
-  std::vector<Run*> result(runs.begin(), runs.end());
+  std::vector<Run*> result = with_parts(runs);
   std::sort(result.begin(), result.end(), is_before);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
@@ -44,7 +46,7 @@ Status Fetcher::check_fits(Runs runs) const {
   Bytes wanted, pinned = engine_.pinned_bytes;
   for (const Run* run : runs) {
     wanted += run->shape.bytes();
-    if (run->pins.load() != 0) pinned -= run->shape.bytes();
+    if (run->is_pinned()) pinned -= run->shape.bytes();
   }
   Bytes capacity = engine_.tiers.device.usage().capacity;
   if (wanted + pinned <= capacity) return {};
@@ -203,7 +205,7 @@ Status Fetcher::prefetch(Runs runs) {
   TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
   Bytes room = engine_.tiers.device.usage().room();
   std::vector<PageRef> ready;
-  for (Run* run : runs) {
+  for (Run* run : with_parts(runs)) {
     if (run->missing.load() == 0) continue;
     run->prefetch_requested = true;
     run->called = run->last_work();

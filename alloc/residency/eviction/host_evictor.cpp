@@ -106,14 +106,14 @@ Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer, Which
   if (newcomer != nullptr) {
     std::erase_if(snapshot.runs, [&](const RunPicture& each) {
       const Run& run = *engine_.runs[each.run];
-      return &run == newcomer || run.holds.load() != 0 || run.is_expected();
+      return &run == newcomer || run.is_held() || run.is_expected();
     });
     snapshot.runs.push_back({.run = newcomer->index,
                              .bytes = newcomer->shape.bytes(),
                              .used = newcomer->last_work(),
-                             .gap = newcomer->gap.load(),
-                             .often = often_by(*newcomer, snapshot.epoch),
-                             .next = engine_.tracker.next_use(*newcomer, snapshot.epoch),
+                             .gap = newcomer->learned().gap.load(),
+                             .often = often_by(newcomer->learned(), snapshot.epoch),
+                             .next = engine_.tracker.next_use(newcomer->learned(), snapshot.epoch),
                              .tag = newcomer->tag});
   }
   const Decision decision = engine_.tracker.decider().decide(snapshot);

@@ -99,8 +99,8 @@ Status Transfers::await_parting() {
   }
   if (waited.code() == Code::kNotReady) {
     const Run& run = *page.run;
-    if (engine_.streams.passed(run.streams.load(), run.last_work())) {
-      page->users = run.streams.load();
+    if (engine_.streams.passed(run.users(), run.last_work())) {
+      page->users = run.users();
       (page->asks ? page->asked : page->copied) = run.last_work();
     } else {
       TESSERA_TRY(mover_.stay(page));

@@ -208,7 +208,7 @@ void Transfers::clear_stranded() {
   bool busy = false;  // the file has its maximum of transfers in flight
   std::erase_if(stranded_, [&](const PageRef& page) {
     if (page->state != PageState::kCold || !must_move_on(*page)) return true;
-    if (page.run->holds.load() != 0) return false;  // a fetch is about to mount it
+    if (page.run->is_held()) return false;  // a fetch is about to mount it
     if (!page->onward && mover_.adopt(page)) return true;
     if (page->file) {
       page->onward = false;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/log.hpp"
+#include "residency/pages/row.hpp"
 
 namespace tessera {
 namespace {
@@ -166,6 +167,11 @@ void Transfers::forget(const Run& run) {
   std::erase_if(parting_, of_run);
   std::erase_if(stranded_, of_run);
   publish_count();
+}
+
+void Transfers::follow_row(const Run& row) {
+  for (auto* list : {&moving_, &parting_, &stranded_}) move_to_row(row, *list);
+  mover_.follow_row(row);
 }
 
 // ---- inspection ---------------------------------------------------------------------------------

@@ -76,6 +76,8 @@ class Transfers {
   Status take_back(Run& run);
   // The run is about to be removed.
   void forget(const Run& run);
+  // The run has become a row: what is in flight for its pages is in flight for those of its parts.
+  void follow_row(const Run& row);
   // Moves its pages to the given places (Residency::place). REQUIRES: all are on the device, and none is in use.
   Status place(Run& run, std::span<const Places> places);
 

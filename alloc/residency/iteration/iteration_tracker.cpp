@@ -223,7 +223,10 @@ void IterationTracker::make_place() {
 // The run that fills each role now; null where it is gone.
 std::vector<LearnedIteration::Order> IterationTracker::players(const Iteration& iteration) const {
   std::unordered_map<std::uint64_t, Run*> run_of;  // by name
-  for (const auto& run : all_runs_) run_of[run->name] = run.get();
+  for (const auto& run : all_runs_) {
+    run_of[run->name] = run.get();
+    run_of[run->whole().name] = &run->whole();
+  }
   std::vector<Order> runs(iteration.runs.size());
   const std::vector<LaunchHistory::LastSeen> last = history_.last_seen(iteration);
   for (std::size_t i = 0; i < last.size(); ++i) {

@@ -43,7 +43,7 @@ void LaunchHistory::remember(const LaunchLog::Launch& launch, std::uint64_t sign
                     .read_at = now,
                     .watch = launch.watch});
   for (const LaunchLog::Use& use : uses) {
-    mentions_.push_back({use.run->name, use.run->shape.bytes(), use.run->tag, use.run->pins.load() != 0, use.writes,
+    mentions_.push_back({use.run->name, use.run->shape.bytes(), use.run->tag, use.run->is_pinned(), use.writes,
                          use.fresh, use.writes ? Nanoseconds() : use.recomputed_in, use.freed});
     if (!use.fresh || freed_.empty()) continue;
     const auto rewritten = freed_.extract(use.run->name);

@@ -11,7 +11,8 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
   if (left_ != 0 && --left_ == 0) switch_off();
   noted_.lost |= noted_.launches.size() == kMaxLaunches || noted_.uses.size() + runs.size() > kMaxUses;
   if (noted_.lost) return;
-  for (Run* const run : runs) {
+  for (Run* const used : runs) {
+    Run* const run = &used->learned();
     const bool fresh = run->fresh.load(std::memory_order_relaxed);
     if (fresh) {
       run->fresh.store(false, std::memory_order_relaxed);
@@ -28,7 +29,7 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
 void LaunchLog::note_write(Run& run, std::uint64_t epoch) {
   MutexLock lock(mutex_);
   noted_.lost |= noted_.writes.size() == kMaxUses;
-  if (!noted_.lost) noted_.writes.push_back({epoch, &run});
+  if (!noted_.lost) noted_.writes.push_back({epoch, &run.learned()});
 }
 
 void LaunchLog::take(Batch& batch) {

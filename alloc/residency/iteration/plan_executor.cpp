@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "residency/pages/row.hpp"
 
 namespace tessera {
 namespace {
@@ -106,13 +107,16 @@ void PlanExecutor::carry_out_orders() {
 bool PlanExecutor::bring_back(IterationTracker::Order& order) {
   Run& run = *order.run;
   if (run.used.load() != order.used) return true;
-  run.prefetch_requested = true;
-  run.called = run.last_work();
+  const std::vector<PageRef> pages = pages_of(run);
+  for (Run* const part : with_parts({&order.run, 1})) {
+    part->prefetch_requested = true;
+    part->called = part->last_work();
+  }
   std::vector<PageRef> ready;
   Bytes room = engine_.tiers.device.usage().room(), wanted, host_evictor = engine_.tiers.host.usage().room();
   bool waits = false;
-  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
-    const PageRef page{&run, i};
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    const PageRef page = pages[i];
     if (page->state != PageState::kCold || (!page->is_near() && order.loads >= run.shape.pages())) continue;
     const bool fits = wanted + page.bytes() <= room;
     if (fits) wanted += page.bytes();
@@ -131,17 +135,18 @@ bool PlanExecutor::bring_back(IterationTracker::Order& order) {
     }
   }
   note_given_up(transfers_.mount(ready));
-  return !waits && !std::any_of(run.pages.begin(), run.pages.end(),
-                                [](const Page& page) { return page.state == PageState::kCold && page.is_near(); });
+  return !waits && std::ranges::none_of(
+                       pages, [](const PageRef& page) { return page->state == PageState::kCold && page->is_near(); });
 }
 
 void PlanExecutor::cancel_fetches(Runs runs) {
   std::vector<const Run*> sent(runs.begin(), runs.end());
+  for (const Run* run : runs) sent.push_back(&run->whole());
   std::ranges::sort(sent, std::less<>());
   std::erase_if(engine_.orders.fetch, [&](const IterationTracker::Order& order) {
     return std::ranges::binary_search(sent, order.run, std::less<>());
   });
-  for (Run* run : runs) run->prefetch_requested = false;
+  for (Run* run : with_parts(runs)) run->prefetch_requested = false;
 }
 
 void PlanExecutor::cancel_evictions() { engine_.orders.evict.clear(); }

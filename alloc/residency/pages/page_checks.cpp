@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "residency/pages/page_mover.hpp"
+#include "residency/pages/row.hpp"
 
 namespace tessera {
 
@@ -137,5 +138,7 @@ void PageMover::forget(const Run& run) {
   if (std::ranges::none_of(run.pages, &Page::listed)) return;
   std::erase_if(candidates_, [&](const PageRef& page) { return page.run == &run; });
 }
+
+void PageMover::follow_row(const Run& row) { move_to_row(row, candidates_); }
 
 }  // namespace tessera

@@ -114,7 +114,7 @@ Result<bool> PageMover::finish_spill(PageRef page, bool wait) {
   page->onward = false;
   stats_.sinks += 1;
   note_move(page, EventKind::kFileWrite);
-  const bool wanted = page.run->holds.load() != 0 || page.run->prefetch_requested;
+  const bool wanted = page.run->is_held() || page.run->prefetch_requested;
   if (!wanted) return_host_frame(page);
   return true;
 }

@@ -55,13 +55,17 @@ Status PageMover::step(PageRef page, PageEvent event) {
   const Bytes bytes = page.bytes();
   page.run->bytes_in(page->state) -= bytes;
   page.run->bytes_in(*to) += bytes;
+  if (Run* const row = page.run->row) {
+    row->bytes_in(page->state) -= bytes;
+    row->bytes_in(*to) += bytes;
+  }
   if (is_moving(page->state)) moving_[static_cast<std::size_t>(page->state)] -= bytes;
   if (is_moving(*to)) moving_[static_cast<std::size_t>(*to)] += bytes;
   if (page->peer && page->state == PageState::kResident) idle_peer_bytes_ -= bytes;
   if (page->peer && *to == PageState::kResident) idle_peer_bytes_ += bytes;
   page->state = *to;
-  if (was_present && !is_present(*to)) page.run->missing.fetch_add(1);
-  if (!was_present && is_present(*to)) page.run->missing.fetch_sub(1);
+  if (was_present && !is_present(*to)) page.run->add_missing();
+  if (!was_present && is_present(*to)) page.run->drop_missing();
   note_page(page);
   return {};
 }
@@ -81,7 +85,7 @@ void PageMover::note_move(PageRef page, EventKind kind) {
                                            &stats_.bytes_file_written, &stats_.bytes_peer_in, &stats_.bytes_peer_out};
   const auto link = static_cast<std::size_t>(*link_of(kind));
   *sums[link] += page.bytes();
-  page.run->cost.moved[link] += page.bytes();
+  page.run->whole().cost.moved[link] += page.bytes();
   log_.record(kind, device_, page->started, page.address(), page.bytes());
 }
 
@@ -218,14 +222,14 @@ Status PageMover::vacate(std::span<const PageRef> pages, Proof proof) {
   for (const PageRef& page : pages) {
     // Count the page as missing before reading whether its run is dead: an allocation first counts itself live and then
     // looks for missing pages, so one side always sees the other.
-    page.run->missing.fetch_add(1);
+    page.run->add_missing();
     const Verdict verdict = judge(page, proof);
     if (verdict == Verdict::kDiscard) {
       dead.push_back(page);
     } else if (verdict == Verdict::kUnmap) {
       cold.push_back(page);
     } else {
-      page.run->missing.fetch_sub(1);
+      page.run->drop_missing();
       if (verdict == Verdict::kForward) note_error(result, forward(page));
     }
   }
@@ -243,7 +247,7 @@ Status PageMover::take_frames(std::span<const PageRef> pages, After after) {
     const bool unmapped = result.is_ok();
     for (const PageRef& page : part) {
       note_error(result, unmapped ? release_frame(page, after) : keep_frame(page));
-      page.run->missing.fetch_sub(1);
+      page.run->drop_missing();
     }
     return result;
   });

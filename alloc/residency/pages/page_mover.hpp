@@ -122,7 +122,8 @@ class PageMover {
     return moving(PageState::kEvicting) + moving(PageState::kChecking) + moving(PageState::kApartEvicting) +
            moving(PageState::kApartChecking);
   }
-  void forget(const Run& run);  // it is about to be removed
+  void forget(const Run& run);      // it is about to be removed
+  void follow_row(const Run& row);  // it has become a row
 
   // Drops the copies in lower tiers. REQUIRES: no transfer in flight.
   void drop_copies(PageRef page);

@@ -68,12 +68,12 @@ Status PageMover::take_apart(std::span<const PageRef> pages) {
   TESSERA_TRY(closed.status());
   for (const PageRef& page : pages) {
     const Run& run = *page.run;
-    page.run->missing.fetch_add(1);
+    page.run->add_missing();
     const bool quiet = run.last_work() <= page->as_of() && run.is_evictable();
     if (quiet) {
       (run.is_dead() ? dead : leaving).push_back(page);
     } else {
-      page.run->missing.fetch_sub(1);
+      page.run->drop_missing();
       note_error(result, stay(page));
     }
   }
@@ -84,7 +84,7 @@ Status PageMover::take_apart(std::span<const PageRef> pages) {
     for (const PageRef& page : part) {
       if (unmapped.is_ok()) page.run->streams.store(0);  // the gate is closed, and all uses are over
       note_error(result, unmapped.is_ok() ? step(page, PageEvent::kTakeApart) : stay(page));
-      page.run->missing.fetch_sub(1);
+      page.run->drop_missing();
     }
     return unmapped;
   };

@@ -15,9 +15,9 @@ Status PageMover::drop(Run& run) {
     const PageRef page{&run, i};
     (is_mapped(page->state) ? mapped : cold).push_back(page);
   }
-  run.missing.fetch_add(static_cast<std::uint32_t>(mapped.size()));
+  run.add_missing(static_cast<std::uint32_t>(mapped.size()));
   if (!run.can_drop() || !run.is_evictable() || run.last_work() > run.quiet) {
-    run.missing.fetch_sub(static_cast<std::uint32_t>(mapped.size()));
+    run.drop_missing(static_cast<std::uint32_t>(mapped.size()));
     return {};
   }
   for (const PageRef& page : cold) {
@@ -36,7 +36,7 @@ Status PageMover::undo_mount(Run& run) {
   }
   const Gate::Closed closed(gate_);
   TESSERA_TRY(closed.status());
-  run.missing.fetch_add(static_cast<std::uint32_t>(blank.size()));
+  run.add_missing(static_cast<std::uint32_t>(blank.size()));
   return take_frames(blank, run.is_dead() ? After::kEmpty : After::kGone);
 }
 

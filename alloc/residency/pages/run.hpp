@@ -1,5 +1,8 @@
 // A run as residency sees it: contiguous pages that are used, and at present moved, together.
 //
+// A large block may be a *row* of runs (row.hpp), which are used and moved one by one: its parts. Launches that use all
+// of the block stamp the row alone; the engine reads a part's stamps together with those of its row.
+//
 // The atomics on the first lines are what a launch reads and stamps without a lock; everything below `pages` belongs to
 // the engine and its lock. The layers above attach their own record to `owner`, which residency never reads.
 //
@@ -13,6 +16,7 @@
 //     others.
 //  4. bytes_by_state counts each page in its current state.
 //  5. A kGone page's bytes can be recomputed, or are dead.
+//  6. A row has no pages of its own: `missing` and bytes_by_state are the sums over its parts.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +31,7 @@
 #include "base/status.hpp"
 #include "base/units.hpp"
 #include "residency/pages/copy_lanes.hpp"
+#include "residency/pages/extents.hpp"
 #include "residency/pages/fingerprint_desk.hpp"
 #include "residency/pages/fingerprint_worth.hpp"
 #include "residency/pages/page_state.hpp"
@@ -103,6 +108,9 @@ struct Run {
         pages(run_shape.pages()) {
     bytes_in(PageState::kEmpty) = shape.bytes();
   }
+  ~Run() { delete extents.load(); }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
 
   Address address;  // changes only while no map has it (Residency::rehome)
   const RunShape shape;
@@ -117,12 +125,18 @@ struct Run {
   std::atomic<std::uint64_t> written{0};           // epoch of the last announced use that may write
   std::atomic<std::uint64_t> gap{0};               // epochs between its last two uses; 0 = unknown
   std::atomic<bool> fresh{true};                   // allocated since its last use
+  std::atomic<bool> is_row{false};                 // `parts` are there, and stay
+  std::atomic<bool> is_cut{false};                 // an address in it means one of `extents`
   std::atomic<std::uint64_t> recomputed_in{0};     // nanoseconds, for the learner; 0 = no callback
   std::atomic<std::uint64_t> streams{0};           // a bit per StreamTable slot that may still use it
   std::atomic<std::uint64_t> freed{0};             // epoch in which one of its blocks was last freed
 
   std::atomic<std::uint32_t> pins{0};   // by the caller, plus 1 if exposed and 1 if kept
   std::atomic<std::uint32_t> holds{0};  // calls in progress that need it: not evictable
+
+  Run* row = nullptr;                            // of which it is a part; constant
+  std::vector<Run*> parts;                       // of a row, in address order; constant once is_row is set
+  std::atomic<const Extents*> extents{nullptr};  // of a row: owned; read inside the gate, or by a reader of the pages
 
   std::vector<Page> pages;
   std::uint64_t quiet = 0;    // every use up to this epoch is known to be over
@@ -193,14 +207,43 @@ struct Run {
   // Prefetched and not used since, so a use is expected.
   bool is_expected() const { return prefetch_requested && last_work() <= called; }
   // No work on the run is newer.
-  std::uint64_t last_work() const { return std::max(used.load(), freed.load()); }
+  std::uint64_t last_work() const {
+    const std::uint64_t own = std::max(used.load(), freed.load());
+    return row == nullptr ? own : std::max(own, row->last_work());
+  }
+  // No announced use that may write is newer.
+  std::uint64_t last_write() const {
+    return row == nullptr ? written.load() : std::max(written.load(), row->written.load());
+  }
+  // A bit per StreamTable slot that may still use it.
+  std::uint64_t users() const { return row == nullptr ? streams.load() : streams.load() | row->streams.load(); }
+  // The run that stands for all of its block.
+  Run& whole() { return row == nullptr ? *this : *row; }
+  const Run& whole() const { return row == nullptr ? *this : *row; }
+  // The run by which the learner knows its uses: parts have uses of their own only where extents are known.
+  Run& learned() { return row == nullptr || row->is_cut.load(std::memory_order_relaxed) ? *this : *row; }
+  const Run& learned() const { return const_cast<Run*>(this)->learned(); }
   // The reason why it stays on the device, for the statistics; null: there is none.
-  const char* stays_for() const { return exposed != nullptr ? exposed : kept_for; }
-  bool is_evictable() const { return holds.load() == 0 && pins.load() == 0; }
+  const char* stays_for() const {
+    const Run& block = whole();
+    return block.exposed != nullptr ? block.exposed : block.kept_for;
+  }
+  bool is_held() const { return holds.load() != 0 || whole().holds.load() != 0; }
+  bool is_pinned() const { return pins.load() != 0 || whole().pins.load() != 0; }
+  bool is_evictable() const { return !is_held() && !is_pinned(); }
+  // Counts pages as missing, or no longer.
+  void add_missing(std::uint32_t count = 1) {
+    missing.fetch_add(count);
+    if (row != nullptr) row->missing.fetch_add(count);
+  }
+  void drop_missing(std::uint32_t count = 1) {
+    missing.fetch_sub(count);
+    if (row != nullptr) row->missing.fetch_sub(count);
+  }
 };
 
 // Whether the copy of its page in a lower tier equals the device's bytes, by what was announced.
-inline bool is_clean(const Run& run, const Page& page) { return page.has_copy() && page.copied >= run.written.load(); }
+inline bool is_clean(const Run& run, const Page& page) { return page.has_copy() && page.copied >= run.last_write(); }
 
 Status validate_run(const Run& run);
 

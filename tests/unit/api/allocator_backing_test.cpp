@@ -72,7 +72,8 @@ TEST_F(AllocatorBacking, WorkThatNamesNoBlockPassesTheGatesOfAllDevices) {
   const Address first = allocate(2_MiB), second = allocate(2_MiB, DeviceId(1));
   write(first, 1, 2_MiB);
   AnnouncedUse use;
-  ASSERT_TRUE(allocator_->begin_use({}, StreamId(0), Access::kWrite, Use::Kind::kGate, "k", use).is_ok());
+  ASSERT_TRUE(allocator_->begin_use(std::span<const Address>(), StreamId(0), Access::kWrite, Use::Kind::kGate, "k", use)
+                  .is_ok());
   EXPECT_EQ(use.gates, 3U);
   EXPECT_EQ(use.heap, nullptr);
   allocator_->end_use(use);
@@ -85,7 +86,8 @@ TEST_F(AllocatorBacking, WithoutItWorkThatNamesNoBlockIsNotLookedAt) {
   start(small(16_MiB, 64_MiB));
   allocate(2_MiB);
   AnnouncedUse use;
-  ASSERT_TRUE(allocator_->begin_use({}, StreamId(0), Access::kWrite, Use::Kind::kGate, "k", use).is_ok());
+  ASSERT_TRUE(allocator_->begin_use(std::span<const Address>(), StreamId(0), Access::kWrite, Use::Kind::kGate, "k", use)
+                  .is_ok());
   EXPECT_EQ(use.gates, 0U);
 }
 

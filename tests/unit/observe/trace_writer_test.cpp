@@ -49,8 +49,9 @@ TEST_F(TraceWriterTest, EveryKindOfLineHasTheKeysOfTheFormat) {
     clock_.set(1500);
     writer->alloc(1, 1_MiB, StreamId(7), "weight", DeviceId(1));
     writer->alloc(2, 2_MiB, StreamId(0), "", DeviceId(0));
-    const std::array<std::uint64_t, 2> reads = {1, 2};
-    const std::array<std::uint64_t, 1> writes = {2};
+    using Operand = TraceWriter::Operand;
+    const std::array<Operand, 2> reads = {Operand{.id = 1}, Operand{.id = 2}};
+    const std::array<Operand, 1> writes = {Operand{.id = 2}};
     writer->op("gemm", StreamId(7), DeviceId(1), reads, writes);
     writer->mark("iteration", 3);
     writer->free(1);

@@ -1,0 +1,79 @@
+// Which runs an address means that a call names: one, or the parts of a row that the call touches.
+//
+// Thread safety: as the look-up that found the run: inside the gate, or while a reader of the pages exists.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "residency/pages/row.hpp"
+#include "residency/residency.hpp"
+
+namespace tessera {
+
+// Bytes that a call names. 0 bytes: the object that contains the address, which is its extent, or its block.
+struct AddressRange {
+  Address address;
+  Bytes bytes;
+};
+
+inline Address address_of(Address named) { return named; }
+inline Address address_of(const AddressRange& named) { return named.address; }
+
+// The bytes of the run's block that are meant.
+Extent named_bytes(const Run& run, Address address);
+Extent named_bytes(const Run& run, const AddressRange& named);
+
+// Calls add(run) for each run that is meant: the row alone where that is all of it. An address in a row that is cut,
+// but in none of its extents, means the part that contains it.
+template <class Named, class Add>
+[[gnu::noinline]] void name_parts(Run* run, const Named& named, Add add) {
+  if (!run->is_row.load(std::memory_order_acquire)) return add(run);
+  const std::span<Run* const> parts = parts_in(*run, named_bytes(*run, named));
+  if (parts.size() == run->parts.size()) return add(run);
+  for (Run* const part : parts) add(part);
+}
+
+template <class Add>
+void for_each_named(Run* run, Address address, Add add) {
+  if (!run->is_cut.load(std::memory_order_relaxed)) [[likely]]
+    return add(run);
+  name_parts(run, address, add);
+}
+
+template <class Add>
+void for_each_named(Run* run, const AddressRange& named, Add add) {
+  if (!run->is_row.load(std::memory_order_relaxed)) [[likely]]
+    return add(run);
+  name_parts(run, named, add);
+}
+
+// The runs of one use, in order, without heap memory for the usual number. A run named several times in a row is stored
+// once.
+class FoundRuns {
+ public:
+  void add(Run* run) {
+    if (run == last_) return;
+    last_ = run;
+    if (count_ < few_.size()) {
+      few_[count_] = run;
+    } else {
+      if (count_ == few_.size()) many_.assign(few_.begin(), few_.end());
+      many_.push_back(run);
+    }
+    ++count_;
+  }
+  std::span<Run* const> all() const {
+    return count_ <= few_.size() ? std::span(few_.data(), count_) : std::span(many_);
+  }
+
+ private:
+  std::array<Run*, 64> few_;  // the first count_ are set
+  std::vector<Run*> many_;    // all of them, once there are more
+  std::size_t count_ = 0;
+  Run* last_ = nullptr;
+};
+
+}  // namespace tessera

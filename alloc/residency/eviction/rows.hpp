@@ -1,0 +1,49 @@
+// Which runs move in parts: they become rows (pages/row.hpp).
+//
+// A run stays whole as long as nothing is known of its parts: its pages are evicted and fetched one by one all the
+// same. It becomes a row when the program tells its extents, when a call uses a part of it while another part is away,
+// and before its first use if it is larger than the device.
+//
+// Thread safety: none; the engine's lock.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "residency/engine.hpp"
+#include "residency/eviction/transfers.hpp"
+#include "residency/pages/page_mover.hpp"
+#include "residency/pages/row.hpp"
+
+namespace tessera {
+
+class Rows {
+ public:
+  Rows(Engine& engine, PageMover& mover, Transfers& transfers)
+      : engine_(engine), mover_(mover), transfers_(transfers) {}
+
+  // Not a run below kLeastRow; nor one with a callback, which recomputes all of it at once.
+  bool can_be_row(const Run& run) const;
+  // REQUIRES: can_be_row().
+  void make(Run& run);
+  // It can be a row, and will never be on the device as a whole.
+  bool is_too_large(const Run& run);
+  // From now on an address in the run's block means the extent that contains it, if the run is a row or can be one.
+  // Without extents the block is one object again, as it is when it ends. Returns the extents that were there before;
+  // they may be destroyed once no reader of the page map is left that came before this call. Errors: kBusy where a
+  // launch in progress does not return; nothing has changed then.
+  Result<std::unique_ptr<const Extents>> set_extents(Run& run, std::optional<Extents> extents);
+
+  // Takes the frames of a run with pages away, takes it from the engine's list, and destroys it. REQUIRES: no work uses
+  // it, and nothing refers to it.
+  Status remove(Run& run);
+
+ private:
+  std::unique_ptr<Run> take_out(Run& run);
+
+  Engine& engine_;
+  PageMover& mover_;
+  Transfers& transfers_;
+};
+
+}  // namespace tessera

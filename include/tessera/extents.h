@@ -1,0 +1,47 @@
+/* Parts of a block. Programs take arenas and cut tensors out of them; where Tessera knows the cuts, work fetches
+ * what it uses and not the whole arena, and the arena may be larger than the device.
+ *
+ * Blocks of 256 MiB or more have parts of 32 to 64 MiB, which are fetched and evicted one by one. Smaller blocks,
+ * and blocks with a recompute callback, are always fetched as a whole; these calls accept them all the same.
+ *
+ * Thread safety: as tessera.h. */
+#ifndef TESSERA_EXTENTS_H
+#define TESSERA_EXTENTS_H
+
+#include "tessera/tessera.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tessera_extent {
+  uint64_t offset; /* from the first byte of the block */
+  uint64_t bytes;
+} tessera_extent;
+
+/* Declares that these byte ranges of the block that contains `address` are separate objects. From now on an address
+ * in an extent means that extent, in announced and in observed work, and an address in none of them means only the
+ * part of the block that it is in. Replaces earlier extents; without any (`count` 0) the block is one object again,
+ * as it is when it is freed. At most 1048576, in any order. May wait for launches that other threads are making.
+ * Errors: NOT_FOUND if no live block contains `address`; INVALID_ARGUMENT for an extent that is empty or not inside
+ * the block, and for two that overlap; BUSY if such a launch does not return. */
+TESSERA_API tessera_result tessera_extents_set(tessera_allocator* allocator, tessera_address address,
+                                               const tessera_extent* extents, size_t count);
+
+/* Bytes that work uses. 0 bytes: the object that contains the address, which is its extent or its block. */
+typedef struct tessera_range {
+  tessera_address address;
+  uint64_t bytes;
+} tessera_range;
+
+/* Like tessera_use_begin, for work of which the length is known, such as a copy: only these bytes have to be in
+ * device memory for it, whatever extents there are. At most 4096 ranges. Errors: as tessera_use_begin. */
+TESSERA_API tessera_result tessera_use_begin_ranges(tessera_allocator* allocator, const tessera_range* ranges,
+                                                    size_t count, tessera_stream stream, tessera_access access,
+                                                    tessera_use* use);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
