@@ -28,6 +28,12 @@ CUresult check(tessera_allocator* allocator, const Extent& extent, tessera_block
   return offset <= usable && extent.bytes <= usable - offset ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+std::vector<tessera_range> objects_at(std::span<const tessera_address> addresses) {
+  std::vector<tessera_range> objects;
+  for (const tessera_address address : addresses) objects.push_back({address, 0});
+  return objects;
+}
+
 // The stream by which Tessera can order a use. None for a green context's default stream, and for a stream of another
 // device than the block's: then the blocks are fetched before the call. A default stream is that of the block's own
 // device.
@@ -41,9 +47,9 @@ tessera_stream orders_by(CUstream stream, bool foreign = false) {
 ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits, const char* call)
     : allocator_(running()) {
   if (allocator_ == nullptr || entry_.nested()) return;
-  std::array<tessera_address, 2> of_one_copy{};
-  std::vector<tessera_address> of_batch(extents.size() > of_one_copy.size() ? extents.size() : 0);
-  tessera_address* const addresses = of_batch.empty() ? of_one_copy.data() : of_batch.data();
+  std::array<tessera_range, 2> of_one_copy{};
+  std::vector<tessera_range> of_batch(extents.size() > of_one_copy.size() ? extents.size() : 0);
+  tessera_range* const ranges = of_batch.empty() ? of_one_copy.data() : of_batch.data();
   std::size_t count = 0;
   bool foreign = of_green_default(stream);
   for (const Extent& extent : extents) {
@@ -51,12 +57,12 @@ ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits w
     tessera_block_info block;
     status_ = check(allocator_, extent, block);
     if (status_ != CUDA_SUCCESS) return;
-    addresses[count++] = extent.address;
+    ranges[count++] = {extent.address, extent.bytes};
     foreign = foreign || is_foreign(block, stream);
   }
   if (capturing(stream)) return;
   if (foreign) waits_for_ = stream;
-  settle(begin(std::span<const tessera_address>(addresses, count), stream, foreign ? Waits::kMay : waits), call);
+  settle(begin(std::span<const tessera_range>(ranges, count), stream, foreign ? Waits::kMay : waits), call);
   stream_ = stream;
   if (waits == Waits::kAll && begun_ && !foreign) queued_.emplace();
 }
@@ -126,13 +132,13 @@ ManagedUse::~ManagedUse() {
 
 // A separate function, so that other launches do not reserve stack space for it.
 [[gnu::noinline]] bool ManagedUse::begin_apart(const WordSpans& words, CUstream stream, const char* call) {
-  const std::vector<tessera_address> blocks = blocks_if_foreign(words.in_a_row(), stream);
+  const std::vector<tessera_range> blocks = objects_at(blocks_if_foreign(words.in_a_row(), stream));
   if (blocks.empty()) return false;
   waits_for_ = stream;
   tessera_result result = begin(blocks, stream, Waits::kMay);
   if (result == TESSERA_OUT_OF_MEMORY && !words.all_certain()) {
     // Either everything or only the certain words: such launches are rare.
-    result = begin(words.certain, stream, Waits::kMay);
+    result = begin(objects_at(words.certain), stream, Waits::kMay);
   }
   settle(result, call);
   return true;
@@ -154,11 +160,11 @@ ManagedUse::~ManagedUse() {
                                   words.maybe.size(), stream_of(stream), kernel, &use_);
 }
 
-tessera_result ManagedUse::begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits) {
-  const auto begin_use = waits == Waits::kNo ? tessera_use_begin : tessera_use_begin_blocking;
+tessera_result ManagedUse::begin(std::span<const tessera_range> ranges, CUstream stream, Waits waits) {
+  const auto begin_use = waits == Waits::kNo ? tessera_use_begin_ranges : tessera_use_begin_blocking_ranges;
   const tessera_stream ordered_by = orders_by(stream, waits_for_ != nullptr);  // in the program's own context
   const InPrimary in_primary;
-  return begin_use(allocator_, addresses.data(), addresses.size(), ordered_by, TESSERA_WRITE, &use_);
+  return begin_use(allocator_, ranges.data(), ranges.size(), ordered_by, TESSERA_WRITE, &use_);
 }
 
 void ManagedUse::settle(tessera_result result, const char* call) {

@@ -64,7 +64,7 @@ class ManagedUse {
   bool begin_apart(const WordSpans& words, CUstream stream, const char* call);
   tessera_result begin_without_strays(const WordSpans& words, CUstream stream, const char* kernel);
   tessera_result begin_graded(const WordSpans& words, CUstream stream, const char* kernel);
-  tessera_result begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits);
+  tessera_result begin(std::span<const tessera_range> ranges, CUstream stream, Waits waits);
   void settle(tessera_result result, const char* call);
   void begin_unnamed(CUstream stream, const char* kernel);
 

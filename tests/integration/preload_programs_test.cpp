@@ -47,6 +47,17 @@ TEST(PreloadPrograms, EveryFormAgreesWithPerThreadDefaultStreams) {
 
 TEST(PreloadPrograms, CopiesThroughAnArrayFindTheirBlocks) { expect_same_on_small_device("./arrays", "24MiB"); }
 
+TEST(PreloadPrograms, PartsOfABlockThatIsLargerThanTheDeviceAreCopiedAndLaunchedOn) {
+  const Outcome ample = run("./arena preload_kernels.so 288", {{"TESSERA_SOFTWARE_MEMORY", "1GiB"}});
+  EXPECT_EQ(ample.output, "ok\nwhole: CUDA_SUCCESS\n") << ample.message;
+  const Outcome small = run_preloaded(
+      "./arena preload_kernels.so 288",
+      {{"TESSERA_SOFTWARE_MEMORY", "224MiB"}, {"TESSERA_DEVICE_MEMORY", "192MiB"}, {"TESSERA_HOST_MEMORY", "512MiB"}});
+  EXPECT_EQ(small.exit_code, 0) << small.message;
+  EXPECT_EQ(small.output, "ok\nwhole: CUDA_ERROR_OUT_OF_MEMORY\n");
+  EXPECT_NE(small.message.find("288"), std::string::npos) << "it says what is needed: " << small.message;
+}
+
 TEST(PreloadPrograms, EveryWayOfLaunchingFindsItsBlocks) {
   expect_same_on_small_device("./launches preload_kernels.so", "11MiB");
 }
