@@ -80,6 +80,11 @@ class Repeater {
     TraceOp op = trace_.ops[original];
     const std::size_t first = std::exchange(op.first, trace_.operands.size());
     for (std::size_t i = first; i < first + op.reads + op.writes; ++i) {
+      const std::span<const TracePart> parts = trace_.parts_of(i);
+      for (TracePart part : std::vector(parts.begin(), parts.end())) {
+        part.operand = trace_.operands.size();
+        trace_.parts.push_back(part);
+      }
       trace_.operands.push_back(now_[trace_.operands[i]]);
     }
     trace_.ops.push_back(op);

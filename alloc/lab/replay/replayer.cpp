@@ -10,6 +10,7 @@
 
 #include "base/log.hpp"
 #include "base/page_class.hpp"
+#include "lab/replay/cut_blocks.hpp"
 #include "lab/replay/repeat.hpp"
 #include "lab/replay/time_bounds.hpp"
 #include "lab/replay/virtual_machine.hpp"
@@ -26,7 +27,11 @@ constexpr std::size_t kAhead = 256;
 class Program {
  public:
   // `drawn`: records when each operation ran on each stream, for the timeline.
-  Program(const Trace& trace, VirtualMachine& machine, bool drawn) : trace_(trace), machine_(machine), drawn_(drawn) {}
+  Program(const Trace& trace, VirtualMachine& machine, bool drawn)
+      : trace_(trace),
+        machine_(machine),
+        drawn_(drawn),
+        stretches_(trace.parts.empty() ? std::vector<std::vector<UsedStretch>>() : used_stretches(trace)) {}
   ~Program() {
     const auto note = [](const Status& status) {
       if (!status.is_ok()) log_line(LogLevel::kDebug, "cleanup after a replay failed: {}", status.to_string());
@@ -141,25 +146,46 @@ class Program {
     const Result<Address> address =
         machine_.allocator().allocate(DeviceId(block.device), block.bytes, stream_of(block.stream, block.device));
     TESSERA_TRY(TagStack::pop());
-    if (address.is_ok()) addresses_[index] = address.value();
-    return address.status();
+    if (!address.is_ok()) return address.status();
+    addresses_[index] = address.value();
+    if (stretches_.empty() || stretches_[index].empty()) return {};
+    std::vector<Extent> extents;
+    for (const UsedStretch& stretch : stretches_[index]) extents.push_back({stretch.offset, stretch.bytes});
+    return machine_.allocator().set_extents(address.value(), std::move(extents));
   }
   Status free(std::uint32_t index) {
     const TraceBlock& block = trace_.blocks[index];
     return machine_.allocator().free(addresses_[index], stream_of(block.stream, block.device));
   }
-  Status queue(const TraceOp& op) {
-    if (ahead_ >= kAhead) TESSERA_TRY(await_oldest());
+  // The bytes that the operation uses. Returns how many stretches at the end of them it writes.
+  std::size_t name_operands(const TraceOp& op) {
     operands_.clear();
     ranges_.clear();
-    for (const std::uint32_t block : trace_.operands_of(op)) {
-      operands_.push_back(addresses_[block]);
-      ranges_.push_back({addresses_[block], trace_.blocks[block].bytes});
+    named_.clear();
+    std::size_t written = 0;
+    const std::span<const std::uint32_t> blocks = trace_.operands_of(op);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const Address at = addresses_[blocks[i]];
+      operands_.push_back(at);
+      if (i == op.reads) written = ranges_.size();
+      const std::span<const TracePart> parts = trace_.parts_of(op.first + i);
+      if (parts.empty()) ranges_.push_back({at, trace_.blocks[blocks[i]].bytes});
+      for (const TracePart& part : parts) ranges_.push_back({at + part.offset, part.bytes});
     }
+    written = op.writes == 0 ? 0 : ranges_.size() - written;
+    if (stretches_.empty()) return written;
+    for (const DeviceRange& range : ranges_) named_.push_back({range.address, range.bytes});
+    return written;
+  }
+  Status queue(const TraceOp& op) {
+    if (ahead_ >= kAhead) TESSERA_TRY(await_oldest());
+    const std::size_t written = name_operands(op);
     const std::size_t index = index_of(op.stream, op.device);
     const StreamId stream = streams_[index];
+    const char* const name = trace_.words[op.name].c_str();
     AnnouncedUse use;
-    TESSERA_TRY(machine_.allocator().begin_use(operands_, op.writes, stream, trace_.words[op.name].c_str(), use));
+    TESSERA_TRY(stretches_.empty() ? machine_.allocator().begin_use(operands_, op.writes, stream, name, use)
+                                   : machine_.allocator().begin_use(named_, written, stream, name, use));
     Status queued = machine_.driver().occupy(stream, op.time, ranges_);
     if (queued.is_ok()) queued = note(index, op.time, &op);
     if (is_last_pass_) pass_[index].compute += op.time;
@@ -256,6 +282,8 @@ class Program {
   std::vector<Address> addresses_;  // by block
   std::vector<Address> operands_;
   std::vector<DeviceRange> ranges_;
+  std::vector<AddressRange> named_;
+  const std::vector<std::vector<UsedStretch>> stretches_;  // by block; empty if the trace has no parts
   std::deque<Pending> pending_;
   std::size_t ahead_ = 0;                    // operations among them
   std::vector<std::vector<EventId>> spare_;  // by device
@@ -281,14 +309,14 @@ std::vector<Nanoseconds> differences(const std::vector<Nanoseconds>& marks, Nano
 }
 
 // The first pass also fills an empty machine, so only the others count.
-void bound_pass(const RepeatedTrace& repeated, const ReplayOptions& options, LastPass& pass) {
+void bound_pass(const RepeatedTrace& repeated, const Trace& bounded, const ReplayOptions& options, LastPass& pass) {
   const auto& events = repeated.trace.events;
   const auto ops = std::count_if(events.begin() + static_cast<std::ptrdiff_t>(repeated.last_pass), events.end(),
                                  [](const TraceEvent& e) { return e.kind == Kind::kOp; });
   const std::uint32_t passes = std::max<std::uint32_t>(options.iterations, 2) - 1;
   pass.ops = static_cast<std::size_t>(ops);
   pass.compute = compute_from(repeated.trace, repeated.trace.ops.size() - pass.ops);
-  pass.lower_bound = pass_lower_bound(repeated.trace, options, pass.ops, passes);
+  pass.lower_bound = pass_lower_bound(bounded, options, pass.ops, passes);
 }
 
 }  // namespace
@@ -297,7 +325,10 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
   const RepeatedTrace repeated = repeat_steps(given, options.iterations);
   const Trace& trace = repeated.trace;
   ReplayResult result;
-  result.bounds = bounds_of(trace);
+  std::optional<Trace> cut;
+  if (!trace.parts.empty()) cut = cut_blocks(trace);
+  const Trace& bounded = cut ? *cut : trace;
+  result.bounds = bounds_of(bounded);
   if (!options.device_memory) {
     options.device_memory =
         round_up(trace.device_memory ? trace.device_memory : result.bounds.liveness_peak, kLargePage);
@@ -305,7 +336,7 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
   result.options = options;
   result.events = trace.events.size();
   result.ops = trace.ops.size();
-  result.lower_bound = lower_bound(trace, options, result.bounds.compute);
+  result.lower_bound = lower_bound(bounded, options, result.bounds.compute);
   std::unique_ptr<VirtualMachine> machine;
   TESSERA_TRY_ASSIGN(machine, VirtualMachine::create(options, trace.devices()));
   Program program(trace, *machine, !options.timeline.empty());
@@ -323,7 +354,7 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
   result.iterations = differences(program.marks(), result.makespan);
   result.stats = machine->allocator().stats().totals;
   result.last_pass = program.last_pass();
-  bound_pass(repeated, options, result.last_pass);
+  bound_pass(repeated, bounded, options, result.last_pass);
   if (!options.timeline.empty()) {
     TESSERA_TRY(machine->allocator().write_timeline(options.timeline, program.slices()));
   }

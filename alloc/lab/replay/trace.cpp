@@ -11,4 +11,9 @@ std::uint32_t Trace::devices() const {
   return most + 1;
 }
 
+std::span<const TracePart> Trace::parts_of(std::size_t operand) const {
+  const auto found = std::ranges::equal_range(parts, operand, {}, &TracePart::operand);
+  return {found.begin(), found.end()};
+}
+
 }  // namespace tessera

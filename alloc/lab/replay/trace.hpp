@@ -6,7 +6,7 @@
 // Thread safety: values.
 //
 // Invariants: every index is in range; the operands of an operation are live at that point; each block is allocated
-// once and freed at most once, later.
+// once and freed at most once, later; parts are not empty, and inside their blocks.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,12 @@ struct TraceOp {
   std::uint32_t name = 0;  // index into Trace::words
 };
 
+// The bytes of a block that an operation uses, where it does not use all of them.
+struct TracePart {
+  std::size_t operand = 0;  // index into Trace::operands; a block may be used in several parts
+  Bytes offset, bytes;
+};
+
 struct TraceMark {
   std::uint32_t kind = 0;  // index into Trace::words
   std::uint64_t number = 0;
@@ -67,6 +73,7 @@ struct Trace {
   std::vector<TraceMark> marks;
   std::vector<TraceRecompute> recomputes;
   std::vector<std::uint32_t> operands;  // indices of blocks
+  std::vector<TracePart> parts;         // by operand; one without uses all of its block
   std::vector<std::uint64_t> streams;   // as named by the trace
   std::vector<std::string> words;       // names of operations, tags, kinds of marks; the first is ""
   std::vector<std::string> notes;       // what was missing or skipped, one line each, for the user
@@ -74,6 +81,7 @@ struct Trace {
   std::span<const std::uint32_t> operands_of(const TraceOp& op) const {
     return std::span(operands).subspan(op.first, op.reads + op.writes);
   }
+  std::span<const TracePart> parts_of(std::size_t operand) const;
   bool is_iteration(const TraceMark& mark) const { return words[mark.kind] == "iteration"; }
   std::uint32_t devices() const;
 };

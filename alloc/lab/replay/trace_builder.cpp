@@ -76,9 +76,39 @@ Result<std::vector<std::uint32_t>> TraceBuilder::blocks_of(std::span<const std::
   return blocks;
 }
 
+// Sorted, each once.
+Result<std::vector<TraceBuilder::BlockPart>> TraceBuilder::check_parts(std::span<const Part> parts) const {
+  std::vector<BlockPart> checked;
+  for (const Part& part : parts) {
+    const auto found = live_.find(part.id);
+    if (found == live_.end()) return wrong(fmt::format("use of block {}, which is not allocated", part.id));
+    const Bytes whole = trace_.blocks[found->second].bytes;
+    if (!part.bytes) return wrong(fmt::format("a part of block {} has no bytes", part.id));
+    if (part.offset > whole || part.bytes > whole - part.offset) {
+      return wrong(fmt::format("{} bytes at offset {} are not inside block {}, which has {} bytes", part.bytes.value(),
+                               part.offset.value(), part.id, whole.value()));
+    }
+    checked.push_back({found->second, part.offset, part.bytes});
+  }
+  std::ranges::sort(checked);
+  checked.erase(std::unique(checked.begin(), checked.end()), checked.end());
+  return checked;
+}
+
+// Of the operands from `first` on.
+void TraceBuilder::add_parts(std::size_t first, std::span<const BlockPart> parts) {
+  if (parts.empty()) return;
+  for (std::size_t operand = first; operand < trace_.operands.size(); ++operand) {
+    const auto own = std::ranges::equal_range(parts, trace_.operands[operand], {}, &BlockPart::block);
+    for (const BlockPart& part : own) trace_.parts.push_back({operand, part.offset, part.bytes});
+  }
+}
+
 Status TraceBuilder::op(const Op& op) {
   TESSERA_TRY(check_room(op.device));
   std::vector<std::uint32_t> reads, writes;
+  std::vector<BlockPart> parts;
+  TESSERA_TRY_ASSIGN(parts, check_parts(op.parts));
   TESSERA_TRY_ASSIGN(reads, blocks_of(op.reads));
   TESSERA_TRY_ASSIGN(writes, blocks_of(op.writes));
   const std::vector<std::uint32_t> only_read = without(reads, writes);
@@ -97,6 +127,7 @@ Status TraceBuilder::op(const Op& op) {
   for (const auto* part : {&only_read, &updated, &only_written}) {
     trace_.operands.insert(trace_.operands.end(), part->begin(), part->end());
   }
+  add_parts(trace_.ops.back().first, parts);
   return {};
 }
 

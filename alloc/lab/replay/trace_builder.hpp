@@ -33,6 +33,11 @@ class TraceBuilder {
     std::string_view tag;
     std::optional<Nanoseconds> recompute;
   };
+  struct Part {
+    std::uint64_t id = 0;
+    Bytes offset, bytes;
+    auto operator<=>(const Part&) const = default;
+  };
   struct Op {
     std::string_view name;
     std::optional<Nanoseconds> time;  // none: that of its kind, if `took` was called for it
@@ -40,6 +45,7 @@ class TraceBuilder {
     std::uint64_t device = 0;
     std::span<const std::uint64_t> reads;   // ids; duplicates are allowed
     std::span<const std::uint64_t> writes;  // ids with duplicates too; a block may be in both lists
+    std::span<const Part> parts{};          // of these blocks only these bytes are used; in any order
   };
   void header(std::string name, std::string source, Bytes device_memory);
   // Errors of these: kInvalidArgument, with nothing added.
@@ -55,6 +61,13 @@ class TraceBuilder {
 
  private:
   Status check_room(std::uint64_t device) const;
+  struct BlockPart {
+    std::uint32_t block = 0;
+    Bytes offset, bytes;
+    auto operator<=>(const BlockPart&) const = default;
+  };
+  Result<std::vector<BlockPart>> check_parts(std::span<const Part> parts) const;
+  void add_parts(std::size_t first, std::span<const BlockPart> parts);
   Result<std::vector<std::uint32_t>> blocks_of(std::span<const std::uint64_t> ids) const;
   std::uint32_t word(std::string_view text);
   std::uint32_t stream(std::uint64_t id);

@@ -1,5 +1,6 @@
 #include "lab/replay/trace_reader.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -40,14 +41,30 @@ Result<std::string_view> text(const json& line, const char* key) {
   return std::string_view(found->get_ref<const std::string&>());
 }
 
-Result<std::vector<std::uint64_t>> ids(const json& line, const char* key) {
+// The blocks of a list, and of those that it only names in part, the parts: [id, offset, bytes].
+struct Operands {
+  std::vector<std::uint64_t> whole;
+  std::vector<TraceBuilder::Part> parts;
+};
+
+Result<std::vector<std::uint64_t>> read_operands(const json& line, const char* key, Operands& all) {
   std::vector<std::uint64_t> found;
   const auto list = line.find(key);
   if (list == line.end()) return found;
   if (!list->is_array()) return wrong(fmt::format("\"{}\" is not a list", key));
-  for (const json& id : *list) {
-    if (!id.is_number_unsigned()) return wrong(fmt::format("\"{}\" contains an element that is not an id", key));
-    found.push_back(id.get<std::uint64_t>());
+  for (const json& each : *list) {
+    if (each.is_number_unsigned()) {
+      found.push_back(each.get<std::uint64_t>());
+      all.whole.push_back(found.back());
+      continue;
+    }
+    const bool is_part = each.is_array() && each.size() == 3 &&
+                         std::ranges::all_of(each, [](const json& number) { return number.is_number_unsigned(); });
+    if (!is_part) {
+      return wrong(fmt::format("\"{}\" contains an element that is neither an id nor [id, offset, bytes]", key));
+    }
+    found.push_back(each[0].get<std::uint64_t>());
+    all.parts.push_back({found.back(), Bytes(each[1].get<std::uint64_t>()), Bytes(each[2].get<std::uint64_t>())});
   }
   return found;
 }
@@ -92,10 +109,15 @@ Status read_op(const json& line, TraceBuilder& trace) {
   }
   TESSERA_TRY_ASSIGN(op.stream, number(line, "stream", 0));
   TESSERA_TRY_ASSIGN(op.device, number(line, "device", 0));
-  TESSERA_TRY_ASSIGN(reads, ids(line, "r"));
-  TESSERA_TRY_ASSIGN(writes, ids(line, "w"));
+  Operands operands;
+  TESSERA_TRY_ASSIGN(reads, read_operands(line, "r", operands));
+  TESSERA_TRY_ASSIGN(writes, read_operands(line, "w", operands));
+  std::erase_if(operands.parts, [&operands](const TraceBuilder::Part& part) {
+    return std::ranges::find(operands.whole, part.id) != operands.whole.end();
+  });
   op.reads = reads;
   op.writes = writes;
+  op.parts = operands.parts;
   return trace.op(op);
 }
 

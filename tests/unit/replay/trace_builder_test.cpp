@@ -34,6 +34,26 @@ TEST(TraceBuilder, OperandsAreReadThenUpdatedThenWrittenEachOnce) {
   EXPECT_EQ(trace.operands, (std::vector<std::uint32_t>{2, 0, 1}));
 }
 
+TEST(TraceBuilder, PartsAreInsideTheirBlocksAndCountOnce) {
+  TraceBuilder builder;
+  ASSERT_TRUE(builder.alloc({.id = 1, .bytes = 100_B, .tag = {}, .recompute = {}}).is_ok());
+  const Ids reads{1};
+  using Parts = std::vector<TraceBuilder::Part>;
+  const auto op = [&](const Parts& parts) {
+    return builder.op({.name = "op", .time = Nanoseconds(5), .reads = reads, .writes = {}, .parts = parts});
+  };
+  EXPECT_FALSE(op({{1, 90_B, 11_B}}).is_ok());
+  EXPECT_FALSE(op({{1, 101_B, 1_B}}).is_ok());
+  EXPECT_FALSE(op({{1, 0_B, 0_B}}).is_ok());
+  EXPECT_FALSE(op({{2, 0_B, 1_B}}).is_ok());
+  EXPECT_TRUE(op({{1, 50_B, 50_B}, {1, 0_B, 10_B}, {1, 50_B, 50_B}}).is_ok());
+  const Trace trace = builder.take();
+  ASSERT_EQ(trace.ops.size(), 1U) << "refused operations add nothing";
+  ASSERT_EQ(trace.parts.size(), 2U);
+  EXPECT_EQ(trace.parts[0].offset, 0_B);
+  EXPECT_EQ(trace.parts[1].offset, 50_B);
+}
+
 TEST(TraceBuilder, RefusesImpossibleEvents) {
   TraceBuilder builder;
   ASSERT_TRUE(builder.alloc({.id = 1, .bytes = 1_MiB, .tag = {}, .recompute = {}}).is_ok());

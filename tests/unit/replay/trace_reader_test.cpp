@@ -38,6 +38,22 @@ TEST(TraceReader, ReadsEveryLineOfTheFormat) {
   EXPECT_EQ(trace.events.size(), 5U);
 }
 
+TEST(TraceReader, AListMayNamePartsAndTheWholeBlockWins) {
+  const Trace trace = trace_of(R"({"t":"alloc","id":1,"bytes":100}
+{"t":"alloc","id":2,"bytes":100}
+{"t":"op","ns":1,"r":[[1,0,10],2],"w":[[1,50,50],[2,0,1]]}
+)");
+  ASSERT_EQ(trace.parts.size(), 2U);
+  EXPECT_EQ(trace.operands[trace.parts[0].operand], 0U);
+  EXPECT_EQ(trace.parts[1].offset, 50_B);
+  EXPECT_EQ(trace.ops[0].writes, 2U);
+  for (const char* bad : {"[1,0]", "[1,0,-1]", "[1,0,\"5\"]", "[[1,0,1]]", "[9,0,1]", "[1,99,2]"}) {
+    std::istringstream lines("{\"t\":\"alloc\",\"id\":1,\"bytes\":100}\n{\"t\":\"op\",\"ns\":1,\"r\":[" +
+                             std::string(bad) + "]}\n");
+    EXPECT_FALSE(read_trace(lines, "t").is_ok()) << bad;
+  }
+}
+
 TEST(TraceReader, ErrorsNameTheLine) {
   const std::string good = R"({"t":"alloc","id":1,"bytes":4})"
                            "\n";
