@@ -9,6 +9,7 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <vector>
 
 #include "base/units.hpp"
 #include "lab/fuzz/fuzz_program.hpp"
@@ -18,6 +19,11 @@ namespace tessera {
 
 inline constexpr std::size_t kMaxFuzzStreams = 16;
 using StreamSet = std::bitset<kMaxFuzzStreams>;
+
+struct FuzzPart {
+  Bytes offset, bytes;
+  Stamp stamp = 0;
+};
 
 struct FuzzBlock {
   Address address;
@@ -29,11 +35,25 @@ struct FuzzBlock {
   bool exposed = false;
   bool mappable = false;
   Address reserved = {};  // the addresses it is mapped at; none: it has one of its own
+  bool remade = false;            // it got a callback
+  std::vector<FuzzPart> parts{};  // a cut block is used by its parts, of which `stamp` says nothing
 
   explicit operator bool() const { return bytes != Bytes(); }
 };
 
 // Includes the blocks of a repeated pattern on each device.
+// What a use means by a block: all of it, or one of its parts.
+struct FuzzPlace {
+  Address address;
+  Bytes bytes;
+  Stamp* stamp = nullptr;
+};
+inline FuzzPlace place_in(FuzzBlock& block, std::uint32_t number) {
+  if (block.parts.empty()) return {block.address, block.bytes, &block.stamp};
+  FuzzPart& part = block.parts[number % block.parts.size()];
+  return {block.address + part.offset, part.bytes, &part.stamp};
+}
+
 using FuzzBlocks = std::array<FuzzBlock, FuzzProgram::kSlots + FuzzProgram::kMostDevices * FuzzProgram::kPatternBlocks>;
 
 }  // namespace tessera

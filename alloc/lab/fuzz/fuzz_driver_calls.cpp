@@ -93,8 +93,9 @@ void FuzzPlayer::use_loading(const FuzzOp& op) {
   for (FuzzBlock* block : blocks) {
     follow_all(stream, block->users);
     follow(stream, block->writer);
-    addresses.push_back(block->address);
-    uses.push_back({block->address, block->bytes, block->stamp, ++last_stamp_});
+    const FuzzPlace place = place_in(*block, op.variant);
+    addresses.push_back(place.address);
+    uses.push_back({place.address, place.bytes, *place.stamp, ++last_stamp_});
   }
   const Status launched = with_driver_room(device, std::nullopt, [&](bool& ours) {
     AnnouncedUse announced;
@@ -107,7 +108,7 @@ void FuzzPlayer::use_loading(const FuzzOp& op) {
   });
   if (!passed("a launch", launched)) return;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    blocks[i]->stamp = uses[i].leaves;
+    *place_in(*blocks[i], op.variant).stamp = uses[i].leaves;
     blocks[i]->writer = stream;
     blocks[i]->users.reset();
     blocks[i]->users.set(stream);

@@ -328,6 +328,7 @@ void FuzzPlayer::carry_out(const FuzzOp& op) {
     case Kind::kPin:
     case Kind::kUnpin:
     case Kind::kExpose: pin(op); break;
+    case Kind::kCut: cut(op); break;
     case Kind::kSetRecompute: set_recompute(op); break;
     case Kind::kSleep:
     case Kind::kWake: sleep_or_wake(op); break;
@@ -372,9 +373,12 @@ void FuzzPlayer::finish() {
     for (; block.pins > 0; --block.pins) passed("unpin", machine_.allocator().unpin(block.address));
   }
   for (FuzzBlock& block : blocks_) {
-    if (!block || failure_) continue;
-    use({&block}, 0, FuzzOp{}, block.writer, true);
-    look();
+    FuzzOp read;
+    const std::size_t parts = std::max<std::size_t>(block.parts.size(), 1);
+    for (read.variant = 0; read.variant < parts && block && !failure_; ++read.variant) {
+      use({&block}, 0, read, block.writer, true);
+      look();
+    }
   }
   for (FuzzBlock& block : blocks_) {
     if (!block || failure_) continue;

@@ -85,6 +85,7 @@ class FuzzPlayer {
   void set_policy(const FuzzOp& op);
   void hint(const FuzzOp& op);
   void set_recompute(const FuzzOp& op);
+  void cut(const FuzzOp& op);
   struct Recipe;
   Status recompute(const Recipe& recipe, Stamp leaves, StreamId on);
   void pin(const FuzzOp& op);

@@ -39,6 +39,7 @@ constexpr std::uint32_t kOneUnseenIn = 3;
 constexpr std::uint32_t kOneSharedIn = 4;
 constexpr std::uint32_t kOneCrowdIn = 6;
 constexpr std::uint32_t kOneMapperIn = 3;
+constexpr std::uint32_t kOnePartsIn = 6;
 
 struct Share {
   Kind kind;
@@ -213,6 +214,22 @@ void draw_shared(Dice& dice, FuzzProgram& program) {
   }
 }
 
+// A machine for a few large blocks, most of them cut into extents; some are larger than the device.
+void draw_parts(Dice& dice, FuzzProgram& program) {
+  constexpr std::uint32_t kDevicePages[] = {64, 96, 144, 200, 320};
+  constexpr std::uint32_t kBelow[] = {0, 200, 500};
+  program.setup.parts = true;
+  program.setup.device = kBasePage * kDevicePages[dice.below(std::size(kDevicePages))];
+  program.setup.host = kBasePage * kBelow[dice.below(std::size(kBelow))];
+  program.setup.file = kBasePage * kBelow[dice.below(std::size(kBelow))];
+  for (FuzzOp& op : program.ops) {
+    const std::uint32_t what = dice.below(8);
+    if (op.kind == Kind::kAllocate && what < 4) op.bytes = 256_MiB + Bytes(dice.below(48) * 1'500'000);
+    const bool cuts = op.kind == Kind::kPrefetch || op.kind == Kind::kSetRecompute;
+    if (cuts && what < 5) op.kind = Kind::kCut;
+  }
+}
+
 // Uses three devices, copies between them, and contexts that end.
 void draw_crowd(Dice& dice, FuzzProgram& program) {
   program.setup.devices = FuzzProgram::kMostDevices;
@@ -250,7 +267,8 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
   Dice dice(seed), threads(~seed), phases(seed ^ (~std::uint64_t{0} >> 1)), models(seed ^ (~std::uint64_t{0} >> 2)),
       loans(seed ^ (~std::uint64_t{0} >> 3)), refrains(seed ^ (~std::uint64_t{0} >> 4)),
       unseen(seed ^ (~std::uint64_t{0} >> 5)), shared(seed ^ (~std::uint64_t{0} >> 6)),
-      crowds(seed ^ (~std::uint64_t{0} >> 7)), maps(seed ^ (~std::uint64_t{0} >> 8));
+      crowds(seed ^ (~std::uint64_t{0} >> 7)), maps(seed ^ (~std::uint64_t{0} >> 8)),
+      parts(seed ^ (~std::uint64_t{0} >> 9));
   FuzzProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
@@ -267,16 +285,21 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
   if (unseen.below(kOneUnseenIn) == 0) draw_unseen(unseen, program);
   if (shared.below(kOneSharedIn) == 0) draw_shared(shared, program);
   if (crowds.below(kOneCrowdIn) == 0) draw_crowd(crowds, program);
-  if (maps.below(kOneMapperIn) == 0) draw_maps(maps, program);
+  const bool has_parts = parts.below(kOnePartsIn) == 0;
+  if (has_parts) draw_parts(parts, program);
+  if (!has_parts && maps.below(kOneMapperIn) == 0) draw_maps(maps, program);
   return program;
 }
 
+std::uint32_t extents_of(const FuzzOp& op) { return 2 + op.variant + op.nth % 5; }
+
 std::string describe(const FuzzSetup& setup) {
   return fmt::format(
-      "{} devices of {} MiB, lent {} MiB{}, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}{}{}",
+      "{} devices of {} MiB, lent {} MiB{}, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}{}{}{}",
       setup.devices, setup.device / 1_MiB, setup.lent / 1_MiB, setup.apart ? " but to the first" : "",
       setup.host / 1_MiB, setup.file / 1_MiB, setup.policy, setup.low, setup.high, setup.unseen ? ", unseen work" : "",
-      setup.shared ? ", a driver that takes memory" : "", setup.low_addresses ? ", low addresses" : "");
+      setup.shared ? ", a driver that takes memory" : "", setup.parts ? ", large blocks" : "",
+      setup.low_addresses ? ", low addresses" : "");
 }
 
 namespace {
@@ -319,6 +342,11 @@ std::string describe_call(const FuzzOp& op) {
     case Kind::kPin: return fmt::format("pin {}", slot);
     case Kind::kUnpin: return fmt::format("unpin {}", slot);
     case Kind::kExpose: return fmt::format("expose {}", slot);
+    case Kind::kCut:
+      return fmt::format("block {}: {}", slot,
+                         op.variant == 6   ? "wrong extents"
+                         : op.variant == 7 ? "no extents any more"
+                                           : fmt::format("extents, {} of them", extents_of(op)));
     case Kind::kSetRecompute:
       return fmt::format("block {} can be recomputed from {}, {}{}", slot, op.slots[1],
                          op.variant < 4 ? "cheap" : "expensive", op.variant % 4 == 0 ? ", but not immediately" : "");

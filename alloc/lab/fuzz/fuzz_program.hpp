@@ -37,6 +37,7 @@ enum class FuzzKind : std::uint8_t {
   kPin,
   kUnpin,
   kExpose,
+  kCut,           // the extents of a block are told, or told wrongly, or end
   kSetRecompute,  // a block gets a callback that recomputes its bytes
   kSleep,
   kWake,
@@ -87,6 +88,7 @@ struct FuzzSetup {
   std::uint32_t streams = 1;   // for each device
   bool unseen = false;         // work may use blocks without announcing it, and may run long
   bool shared = false;         // the driver takes memory of the devices too
+  bool parts = false;          // some blocks are large, and used in parts
   bool low_addresses = false;  // as a driver places them that ignores hints
 };
 
@@ -102,6 +104,8 @@ struct FuzzProgram {
 };
 
 const char* tag_name(std::uint32_t tag);
+// How many extents a kCut tells.
+std::uint32_t extents_of(const FuzzOp& op);
 
 FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations);
 // Such as "thread 1: evict 3".

@@ -23,7 +23,7 @@ struct FuzzPlayer::Recipe {
 
 void FuzzPlayer::set_recompute(const FuzzOp& op) {
   FuzzBlock* const block = block_at(op);
-  if (block == nullptr || block->stamp == 0) return;
+  if (block == nullptr || block->stamp == 0 || !block->parts.empty()) return;
   Recipe recipe{.slot = op.slots[0], .stamp = block->stamp, .time = op.time};
   const auto devices = static_cast<std::uint32_t>(setup_.devices);
   const FuzzBlock* const from = block_at(op, 1);
@@ -41,7 +41,7 @@ void FuzzPlayer::set_recompute(const FuzzOp& op) {
     const Status half = recompute(*recipe, ++last_stamp_, on);
     return half.is_ok() ? Status(Code::kDriver, "the callback fails") : half;
   };
-  passed("set_recompute", machine_.allocator().set_recompute(block->address, work, cost));
+  block->remade |= passed("set_recompute", machine_.allocator().set_recompute(block->address, work, cost));
 }
 
 Status FuzzPlayer::recompute(const Recipe& recipe, Stamp leaves, StreamId on) {

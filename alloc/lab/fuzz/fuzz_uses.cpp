@@ -1,5 +1,6 @@
 // How a fuzz program uses its blocks: single uses, and loops that are learned and planned.
 #include <algorithm>
+#include <utility>
 
 #include "lab/fuzz/fuzz_player.hpp"
 
@@ -31,6 +32,31 @@ std::vector<Address> FuzzPlayer::doubtful_words(const std::vector<FuzzBlock*>& u
     if (block && std::find(used.begin(), used.end(), &block) == used.end()) words.push_back(block.address + 8_B);
   }
   return words;
+}
+
+// Equal extents with gaps between them. Their contents count as undefined, because a stamp is at both ends of what was
+// written as a whole.
+void FuzzPlayer::cut(const FuzzOp& op) {
+  FuzzBlock* const block = block_at(op);
+  if (block == nullptr || block->remade || block->bytes < 1_MiB) return;
+  Allocator& allocator = machine_.allocator();
+  if (op.variant == 6) {
+    expect_wrong("set_extents", allocator.set_extents(block->address, {{1_B, 2_B}, {2_B, 1_B}}));
+    return expect_wrong("set_extents", allocator.set_extents(block->address, {{block->bytes, 1_B}}));
+  }
+  const std::uint32_t count = op.variant == 7 ? 0 : extents_of(op);
+  std::vector<Extent> extents;
+  std::vector<FuzzPart> parts;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Bytes each = block->bytes / count, gap(op.nth % 2 * 4096);
+    extents.push_back({each * i, each - gap});
+    parts.push_back({each * i, each - gap});
+  }
+  const Address inside = block->address + block->bytes / 2;
+  if (!passed("set_extents", allocator.set_extents(inside, std::move(extents)))) return;
+  if (block->parts.empty() && parts.empty()) return;
+  block->parts = std::move(parts);
+  block->stamp = 0;
 }
 
 void FuzzPlayer::use(const FuzzOp& op, bool blocking) {
@@ -73,9 +99,9 @@ void FuzzPlayer::use_unseen(const FuzzOp& op) {
   if (blocks.empty() || !use(blocks, blocks.size(), op, stream, false) || is_held_up(stream)) return;
   std::vector<StampUse> uses;
   for (FuzzBlock* block : blocks) {
-    const Stamp before = block->stamp;
-    block->stamp = ++last_stamp_;
-    uses.push_back({block->address, block->bytes, before, block->stamp});
+    const FuzzPlace place = place_in(*block, op.variant);
+    const Stamp before = std::exchange(*place.stamp, ++last_stamp_);
+    uses.push_back({place.address, place.bytes, before, *place.stamp});
   }
   AnnouncedUse announced;
   machine_.allocator().begin_unnamed(device_of(stream), streams_[stream], "unseen", announced);
@@ -104,20 +130,26 @@ void FuzzPlayer::hold_up(const FuzzOp& op) {
 bool FuzzPlayer::use(const std::vector<FuzzBlock*>& blocks, std::size_t written, const FuzzOp& op, std::uint32_t stream,
                      bool blocking) {
   std::vector<Address> addresses;
+  std::vector<AddressRange> ranges;
   std::vector<StampUse> uses;
+  bool in_parts = false;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     FuzzBlock& block = *blocks[i];
+    const FuzzPlace place = place_in(block, op.variant);
+    in_parts = in_parts || !block.parts.empty();
     const bool writes = i + written >= blocks.size();
     if (writes) follow_all(stream, block.users);
     follow(stream, block.writer);
-    addresses.push_back(block.address + block.bytes * (op.variant % 4) / 4);
-    uses.push_back({block.address, block.bytes, block.stamp, writes ? ++last_stamp_ : 0});
+    addresses.push_back(place.address + place.bytes * (op.variant % 4) / 4);
+    ranges.push_back({place.address, place.bytes});
+    uses.push_back({place.address, place.bytes, *place.stamp, writes ? ++last_stamp_ : 0});
   }
   AnnouncedUse announced;  // half of them are launches of unknown kernels, which count as writing all blocks
   const Access access = written == 0 ? Access::kRead : Access::kWrite;
   Allocator& allocator = machine_.allocator();
   const bool has_room = has_room_for(blocks, {});
   const bool graded = !blocking && op.variant == 6;
+  const bool by_range = in_parts && op.variant % 2 != 0;  // as copies do
   const std::size_t certain = addresses.size();
   if (graded) {
     const std::vector<Address> more = doubtful_words(blocks, op);
@@ -130,11 +162,13 @@ bool FuzzPlayer::use(const std::vector<FuzzBlock*>& blocks, std::size_t written,
   } else if (blocking) {
     const bool own =
         std::ranges::all_of(blocks, [&](const FuzzBlock* block) { return is_on(device_of(stream), *block); });
-    begun =
-        allocator.begin_use(addresses, own ? streams_[stream] : kNoStream, access, Use::Kind::kHold, "work", announced);
+    const StreamId on = own ? streams_[stream] : kNoStream;
+    begun = by_range ? allocator.begin_use(ranges, on, access, Use::Kind::kHold, "work", announced)
+                     : allocator.begin_use(addresses, on, access, Use::Kind::kHold, "work", announced);
   } else {
-    begun = allocator.begin_use(addresses, op.variant % 4 < 2 ? written : blocks.size(), streams_[stream], "work",
-                                announced);
+    const std::size_t known = op.variant % 4 < 2 ? written : blocks.size();
+    begun = by_range ? allocator.begin_use(ranges, known, streams_[stream], "work", announced)
+                     : allocator.begin_use(addresses, known, streams_[stream], "work", announced);
   }
   expect_room("begin_use", begun, has_room);
   if (!passed("begin_use", begun)) return false;
@@ -144,7 +178,7 @@ bool FuzzPlayer::use(const std::vector<FuzzBlock*>& blocks, std::size_t written,
   for (std::size_t i = 0; i < blocks.size() && queued; ++i) {
     FuzzBlock& block = *blocks[i];
     if (uses[i].leaves != 0) {
-      block.stamp = uses[i].leaves;
+      *place_in(block, op.variant).stamp = uses[i].leaves;
       block.writer = stream;
       block.users.reset();
     }

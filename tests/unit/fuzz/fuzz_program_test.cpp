@@ -40,6 +40,22 @@ TEST(FuzzProgram, EveryKindAndEveryDiskFaultIsDrawn) {
   EXPECT_EQ(disk_faults.size(), static_cast<std::size_t>(kDiskFaults));
 }
 
+TEST(FuzzProgram, LargeBlocksThatAreCutAreDrawn) {
+  int large = 0, cuts = 0, beyond = 0;
+  for (std::uint64_t seed = 1; seed < 100; ++seed) {
+    const FuzzProgram program = make_fuzz(seed, 300);
+    for (const FuzzOp& op : program.ops) {
+      EXPECT_TRUE(program.setup.parts || op.kind != FuzzKind::kCut);
+      large += op.kind == FuzzKind::kAllocate && op.bytes >= 256_MiB ? 1 : 0;
+      beyond += op.kind == FuzzKind::kAllocate && op.bytes > program.setup.device ? 1 : 0;
+      cuts += op.kind == FuzzKind::kCut ? 1 : 0;
+    }
+  }
+  EXPECT_GT(large, 100);
+  EXPECT_GT(beyond, 20);
+  EXPECT_GT(cuts, 100);
+}
+
 TEST(FuzzProgram, DriversThatTakeMemoryAndSeveralDevicesAreDrawn) {
   int shared = 0, crowds = 0, apart = 0, plain = 0;
   for (std::uint64_t seed = 1; seed < 400; ++seed) {

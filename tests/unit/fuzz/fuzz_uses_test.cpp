@@ -126,5 +126,25 @@ TEST_F(FuzzUsesTest, UnannouncedWorkFindsItsBlocksBehindLongWork) {
   finish();
 }
 
+TEST_F(FuzzUsesTest, PartsOfABlockLargerThanTheDeviceAreUsedAndKeepTheirContents) {
+  start(192_MiB, 512_MiB, 0_B, "lru");
+  allocate(0, 300_MiB);
+  const auto play = [this](FuzzKind kind, std::uint32_t variant, std::uint32_t written) {
+    FuzzOp op;
+    op.kind = kind;
+    op.variant = variant;
+    op.written = written;
+    player_->play(op);
+  };
+  play(FuzzKind::kCut, 5, 0);  // into eight
+  play(FuzzKind::kCut, 6, 0);  // wrongly
+  for (std::uint32_t round = 0; round < 3; ++round) {
+    for (std::uint32_t variant = 0; variant < 8; ++variant) play(FuzzKind::kUse, variant, (round + variant) % 2);
+    for (std::uint32_t variant = 0; variant < 8; ++variant) play(FuzzKind::kBlockingUse, variant, 1);
+  }
+  EXPECT_GT(machine_->allocator().stats().totals.fetches, 0U);
+  finish();
+}
+
 }  // namespace
 }  // namespace tessera
