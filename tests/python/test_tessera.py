@@ -49,6 +49,17 @@ class Hints(DeviceTest):
         with self.assertRaisesRegex(tessera.NotFound, "not inside a live block"):
             tessera.evict(4096)
 
+    def test_extents_are_set_replaced_and_ended(self):
+        tensor = self.tensor()
+        tessera.set_extents(tensor, [(0, MIB), (MIB, 3 * MIB)])
+        with self.assertRaisesRegex(tessera.TesseraError, "overlaps"):
+            tessera.set_extents(tensor, [(0, 2), (1, 2)])
+        with self.assertRaisesRegex(tessera.TesseraError, "not inside the block"):
+            tessera.set_extents(tensor, [(4 * MIB, 1)])
+        with self.assertRaises(tessera.NotFound):
+            tessera.set_extents(4096, [(0, 1)])
+        tessera.set_extents(tensor, [])
+
     def test_an_empty_tensor_needs_no_action(self):
         tessera.evict(0)
         tessera.prefetch()

@@ -34,7 +34,7 @@ struct FuzzBlock {
   std::uint32_t pins = 0;
   bool exposed = false;
   bool mappable = false;
-  Address reserved = {};  // the addresses it is mapped at; none: it has one of its own
+  Address reserved = {};          // the addresses it is mapped at; none: it has one of its own
   bool remade = false;            // it got a callback
   std::vector<FuzzPart> parts{};  // a cut block is used by its parts, of which `stamp` says nothing
 

@@ -7,13 +7,14 @@ A tensor is anything with `data_ptr()`, or an address. Every call may be made fr
 """
 
 import contextlib
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 
 from ._api import BlockInfo, Busy, Moved, NotFound, OutOfMemory, TesseraError
 from ._api import call as _call
 from ._api import call_with_addresses as _call_with_addresses
 from ._api import move_tag as _move_tag
 from ._api import query as _query
+from ._api import set_extents as _set_extents
 from ._api import stats
 from ._blocks import free, host_free, host_malloc, malloc
 from ._library import LibraryNotFound
@@ -23,7 +24,8 @@ from ._tensors import addresses_of as _addresses_of
 
 __all__ = ["BlockInfo", "Busy", "LibraryNotFound", "Moved", "NotFound", "OutOfMemory",
            "TesseraError", "evict", "free", "host_free", "host_malloc", "malloc", "mark", "pin",
-           "prefetch", "query", "recompute", "report", "set_policy", "sleep", "stats", "tag", "unpin", "wake"]
+           "prefetch", "query", "recompute", "report", "set_extents", "set_policy", "sleep", "stats",
+           "tag", "unpin", "wake"]
 
 
 def prefetch(*tensors: Any) -> None:
@@ -56,6 +58,16 @@ def unpin(*tensors: Any) -> None:
     """Makes pinned tensors evictable again."""
     for address in _addresses_of(tensors):
         _call("tessera_unpin", address)
+
+
+def set_extents(tensor: Any, extents: Sequence[Tuple[int, int]]) -> None:
+    """Declares which parts of a block are separate objects: (offset, bytes) pairs, from the block's first byte.
+
+    For arenas: work on an address then fetches the extent that contains it, not the whole block, so the block may be
+    larger than the device. Replaces earlier extents; an empty list makes the block one object again. Blocks below 256
+    MiB are always fetched as a whole. Raises TesseraError for extents that overlap or are outside the block.
+    """
+    _set_extents(_address_of(tensor), extents)
 
 
 def set_policy(name: str) -> None:

@@ -72,6 +72,10 @@ class _BlockInfo(ctypes.Structure):
                 ("tag", ctypes.c_char * 32)]
 
 
+class _Extent(ctypes.Structure):
+    _fields_ = [("offset", ctypes.c_uint64), ("bytes", ctypes.c_uint64)]
+
+
 _handle = ctypes.c_void_p
 _ARGUMENTS: Dict[str, Sequence[Any]] = {
     "tessera_options_create": [ctypes.POINTER(_handle)],
@@ -91,6 +95,7 @@ _ARGUMENTS: Dict[str, Sequence[Any]] = {
     "tessera_evict": [_handle, ctypes.POINTER(_c_address), ctypes.c_size_t],
     "tessera_pin": [_handle, _c_address],
     "tessera_unpin": [_handle, _c_address],
+    "tessera_extents_set": [_handle, _c_address, ctypes.POINTER(_Extent), ctypes.c_size_t],
     "tessera_set_policy": [_handle, ctypes.c_char_p],
     "tessera_tag_push": [_handle, ctypes.c_char_p],
     "tessera_tag_pop": [_handle],
@@ -206,6 +211,11 @@ def call_with_addresses(name: str, addresses: Sequence[int]) -> None:
     """The same for a list of blocks; does nothing for an empty list."""
     if addresses:
         call(name, (_c_address * len(addresses))(*addresses), len(addresses))
+
+
+def set_extents(address: int, extents: Sequence[Tuple[int, int]]) -> None:
+    """Calls tessera_extents_set with (offset, bytes) pairs."""
+    call("tessera_extents_set", address, (_Extent * len(extents))(*extents), len(extents))
 
 
 @contextlib.contextmanager
