@@ -11,7 +11,7 @@ from . import _library
 
 
 # Options of `run` without a value; the others have a value after them, or after a "=".
-FLAGS = frozenset({"-h", "--help", "--explain", "--no-control", "--software"})
+FLAGS = frozenset({"-h", "--help", "--explain", "--no-control", "--no-presets", "--software"})
 
 
 def _program_at(words: List[str]) -> int:
