@@ -4,6 +4,7 @@
 #include <deque>
 #include <optional>
 #include <set>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -17,17 +18,6 @@ bool profits_from_parts(const Run&, Address) { return false; }
 bool profits_from_parts(const Run& run, const AddressRange& named) {
   if (!named.bytes || run.shape.bytes() < kLeastRow || run.is_row.load()) return false;
   return run.missing.load() != 0 && named.bytes < run.shape.bytes();
-}
-
-// The same runs, with the parts of rows where only those are meant. In a second pass, so that the first stays as it is
-// for all others. REQUIRES: no address is of another device.
-[[gnu::noinline]] std::span<Run* const> runs_or_parts(const PageMap& pages, std::span<const Address> addresses,
-                                                      FoundRuns& found) {
-  for (const Address address : addresses) {
-    Run* const run = BlockCache::live_run_of(pages, address);
-    if (run != nullptr) for_each_named(run, address, [&found](Run* part) { found.add(part); });
-  }
-  return found.all();
 }
 
 Status stray(Address address) {
@@ -44,30 +34,34 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
   if (first == addresses.end()) return !guards_all_work();
   DeviceHeap* const heap = heap_of(*first);
   if (heap == nullptr) return false;
-  FoundRuns found;
-  std::optional<FoundRuns> parts;
-  const auto find = [&, low = heap->pages().low(), high = heap->pages().high(), &pages = heap->pages().map(),
-                     end = addresses.end()]() -> std::optional<std::span<Run* const>> {
-    bool in_parts = false;
-    for (auto address = first; address != end; ++address) {
-      if (*address >= low && *address < high) {
-        Run* const run = BlockCache::live_run_of(pages, *address);
-        if (run == nullptr) [[unlikely]] {
-          if (use.refuses_strays) return std::nullopt;
-          continue;
+  // Two instances, so that programs without extents do not pay for them.
+  const auto try_with = [&](auto has_extents) {
+    FoundRuns found;
+    const auto find = [&, low = heap->pages().low(), high = heap->pages().high(), &pages = heap->pages().map(),
+                       end = addresses.end()]() -> std::optional<std::span<Run* const>> {
+      for (auto address = first; address != end; ++address) {
+        if (*address >= low && *address < high) {
+          Run* const run = BlockCache::live_run_of(pages, *address);
+          if (run == nullptr) [[unlikely]] {
+            if (use.refuses_strays) return std::nullopt;
+            continue;
+          }
+          if constexpr (has_extents()) {
+            for_each_named(run, *address, [&found](Run* part) { found.add(part); });
+          } else {
+            found.add(run);
+          }
+        } else if (manages(*address)) {
+          return std::nullopt;  // of another device
         }
-        in_parts |= run->is_cut.load(std::memory_order_relaxed);
-        found.add(run);
-      } else if (manages(*address)) {
-        return std::nullopt;  // of another device
       }
-    }
-    if (found.all().empty()) return std::nullopt;
-    if (in_parts) [[unlikely]]
-      return runs_or_parts(pages, std::span(first, end), parts.emplace());
-    return found.all();
+      if (found.all().empty()) return std::nullopt;
+      return found.all();
+    };
+    return heap->residency().try_use(find, stream, access, use.use);
   };
-  if (!heap->residency().try_use(find, stream, access, use.use)) return false;
+  const bool used = heap->residency().has_extents() ? try_with(std::true_type()) : try_with(std::false_type());
+  if (!used) return false;
   use.heap = heap;
   use.stream = stream;
   kick_pump(*heap);

@@ -138,6 +138,7 @@ Status Residency::remove(Run* run) {
 
 Result<std::unique_ptr<const Extents>> Residency::set_extents(Run* run, std::optional<Extents> extents) {
   MutexLock lock(mutex_);
+  if (extents) has_extents_.store(true);
   return rows_.set_extents(*run, std::move(extents));
 }
 

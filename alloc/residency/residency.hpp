@@ -65,6 +65,7 @@ class Residency {
   Status set_recompute(Run* run, Recompute recompute);
 
   Result<std::unique_ptr<const Extents>> set_extents(Run* run, std::optional<Extents> extents);  // as Rows::set_extents
+  bool has_extents() const { return has_extents_.load(std::memory_order_relaxed); }              // some run has, or had
   void expect_parts(Run* run);  // a call uses a part of it, and not all of it is present: it may become a row
 
   // ---- uses ----
@@ -231,6 +232,7 @@ class Residency {
   std::atomic<bool> awaits_room_{false};
   HeldUses held_uses_;
   std::atomic<bool> automatic_{true};
+  std::atomic<bool> has_extents_{false};
   std::atomic<bool> unseen_{false};
   WaitingKernels waiting_;
   mutable Mutex mutex_{LockRank::kResidency};
