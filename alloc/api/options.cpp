@@ -78,8 +78,8 @@ constexpr OptionEntry kTable[] = {
      "some twenty strategies in virtual time, on a thread beside the program (seconds of one processor for a thousand "
      "launches), and follows the fastest.",
      "Until then, and where nothing repeats, it decides as recency does, which weighs cost and guards against "
-     "thrashing; use recency on a machine without a processor to spare. lru, belady, capuchin and delta are for "
-     "comparison; `tessera replay` has more."},
+     "thrashing; use recency on a machine without a processor to spare. lru, belady, capuchin, delta "
+     "and mpress are for comparison; `tessera replay` has more."},
     {"fingerprints", kPerformance, &Options::fingerprints, "on", "on|off",
      "Whether the device checks if pages have changed since their last copy, so that unchanged pages are evicted "
      "without a copy.",

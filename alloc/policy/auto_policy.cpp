@@ -10,6 +10,7 @@
 #include "policy/belady_policy.hpp"
 #include "policy/capuchin_policy.hpp"
 #include "policy/delta_policy.hpp"
+#include "policy/mpress_policy.hpp"
 #include "policy/planned_policy.hpp"
 #include "policy/recency_policy.hpp"
 
@@ -39,6 +40,7 @@ AutoPolicy::AutoPolicy() {
   rivals_.push_back(std::make_unique<BeladyPolicy>());
   rivals_.push_back(std::make_unique<CapuchinPolicy>());
   rivals_.push_back(std::make_unique<DeltaPolicy>());
+  rivals_.push_back(std::make_unique<MpressPolicy>());  // where a device lends
 }
 
 // One object for all policies that decide alike, so that a simulation can detect equal candidates.

@@ -1,11 +1,12 @@
 // Tessera's own policy: recency until the iteration is learned, then the strategy with the best simulated time.
 //
-// Plans differ in which gaps they take first and how early they fetch; policies differ in what they evict when
-// no plan applies. Which combination suits a program depends on where its memory peaks and how fast the links
-// are, so several are offered as candidates: our own plans, and those of three published policies. The others gained
-// nothing beside these and the search (docs/experiments/simulation.md).
+// Plans differ in which gaps they take first and how early they fetch; policies differ in what they evict when no plan
+// applies. Which combination suits a program depends on where its memory peaks and how fast the links are, so several
+// are offered as candidates: our own plans, and those of four published policies. The others gained nothing beside
+// these and the search (docs/experiments/simulation.md).
 //
-// Sources: Belady, Capuchin and DELTA (shipped_policies.cpp); aggressive_plan.hpp and excess_cover.hpp for our own.
+// Sources: Belady, Capuchin, DELTA and MPress (shipped_policies.cpp); aggressive_plan.hpp and excess_cover.hpp for
+// ours.
 //
 // Thread safety: stateless.
 #pragma once

@@ -5,6 +5,7 @@
 #include "policy/capuchin_policy.hpp"
 #include "policy/delta_policy.hpp"
 #include "policy/lru_policy.hpp"
+#include "policy/mpress_policy.hpp"
 #include "policy/recency_policy.hpp"
 
 namespace tessera {
@@ -22,6 +23,8 @@ std::vector<PolicyEntry> shipped_policies() {
        &make_with<CapuchinPolicy>},
       {"delta", "DELTA, TACO 2024", "evicts the largest bytes x idle time / cost, by copy or recomputation",
        &make<DeltaPolicy>},
+      {"mpress", "MPress, HPCA 2023", "offloads short free times to a peer, long ones to the host",
+       &make<MpressPolicy>},
   };
 }
 

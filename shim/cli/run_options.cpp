@@ -59,7 +59,7 @@ RunOptions::RunOptions()
           {"file-dir", "TESSERA_FILE_DIR", "DIR[:DIR...]", "directories for the spill files", ""},
           {"file-write-budget", "TESSERA_FILE_WRITE_BUDGET", "SIZE",
            "total bytes that may be written to the spill files (auto: no limit)", ""},
-          {"policy", "TESSERA_POLICY", "NAME", "eviction policy: auto, recency, lru, belady, capuchin or delta (auto)",
+          {"policy", "TESSERA_POLICY", "NAME", "policy: auto, recency, lru, belady, capuchin, delta or mpress (auto)",
            ""},
           {"fingerprints", "TESSERA_FINGERPRINTS", "HOW",
            "on or off: detect unchanged pages and evict them without a copy (on)", ""},

@@ -6,7 +6,6 @@
 #include "lab/published/l2l_policy.hpp"
 #include "lab/published/lamina_policy.hpp"
 #include "lab/published/lohan_policy.hpp"
-#include "lab/published/mpress_policy.hpp"
 #include "lab/published/patrickstar_policy.hpp"
 #include "lab/published/str_policy.hpp"
 #include "lab/published/stronghold_policy.hpp"
@@ -20,6 +19,7 @@
 #include "plan_contract.hpp"
 #include "policy/capuchin_policy.hpp"
 #include "policy/delta_policy.hpp"
+#include "policy/mpress_policy.hpp"
 #include "policy_contract.hpp"
 
 namespace tessera::contract {

@@ -8,7 +8,6 @@
 #include "lab/published/l2l_policy.hpp"
 #include "lab/published/lamina_policy.hpp"
 #include "lab/published/lohan_policy.hpp"
-#include "lab/published/mpress_policy.hpp"
 #include "lab/published/patrickstar_policy.hpp"
 #include "lab/published/str_policy.hpp"
 #include "lab/published/stronghold_policy.hpp"
@@ -57,7 +56,6 @@ const PolicyEntry kPublished[] = {
      "genetic search for the number of resident runs of each size; a seed can be given", &make<SwapadvisorPolicy>,
      &make_with<SwapadvisorPolicy>, true},
     {"str", "STR, TPDS 2023", "the exact optimum for iterations with few gaps", &make<StrPolicy>},
-    {"mpress", "MPress, HPCA 2023", "offloads short free times to a peer, long ones to the host", &make<MpressPolicy>},
     {"flexmoe", "FlexMoE, SIGMOD 2023", "evicts the least frequently used, with decaying frequency",
      &make<FlexmoePolicy>},
     {"lamina", "Lamina, arXiv 2405.01814", "keeps the KV cache in a separate tier, everything else on the device",

@@ -1,4 +1,4 @@
-#include "lab/published/mpress_policy.hpp"
+#include "policy/mpress_policy.hpp"
 
 #include <gtest/gtest.h>
 
