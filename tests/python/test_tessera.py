@@ -39,11 +39,11 @@ class Hints(DeviceTest):
     def test_policies_can_be_switched_and_an_unknown_name_changes_nothing(self):
         before = tessera.stats()["tessera"]["policy"]
         self.addCleanup(tessera.set_policy, before)
-        tessera.set_policy("atc24:0.5")
-        self.assertEqual(tessera.stats()["tessera"]["policy"], "atc24:0.5")
+        tessera.set_policy("capuchin:1.5")
+        self.assertEqual(tessera.stats()["tessera"]["policy"], "capuchin:1.5")
         with self.assertRaisesRegex(tessera.TesseraError, "available: auto"):
             tessera.set_policy("wishful")
-        self.assertEqual(tessera.stats()["tessera"]["policy"], "atc24:0.5")
+        self.assertEqual(tessera.stats()["tessera"]["policy"], "capuchin:1.5")
 
     def test_foreign_memory_is_not_found_with_a_message(self):
         with self.assertRaisesRegex(tessera.NotFound, "not inside a live block"):

@@ -215,7 +215,8 @@ def call_with_addresses(name: str, addresses: Sequence[int]) -> None:
 
 def set_extents(address: int, extents: Sequence[Tuple[int, int]]) -> None:
     """Calls tessera_extents_set with (offset, bytes) pairs."""
-    call("tessera_extents_set", address, (_Extent * len(extents))(*extents), len(extents))
+    array = (_Extent * len(extents))(*(_Extent(offset, size) for offset, size in extents))
+    call("tessera_extents_set", address, array, len(extents))
 
 
 @contextlib.contextmanager
