@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 const fs::path kLibraries = fs::path(TESSERA_TEST_BUILD_DIR) / "lib";
 const fs::path kThin = kLibraries / "tessera" / "thin";
 const std::string kOurs = (kLibraries / "libtessera_preload.so").string();
-const std::string kTessera = (fs::path(TESSERA_TEST_BUILD_DIR) / "bin" / "tessera").string();
+const std::string kTesseraRun = (fs::path(TESSERA_TEST_BUILD_DIR) / "bin" / "tessera").string() +
+                                " run --no-presets --software --software-memory 24MiB --host-memory 256MiB -- ";
 
 // A third of what the programs allocate.
 const Environment kSmall = {{"TESSERA_SOFTWARE_MEMORY", "24MiB"}, {"TESSERA_HOST_MEMORY", "256MiB"}};
@@ -119,7 +120,7 @@ void expect_counted(const std::string& command, Environment environment, const s
 
 TEST_F(PreloadLayers, AToolOfTheUserIsCalledFirst) {
   Environment counted = {{"LD_PRELOAD", (kThin / "call_counter.so").string()}};
-  const std::string tessera = kTessera + " run --software --software-memory 24MiB --host-memory 256MiB -- ";
+  const std::string tessera = run_software();
   expect_counted(tessera + "./opened_driver libcuda.so.1 dlsym", counted, "12");
   expect_counted(tessera + "./large_graph preload_kernels.so", counted,
                  run("./large_graph preload_kernels.so", counted).message.substr(8, 2));
@@ -137,7 +138,7 @@ TEST_F(PreloadLayers, AToolMayWrapLookUpsBetweenUsAndAThinLoader) {
 TEST_F(PreloadLayers, AProgramWithTheAddressSanitizerRunsAndIsChecked) {
   if (!fs::exists(kLibraries / "tessera" / "checked"))
     GTEST_SKIP() << "the compiler has no address sanitizer, or we have it";
-  const std::string tessera = kTessera + " run --software --software-memory 24MiB --host-memory 256MiB -- ./checked";
+  const std::string tessera = run_software() + "./checked";
   const Outcome ran = run(tessera, {{"ASAN_OPTIONS", ""}});
   EXPECT_EQ(ran.exit_code, 0) << ran.message;
   EXPECT_EQ(ran.output, "ok\n");

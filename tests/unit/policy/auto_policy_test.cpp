@@ -81,7 +81,7 @@ TEST(AutoPolicy, OffersNoMoreThanRequested) {
 TEST(AutoPolicy, OffersPublishedPoliciesButNotItself) {
   const AutoPolicy policy;
   const std::vector<Strategy> strategies = test::strategies_of(policy, training(), machine(Bytes(11'000), 1e9));
-  for (const char* name : {"lru", "belady", "capuchin", "delta", "vdnn-all", "lamina"}) {
+  for (const char* name : {"belady", "capuchin", "delta", "mpress"}) {
     EXPECT_TRUE(offers(strategies, name)) << name;
   }
   EXPECT_FALSE(offers(strategies, "auto"));
@@ -93,9 +93,9 @@ TEST(AutoPolicy, SharesOneObjectAmongEqualDeciders) {
   const auto rest_of = [&](std::string_view name) {
     return std::ranges::find(strategies, name, &Strategy::name)->fallback;
   };
-  EXPECT_EQ(rest_of("vdnn-all"), rest_of("belady"));
   EXPECT_EQ(rest_of("capuchin"), rest_of("belady"));
-  EXPECT_NE(rest_of("lru"), rest_of("belady"));
+  EXPECT_EQ(rest_of("mpress"), rest_of("belady"));
+  EXPECT_NE(rest_of("delta"), rest_of("belady"));
 }
 
 TEST(AutoPolicy, OffersTheFileOnlyWhenTheHostIsTooSmall) {
@@ -108,10 +108,8 @@ TEST(AutoPolicy, OffersTheFileOnlyWhenTheHostIsTooSmall) {
     });
   };
   EXPECT_FALSE(sent("aggressive"));
-  EXPECT_FALSE(sent("flashneuron"));
   with_disk.host = Bytes(3'000);
   EXPECT_TRUE(sent("aggressive"));
-  EXPECT_TRUE(sent("flashneuron"));
 }
 
 TEST(AutoPolicy, HidesEveryMoveAtHalfTheMemoryWhereTheLinksAllowIt) {
