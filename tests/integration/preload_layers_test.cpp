@@ -120,7 +120,7 @@ void expect_counted(const std::string& command, Environment environment, const s
 
 TEST_F(PreloadLayers, AToolOfTheUserIsCalledFirst) {
   Environment counted = {{"LD_PRELOAD", (kThin / "call_counter.so").string()}};
-  const std::string tessera = run_software();
+  const std::string& tessera = kTesseraRun;
   expect_counted(tessera + "./opened_driver libcuda.so.1 dlsym", counted, "12");
   expect_counted(tessera + "./large_graph preload_kernels.so", counted,
                  run("./large_graph preload_kernels.so", counted).message.substr(8, 2));
@@ -138,7 +138,7 @@ TEST_F(PreloadLayers, AToolMayWrapLookUpsBetweenUsAndAThinLoader) {
 TEST_F(PreloadLayers, AProgramWithTheAddressSanitizerRunsAndIsChecked) {
   if (!fs::exists(kLibraries / "tessera" / "checked"))
     GTEST_SKIP() << "the compiler has no address sanitizer, or we have it";
-  const std::string tessera = run_software() + "./checked";
+  const std::string tessera = kTesseraRun + "./checked";
   const Outcome ran = run(tessera, {{"ASAN_OPTIONS", ""}});
   EXPECT_EQ(ran.exit_code, 0) << ran.message;
   EXPECT_EQ(ran.output, "ok\n");
