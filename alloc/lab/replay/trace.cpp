@@ -12,8 +12,8 @@ std::uint32_t Trace::devices() const {
 }
 
 std::span<const TracePart> Trace::parts_of(std::size_t operand) const {
-  const auto found = std::ranges::equal_range(parts, operand, {}, &TracePart::operand);
-  return {found.begin(), found.end()};
+  return {std::ranges::lower_bound(parts, operand, {}, &TracePart::operand),
+          std::ranges::upper_bound(parts, operand, {}, &TracePart::operand)};
 }
 
 }  // namespace tessera

@@ -99,8 +99,11 @@ Result<std::vector<TraceBuilder::BlockPart>> TraceBuilder::check_parts(std::span
 void TraceBuilder::add_parts(std::size_t first, std::span<const BlockPart> parts) {
   if (parts.empty()) return;
   for (std::size_t operand = first; operand < trace_.operands.size(); ++operand) {
-    const auto own = std::ranges::equal_range(parts, trace_.operands[operand], {}, &BlockPart::block);
-    for (const BlockPart& part : own) trace_.parts.push_back({operand, part.offset, part.bytes});
+    const std::uint32_t block = trace_.operands[operand];
+    for (auto part = std::ranges::lower_bound(parts, block, {}, &BlockPart::block);
+         part != parts.end() && part->block == block; ++part) {
+      trace_.parts.push_back({operand, part->offset, part->bytes});
+    }
   }
 }
 

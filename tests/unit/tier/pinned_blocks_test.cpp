@@ -165,8 +165,8 @@ TEST_F(PinnedBlocksTest, ThreadsGetBlocksOfTheirOwn) {
   HostTier tier(machine_.driver(), 256_MiB, Bytes());
   PinnedBlocks blocks(machine_.driver(), tier, 128_MiB);
   const auto work = [&](std::uint32_t number) {
-    for (int round = 0; round < 200; ++round) {
-      const Bytes bytes = Bytes(512) * (1 + (round * 37 + static_cast<int>(number)) % 300);
+    for (std::uint32_t round = 0; round < 200; ++round) {
+      const Bytes bytes = Bytes(512) * (1 + (round * 37 + number) % 300);
       auto made = blocks.allocate(bytes, number);
       if (!made.is_ok()) continue;
       std::memset(made.value(), static_cast<int>(number), bytes.value());
