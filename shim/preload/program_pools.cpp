@@ -30,6 +30,10 @@ std::string ProgramPool::tag_name() const {
   return number <= ProgramPools::kNamed ? "pool " + std::to_string(number) : "other pools";
 }
 
+ProgramPools::~ProgramPools() {
+  for (std::atomic<ProgramPool*>& entry : numbered_) delete entry.load();
+}
+
 // REQUIRES: the lock is held.
 ProgramPool* ProgramPools::record(std::uint32_t number) {
   std::atomic<ProgramPool*>& entry = numbered_[number];

@@ -49,6 +49,11 @@ class ProgramPools {
   static constexpr std::uint32_t kNamed = 60;
   static constexpr std::uint32_t kDevices = 64;
 
+  ProgramPools() = default;
+  ~ProgramPools();
+  ProgramPools(const ProgramPools&) = delete;
+  ProgramPools& operator=(const ProgramPools&) = delete;
+
   // The driver made `handle` with these properties. Does nothing if that is no pool for us, or there are kMost.
   void add(CUmemoryPool handle, const CUmemPoolProps& properties);
   // `handle` is the default pool of the device. Null for the kDevices-th device, and those behind it.
@@ -81,7 +86,7 @@ class ProgramPools {
   void hide(ProgramPool& pool);
 
   std::array<std::atomic<ProgramPool*>, kPlaces> places_{};
-  // Never deleted. 0 is no pool; the last kDevices are the default pools.
+  // A record stays once it is made. 0 is no pool; the last kDevices are the default pools.
   std::array<std::atomic<ProgramPool*>, kMost> numbered_{};
   std::mutex lock_;  // for changes
 };
