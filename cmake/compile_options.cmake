@@ -58,3 +58,10 @@ else()
 endif()
 # gcc spends a tenth of its time there on freeing memory that it could keep: not before there is half a GiB of it.
 target_compile_options(tessera_unoptimised INTERFACE "$<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>")
+
+# For what programs call as a driver: one that was built with newer headers passes enumerators that ours lack. Linked
+# last as well.
+add_library(tessera_any_enumerator INTERFACE)
+if(TESSERA_SANITIZE)
+  target_compile_options(tessera_any_enumerator INTERFACE -fno-sanitize=enum)
+endif()

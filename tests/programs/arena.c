@@ -93,5 +93,6 @@ int main(int count, char** arguments) {
   cuGetErrorName(cuMemsetD32(block, 7, pieces * PIECE / 4), &name);
   printf("whole: %s\n", name);
   CHECK(cuMemFree(block));
+  free(numbers);
   return 0;
 }
