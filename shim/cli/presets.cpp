@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 
 #include <fmt/format.h>
 
@@ -157,6 +158,23 @@ std::string preset_summary(const PresetOutcome& outcome) {
   std::string text;
   for (const auto& set : outcome.set) text += (text.empty() ? "" : " ") + text_of(set);
   return text;
+}
+
+bool may_use_frameworks(const std::vector<std::string>& program, const std::string& path,
+                        const std::vector<std::string>& needed) {
+  char start[2] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof(start));
+  if (std::string_view(start, sizeof(start)) == "#!") return true;
+  const auto contains = [](const std::string& text, std::initializer_list<std::string_view> parts) {
+    return std::ranges::any_of(parts, [&](std::string_view part) { return text.find(part) != std::string::npos; });
+  };
+  return std::ranges::any_of(program,
+                             [&](const std::string& word) {
+                               return contains(word, {"python", ".py", ".sh", ".ipynb", "torchrun"});
+                             }) ||
+         std::ranges::any_of(needed, [&](const std::string& library) {
+           return contains(library, {"libpython", "libtorch", "libc10", "tensorflow", "xla"});
+         });
 }
 
 std::vector<std::string> preset_lines(const std::vector<PresetOutcome>& outcomes) {

@@ -75,5 +75,9 @@ void apply_presets(const std::vector<PresetOutcome>& outcomes, ChildEnvironment&
 // For the user: what was set, in one line; then one line for each setting with which a preset was left out and which
 // has consequences.
 std::vector<std::string> preset_lines(const std::vector<PresetOutcome>& outcomes);
+// Whether the program may use a framework, so that the lines are worth printing: not a compiled program at `path` that
+// links none and is given no script. `needed`: the libraries that it links.
+bool may_use_frameworks(const std::vector<std::string>& program, const std::string& path,
+                        const std::vector<std::string>& needed);
 // What was, or would be, set: "NAME=value NAME=value"; or the setting that it is left out for.
 std::string preset_summary(const PresetOutcome& outcome);

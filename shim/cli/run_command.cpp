@@ -104,12 +104,13 @@ std::string output_complaint(const RunOptions& options, const ChildEnvironment& 
 }
 
 // Not where Tessera leaves the program alone.
-void set_presets(const RunOptions& options, const std::vector<std::string>& program, ChildEnvironment& environment) {
+void set_presets(const RunOptions& options, const std::vector<std::string>& program, bool says,
+                 ChildEnvironment& environment) {
   const std::string off = environment.get("TESSERA_OFF");
   if (options.no_presets || !(off.empty() || off == "0" || off == "false")) return;
   const std::vector<PresetOutcome> outcomes = choose_presets(environment, program, options.torch_choice());
   apply_presets(outcomes, environment);
-  if (options.is_silent()) return;
+  if (!says || options.is_silent()) return;
   for (const std::string& line : preset_lines(outcomes)) fmt::print(stderr, "tessera: {}\n", line);
 }
 
@@ -157,8 +158,10 @@ int run_command(const Installation& installation, const RunOptions& options, con
   wrong = prepare(installation, options, environment);
   if (!wrong.empty()) return refuse(1, wrong);
   const std::string path = find_program(program[0], environment.get("PATH"));
-  if (gpus.manageable && ::access(path.c_str(), X_OK) == 0) set_presets(options, program, environment);
   const std::vector<std::string> needed = needed_libraries(path);
+  if (gpus.manageable && ::access(path.c_str(), X_OK) == 0) {
+    set_presets(options, program, may_use_frameworks(program, path, needed), environment);
+  }
   for (const std::string& line :
        {preload_obstacle(path, needed),
         sanitizer_line(program[0], needed, needed_libraries(installation.preload_library().string()))}) {

@@ -136,20 +136,23 @@ class Run(unittest.TestCase):
 
     @foreign
     def test_frameworks_are_set_to_allocate_by_tensor_and_one_line_says_so(self):
-        found, lines = self.environment("env")
+        found, lines = self.environment("env", "python=3")
         self.assertEqual(found["PYTORCH_ALLOC_CONF"], "backend:cudaMallocAsync")
         self.assertEqual(found["PYTORCH_CUDA_ALLOC_CONF"], "backend:cudaMallocAsync")
         self.assertEqual(found["XLA_PYTHON_CLIENT_ALLOCATOR"], "cuda_async")
         self.assertEqual(found["TF_GPU_ALLOCATOR"], "cuda_malloc_async")
         self.assertRegex(lines, r"^tessera: set for frameworks: [^\n]*PYTORCH_ALLOC_CONF=[^\n]*--no-presets[^\n]*\n$")
-        self.assertEqual(self.environment("--log-level", "error", "env")[1], "")
+        self.assertEqual(self.environment("--log-level", "error", "env", "python=3")[1], "")
+        found, lines = self.environment("env")
+        self.assertEqual(found["PYTORCH_ALLOC_CONF"], "backend:cudaMallocAsync")
+        self.assertEqual(lines, "", "a compiled program without a script")
 
     @foreign
     def test_presets_can_be_left_out_and_never_replace_a_setting(self):
         for words, variables in ((["--no-presets"], {}), ([], {"TESSERA_NO_PRESETS": "1"}), ([], {"TESSERA_OFF": "1"})):
-            found, lines = self.environment(*words, "env", **variables)
+            found, lines = self.environment(*words, "env", "python=3", **variables)
             self.assertEqual((found["PYTORCH_ALLOC_CONF"], lines), ("", ""), (words, variables))
-        found, lines = self.environment("env", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+        found, lines = self.environment("env", "python=3", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
         self.assertEqual((found["PYTORCH_CUDA_ALLOC_CONF"], found["PYTORCH_ALLOC_CONF"]),
                          ("expandable_segments:True", ""))
         self.assertIn("tessera: PyTorch: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True is left as it is", lines)

@@ -169,4 +169,16 @@ TEST(Presets, AScriptIsReadForTheSame) {
   std::filesystem::remove(path);
 }
 
+TEST(Presets, ACompiledProgramMayUseFrameworksIfItLinksOneOrIsGivenAScript) {
+  const std::string compiled = "/proc/self/exe";
+  EXPECT_FALSE(may_use_frameworks({"./solver", "input.txt"}, compiled, {"libc.so.6", "libcuda.so.1"}));
+  EXPECT_TRUE(may_use_frameworks({"./server"}, compiled, {"libc.so.6", "libtorch_cuda.so"}));
+  EXPECT_TRUE(may_use_frameworks({"mpirun", "-n", "8", "python3", "train"}, compiled, {"libc.so.6"}));
+  EXPECT_TRUE(may_use_frameworks({"bash", "train.sh"}, compiled, {"libc.so.6"}));
+  const std::string script = (std::filesystem::path(::testing::TempDir()) / "presets_test_launcher").string();
+  std::ofstream(script) << "#!/usr/bin/env some-interpreter\n";
+  EXPECT_TRUE(may_use_frameworks({script}, script, {}));
+  std::filesystem::remove(script);
+}
+
 }  // namespace
