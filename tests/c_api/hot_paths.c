@@ -2,8 +2,8 @@
  * allocation that is served from the cache, with its free. All must succeed.
  *
  * First so often as launches and allocations are noted of a program that is not short of memory, which costs them more.
- * Each function runs twice, so that whoever counts its instructions (tests/integration/instruction_counts_test.py) can
- * leave the first time out.
+ * Each function runs twice, so that a tool that counts its instructions (tests/integration/instruction_counts_test.py)
+ * can leave the first time out.
  */
 #include "tessera/tessera.h"
 

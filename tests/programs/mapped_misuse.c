@@ -137,7 +137,7 @@ static int errors(void) {
   say("unmap of a part", cuMemUnmap(block.at + PAGE, PAGE));
   say("free of mapped addresses", cuMemAddressFree(block.at, BYTES));
   say("free by the wrong call", cuMemFree(block.at));
-  say("access for nobody", cuMemSetAccess(block.at, BYTES, &access, 0));
+  say("access for no device", cuMemSetAccess(block.at, BYTES, &access, 0));
   say("no place for the flags", cuMemGetAccess(NULL, &location, block.at));
   say("access", cuMemGetAccess(&flags, &location, block.at));
   printf("flags: %llu\n", flags);

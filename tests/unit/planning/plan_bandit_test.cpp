@@ -67,7 +67,7 @@ TEST(PlanBandit, LosesToTheBaselineWhenTheCandidateIsSlower) {
     PlanBandit bandit(kPredicted);
     EXPECT_FALSE(bandit.measured_if_worse());
     bandit.set_baseline(Nanoseconds(1015));
-    EXPECT_FALSE(bandit.measured_if_worse()) << "nobody was tried";
+    EXPECT_FALSE(bandit.measured_if_worse()) << "no candidate was tried";
     takes(bandit, took);
     EXPECT_EQ(bandit.measured_if_worse(), Nanoseconds(loses ? took : 0));
   }

@@ -305,7 +305,7 @@ class RecomputeOrCopyTest : public ResidencyRecomputeTest {
 TEST_F(RecomputeOrCopyTest, ChoosesTheCheaperOfRecomputeAndCopy) {
   DeviceRun* early = recomputable(1, kCheap);
   EXPECT_OK(machine_.evict(early));
-  EXPECT_FALSE(is_nowhere(early)) << "nobody knows yet what a copy takes";
+  EXPECT_FALSE(is_nowhere(early)) << "the time of a copy is not known yet";
   EXPECT_OK(residency().remove(early));
   measure_links();
   DeviceRun* cheap = recomputable(1, kCheap);
