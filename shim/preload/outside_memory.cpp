@@ -14,9 +14,6 @@ namespace {
 
 using Kind = OutsideMemory::Kind;
 
-// Less is not worth starting Tessera for; TESSERA_OUTSIDE_LEAST is the same for a line.
-constexpr std::uint64_t kWorthStarting = TESSERA_OUTSIDE_LEAST;
-
 constexpr const char* kNames[OutsideMemory::kKinds] = {"virtual_memory", "pools",    "managed",
                                                        "arrays",         "imported", "unmanaged"};
 
@@ -30,11 +27,10 @@ constexpr Remedy kRemedies[] = {
     {Kind::kVirtual, "libnccl", "buffers of NCCL stay: leave room for them with --device-memory"},
     {Kind::kVirtual, "c10_cuda", "PyTorch: leave expandable_segments off in PYTORCH_ALLOC_CONF"},
     {Kind::kVirtual, "xla", "JAX: leave XLA_PYTHON_CLIENT_ALLOCATOR to `tessera run`, or set it to cuda_async"},
-    {Kind::kVirtual, "cumem_allocator", "vLLM: leave --enable-sleep-mode off; `tessera sleep` does the same"},
-    {Kind::kVirtual, "torch_memory_saver", "SGLang: leave --enable-memory-saver off; `tessera sleep` does the same"},
     {Kind::kVirtual, "ggml", "llama.cpp: build it with GGML_CUDA_NO_VMM"},
     {Kind::kVirtual, "", "let the program allocate with cudaMalloc or cudaMallocAsync"},
-    {Kind::kPool, "", "let the program allocate from the device's default pool, or with cudaMalloc"},
+    {Kind::kPool, "",
+     "let the program allocate from a pool that it shares with no other process or device, or with cudaMalloc"},
     {Kind::kManaged, "",
      "cudaMalloc instead: unset TF_FORCE_UNIFIED_MEMORY (JAX, AlphaFold 3) and GGML_CUDA_ENABLE_UNIFIED_MEMORY "
      "(llama.cpp), set CUDF_PANDAS_RMM_MODE=async (cudf.pandas)"},
@@ -146,7 +142,8 @@ void OutsideMemory::took(Kind kind, std::uint64_t key, std::uint64_t bytes, CUde
     add(kind, device, bytes, call);
     for (const Total& total : totals_) all += total.bytes[static_cast<std::size_t>(device)];
   }
-  if (all >= kWorthStarting && running() == nullptr) (void)attend();  // it tells the totals when it has started
+  // Less is not worth a line, and so not a start. It reports the totals when it has started.
+  if (all >= TESSERA_OUTSIDE_LEAST && running() == nullptr) (void)attend();
 }
 
 void OutsideMemory::gave_back(Kind kind, std::uint64_t key) {
