@@ -22,6 +22,7 @@
 #define COUNT (BYTES / (int)sizeof(int))
 #define BLOCKS 8
 #define DEPTH 1024   /* operations that a stream takes */
+#define FENCES 64    /* more than Tessera may have queued among them */
 #define PATIENCE 120 /* seconds, for a machine of any load */
 
 static CUmodule module;
@@ -192,6 +193,12 @@ static void* fill_stream(void* stream) {
   return NULL;
 }
 
+/* Most likely the other thread is inside a launch by the end. If not, the allocation is served or out of memory. */
+static void wait_until_stream_is_full(void) {
+  while (flags[1] < DEPTH - FENCES) usleep(1000);
+  usleep(100000);
+}
+
 /* Another thread is inside a launch that returns only when the waiting kernel ends. */
 static int allocate_beside_launch(void) {
   CUstream waiting, work;
@@ -202,8 +209,7 @@ static int allocate_beside_launch(void) {
   fill_all(waiting);
   CHECK(cuStreamSynchronize(waiting));
   if (pthread_create(&other, NULL, fill_stream, waiting) != 0) return 1;
-  while (flags[1] != DEPTH) usleep(1000);
-  usleep(100000); /* most likely it is inside by then; if not, the allocation is served */
+  wait_until_stream_is_full();
   at = "an allocation during a launch that does not return";
   const CUresult result = cuMemAllocAsync(&more, 2 * BYTES, work);
   flags[0] = 1;
@@ -241,8 +247,7 @@ static int allocate_before_launch(void) {
   if (pthread_create(&allocating, NULL, allocate_on, work) != 0) return 1;
   usleep(50000); /* most likely it waits by then; if not, it is served or out of memory */
   if (pthread_create(&launching, NULL, fill_stream, waiting) != 0) return 1;
-  while (flags[1] != DEPTH) usleep(1000);
-  usleep(50000);
+  wait_until_stream_is_full();
   flags[2] = 1;
   while (!is_allocated) usleep(1000);
   flags[0] = 1;
