@@ -117,7 +117,7 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   }
   auto& entry = heaps_[device.value()];
   if (DeviceHeap* known = entry.load(std::memory_order_acquire)) return known;
-  static_assert(kMaxDevices * PageMover::kMostInFile <= FileIo::kMaxTransfers);
+  static_assert(kMaxDevices * PageFiles::kMostInFile <= FileIo::kMaxTransfers);
   MutexLock lock(mutex_);
   if (DeviceHeap* known = entry.load()) return known;
   BackingTier* backing = nullptr;

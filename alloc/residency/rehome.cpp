@@ -20,7 +20,7 @@ Status Residency::rehome(Run* run, Address to) {
   if (run->awaits_recompute()) return Status(Code::kBusy, "only a callback has the bytes of the block");
   TESSERA_TRY(settle(*run));
   executor_.follow();  // launches so far count for the run at its old address
-  TESSERA_TRY(mover_.rehome(*run, to));
+  TESSERA_TRY(moves_.rehome(*run, to));
   executor_.forget(*run);
   if (run->pins.exchange(0) != 0) engine_.pinned_bytes -= run->shape.bytes();
   run->exposed = nullptr;
@@ -46,7 +46,7 @@ Status Residency::settle(Run& run) {
       return settled.is_ok() ? Status(Code::kBusy, "a page of the block is in transfer") : settled;
     }
   }
-  return mover_.vacate(copied);
+  return moves_.mover.vacate(copied);
 }
 
 }  // namespace tessera

@@ -46,14 +46,21 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers, std::uniq
               .automatic = automatic_,
               .unseen = unseen_,
               .waiting = waiting_},
-      mover_(driver, device, tiers, *lanes_, gate_, log, engine_.stats, engine_.by_trait, unseen_,
-             options_.fingerprints),
-      transfers_(engine_, mover_, in_flight_),
-      host_evictor_(engine_, mover_, transfers_),
-      device_evictor_(engine_, mover_, transfers_, host_evictor_),
+      moves_({.driver = driver,
+              .device = device,
+              .tiers = tiers,
+              .lanes = *lanes_,
+              .gate = gate_,
+              .log = log,
+              .stats = engine_.stats,
+              .unseen = unseen_},
+             engine_.by_trait, options_.fingerprints),
+      transfers_(engine_, moves_, in_flight_),
+      host_evictor_(engine_, moves_, transfers_),
+      device_evictor_(engine_, moves_, transfers_, host_evictor_),
       fetcher_(engine_, transfers_, host_evictor_, device_evictor_),
-      executor_(engine_, mover_, transfers_, host_evictor_, device_evictor_, awaits_room_),
-      rows_(engine_, mover_, transfers_) {
+      executor_(engine_, moves_, transfers_, host_evictor_, device_evictor_, awaits_room_),
+      rows_(engine_, moves_, transfers_) {
   // Planned moves run beside the program's work, which host-backed pages must not.
   if (tiers_.is_backed()) tracker_.stop_logging();
 }
@@ -281,7 +288,7 @@ Status Residency::drain() {
 
 void Residency::prepare_checks() {
   MutexLock lock(mutex_);
-  mover_.prepare_checks();
+  moves_.fingerprints.prepare();
 }
 
 void Residency::trim() {

@@ -31,7 +31,7 @@
 #include "residency/held_uses.hpp"
 #include "residency/iteration/iteration_tracker.hpp"
 #include "residency/iteration/plan_executor.hpp"
-#include "residency/pages/page_mover.hpp"
+#include "residency/pages/page_moves.hpp"
 #include "residency/residency_options.hpp"
 #include "residency/streams/gate.hpp"
 #include "residency/streams/stream_table.hpp"
@@ -239,7 +239,7 @@ class Residency {
 
   // Each refers to those before it.
   Engine engine_ GUARDED_BY(mutex_);
-  PageMover mover_ GUARDED_BY(mutex_);
+  PageMoves moves_ GUARDED_BY(mutex_);
   Transfers transfers_ GUARDED_BY(mutex_);
   HostEvictor host_evictor_ GUARDED_BY(mutex_);
   DeviceEvictor device_evictor_ GUARDED_BY(mutex_);

@@ -86,7 +86,7 @@ Status Residency::recompute(Run& run, StreamId on) {
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
     if (page->state != PageState::kBlank) continue;
-    TESSERA_TRY(work ? transfers_.await_recompute(page, on) : mover_.accept(page));
+    TESSERA_TRY(work ? transfers_.await_recompute(page, on) : moves_.recomputes.accept(page));
   }
   if (!work) return {};
   run.unfinished.reset();                       // now tracked by its pages
@@ -101,7 +101,7 @@ void Residency::undo_mounts(std::span<Run* const> runs) {
   for (Run* run : runs) {
     if (!run->has(PageState::kBlank) || !run->is_evictable()) continue;
     Status status = await_unfinished(*run);
-    if (status.is_ok()) status = mover_.undo_mount(*run);
+    if (status.is_ok()) status = moves_.recomputes.undo_mount(*run);
     if (!status.is_ok()) {
       log_line(LogLevel::kDebug, "a frame without recomputed bytes could not be freed: {}", status.to_string());
     }

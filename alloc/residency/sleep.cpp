@@ -76,8 +76,8 @@ Status Residency::keep_evicting_runs() {
     }
   }
   Status status = transfers_.recall(apart);
-  while (status.is_ok() && mover_.evicting_bytes())
-    status = transfers_.finish(Transfers::Await::kEvicting, mover_.evicting_bytes());
+  while (status.is_ok() && moves_.ledger.evicting_bytes())
+    status = transfers_.finish(Transfers::Await::kEvicting, moves_.ledger.evicting_bytes());
   held_uses_.let_go(leaving);
   return status;
 }
@@ -141,7 +141,7 @@ Status Residency::start_evicting(std::optional<TagId> tag) {
 void Residency::drop_peer_copies(Run& run) {
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
-    if (page->state == PageState::kResident) mover_.drop_peer_copy(page);
+    if (page->state == PageState::kResident) moves_.copies.drop_peer(page);
   }
 }
 

@@ -22,7 +22,7 @@ Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uin
       page->users = mask;
       page->leaves_to = to;
     }
-    count = mover_.check(rest);
+    count = moves_.checks.begin(rest);
     for (const PageRef& page : rest.first(count)) started(page);
     total += total_bytes(rest.first(count));
   }
@@ -49,7 +49,7 @@ void Transfers::copy_changed(std::vector<PageRef> pages) {
   for (std::span<const PageRef> rest = pages; !rest.empty();) {
     const CopyLocation to = rest.front()->leaves_to;
     const auto elsewhere = std::ranges::find_if(rest, [to](const PageRef& page) { return page->leaves_to != to; });
-    const auto batch = rest.first(mover_.batch_of({rest.begin(), elsewhere}));
+    const auto batch = rest.first(moves_.links.batch_of({rest.begin(), elsewhere}));
     for (const PageRef& page : batch) {
       page->copied = page->asked;
       page->wants_fingerprint = false;  // by its history at least one more copy goes unchecked

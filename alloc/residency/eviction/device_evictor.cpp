@@ -92,7 +92,7 @@ Status DeviceEvictor::make_room(Bytes bytes) {
         return no_room(bytes);
       }
     }
-    if (const Bytes there = engine_.tiers.device.usage().room(); there < bytes && mover_.evicting_bytes()) {
+    if (const Bytes there = engine_.tiers.device.usage().room(); there < bytes && moves_.ledger.evicting_bytes()) {
       TESSERA_TRY(await(Transfers::Await::kEvicting, bytes - there));
     }
     if (engine_.tiers.device.usage().room() > room) round = 0;  // progress
@@ -104,8 +104,8 @@ Status DeviceEvictor::make_room(Bytes bytes) {
 // Dead and idle runs are evicted first: they are freed at once, without a copy.
 Result<Bytes> DeviceEvictor::evicting_for(Bytes bytes) {
   const Bytes room = room_for(bytes);
-  if (mover_.evicting_bytes() && room < bytes) TESSERA_TRY(page_out_dead(bytes - room).status());
-  return mover_.evicting_bytes();
+  if (moves_.ledger.evicting_bytes() && room < bytes) TESSERA_TRY(page_out_dead(bytes - room).status());
+  return moves_.ledger.evicting_bytes();
 }
 
 Decision DeviceEvictor::choose(Bytes need, Which which, Recency recency) {

@@ -16,7 +16,7 @@
 #include "residency/engine.hpp"
 #include "residency/eviction/host_evictor.hpp"
 #include "residency/eviction/transfers.hpp"
-#include "residency/pages/page_mover.hpp"
+#include "residency/pages/page_moves.hpp"
 
 namespace tessera {
 
@@ -25,8 +25,8 @@ class DeviceEvictor {
   // Why a run is evicted. Ahead of need only idle runs are; by plan the copy waits, not the caller.
   enum class Patience : std::uint8_t { kAhead, kPlanned, kDemand };
 
-  DeviceEvictor(Engine& engine, PageMover& mover, Transfers& transfers, HostEvictor& host_evictor)
-      : engine_(engine), mover_(mover), transfers_(transfers), host_evictor_(host_evictor) {}
+  DeviceEvictor(Engine& engine, PageMoves& moves, Transfers& transfers, HostEvictor& host_evictor)
+      : engine_(engine), moves_(moves), transfers_(transfers), host_evictor_(host_evictor) {}
 
   // The bytes being evicted. If the free room is short of `bytes`, what dead and idle runs hold has been freed first.
   Result<Bytes> evicting_for(Bytes bytes);
@@ -107,7 +107,7 @@ class DeviceEvictor {
   Result<Bytes> free_behind(Run& run, const Work& work, Act act);
 
   Engine& engine_;
-  PageMover& mover_;
+  PageMoves& moves_;
   Transfers& transfers_;
   HostEvictor& host_evictor_;
   std::uint32_t ends_seen_ = 0;       // of held uses, when the last search for room began

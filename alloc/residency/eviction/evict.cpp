@@ -94,9 +94,9 @@ Result<DeviceEvictor::EvictionSet> DeviceEvictor::part(Run& run, Bytes wanted, s
     if (page->state != PageState::kResident) continue;
     page->onward = onward;
     const bool moves = !page->peer && room >= page.bytes();
-    const bool free = run.is_dead() || (mover_.is_surely_clean(page) && !moves);
+    const bool free = run.is_dead() || (moves_.machine.is_surely_clean(page) && !moves);
     if (!free) room -= std::min(room, page.bytes());
-    (free ? set.free_at_once : mover_.may_check(page, beside) ? set.to_check : set.to_copy).push_back(page);
+    (free ? set.free_at_once : moves_.checks.is_worthwhile(page, beside) ? set.to_check : set.to_copy).push_back(page);
     wanted -= std::min(wanted, page.bytes());
   }
   return set;
@@ -159,10 +159,10 @@ Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience pat
   TESSERA_TRY_ASSIGN(set, part(run, wanted, to));
   const bool swaps = engine_.tiers.is_backed();
   set.apart = which != Which::kWithoutCopy && !swaps && engine_.unseen.load() && !run.is_dead() &&
-              mover_.open_aliases(set.to_check) && mover_.open_aliases(set.to_copy);
+              moves_.mappings.open_aliases(set.to_check) && moves_.mappings.open_aliases(set.to_copy);
   Bytes total;
   if (in_turn && !set.free_at_once.empty()) {
-    TESSERA_TRY_ASSIGN(total, free_behind(run, *work, [&] { return mover_.vacate(set.free_at_once); }));
+    TESSERA_TRY_ASSIGN(total, free_behind(run, *work, [&] { return moves_.mover.vacate(set.free_at_once); }));
     transfers_.go_onward(set.free_at_once);
   }
   if (which == Which::kWithoutCopy || (set.to_check.empty() && set.to_copy.empty())) return total;
@@ -197,9 +197,9 @@ Result<Bytes> DeviceEvictor::evict_by_copy(EvictionSet set, const Work& work, Pa
   }
   Bytes total = transfers_.check(set.to_check, work.mask, work.until, to);
   pages.insert(pages.end(), set.to_check.begin(), set.to_check.end());
-  for (const PageRef& page : pages) mover_.plan_fingerprint(page);
+  for (const PageRef& page : pages) moves_.checks.plan_fingerprint(page);
   for (std::span<const PageRef> rest = pages; !rest.empty();) {
-    const auto batch = rest.first(mover_.batch_of(rest));
+    const auto batch = rest.first(moves_.links.batch_of(rest));
     for (const PageRef& page : batch) page->users = work.mask;
     const Result<std::size_t> begun = copy_out(batch, work.until, patience, to);
     if (begun.status().code() == Code::kOutOfMemory && total) break;
@@ -236,7 +236,8 @@ Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, std:
     for (const PageRef& page : batch) page->copied = used;
     Result<std::size_t> begun = transfers_.copy_out(batch, CopyLocation::kHost);
     if (begun.status().code() != Code::kOutOfMemory) return begun;
-    if (passes && patience != Patience::kDemand && (mover_.evicting_bytes() || mover_.moving(PageState::kSpilling))) {
+    if (passes && patience != Patience::kDemand &&
+        (moves_.ledger.evicting_bytes() || moves_.ledger.moving(PageState::kSpilling))) {
       return Status(Code::kBusy, "other pages are spilled first");
     }
     if (patience != Patience::kDemand) return begun;
@@ -246,7 +247,7 @@ Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, std:
 
 // Free room plus idle copies there, which can be dropped. If that is too little, discards what dead runs left there.
 Result<Bytes> DeviceEvictor::peer_room(Bytes wanted) {
-  const Bytes room = engine_.tiers.peer->usage().room() + mover_.idle_peer_bytes();
+  const Bytes room = engine_.tiers.peer->usage().room() + moves_.ledger.idle_peer_bytes();
   if (room >= wanted) return room;
   Bytes more;
   TESSERA_TRY_ASSIGN(more, host_evictor_.discard_dead(CopyLocation::kPeer, wanted - room));
@@ -257,7 +258,8 @@ Result<std::size_t> DeviceEvictor::copy_to_peer(std::span<const PageRef> batch, 
   const Bytes wanted = total_bytes(batch);
   TESSERA_TRY(peer_room(wanted).status());
   const Bytes room = engine_.tiers.peer->usage().room();
-  if (room < wanted && mover_.idle_peer_bytes()) host_evictor_.drop_idle_copies(CopyLocation::kPeer, wanted - room);
+  if (room < wanted && moves_.ledger.idle_peer_bytes())
+    host_evictor_.drop_idle_copies(CopyLocation::kPeer, wanted - room);
   for (const PageRef& page : batch) page->copied = used;
   return transfers_.copy_out(batch, CopyLocation::kPeer);
 }
@@ -270,7 +272,7 @@ Result<Bytes> DeviceEvictor::swap_out(std::span<const PageRef> pages, Patience p
     if (!pages.front().run->is_evictable()) return Bytes();
     TESSERA_TRY(engine_.await_all_work());
     const StallWait waiting(engine_.stall, StallCause::kCopyOut);
-    return mover_.swap_out(pages);
+    return moves_.swaps.out(pages);
   };
   for (;;) {
     Result<Bytes> out = once();
@@ -286,13 +288,13 @@ bool DeviceEvictor::may_drop(const Run& run, Worth worth, std::optional<OffloadT
   if (engine_.tiers.is_backed() || !run.can_drop()) return false;
   if (worth == Worth::kAnyhow) return true;
   const bool with_peer = first_choice(to) == CopyLocation::kPeer &&
-                         engine_.tiers.peer->usage().room() + mover_.idle_peer_bytes() >= run.shape.bytes();
-  if (with_peer) return recompute_pays(run, mover_.peer_rate(), mover_.peer_rate());
-  return recompute_pays(run, mover_.out_rate(), mover_.in_rate());
+                         engine_.tiers.peer->usage().room() + moves_.ledger.idle_peer_bytes() >= run.shape.bytes();
+  if (with_peer) return recompute_pays(run, moves_.links.peer_rate(), moves_.links.peer_rate());
+  return recompute_pays(run, moves_.links.out_rate(), moves_.links.in_rate());
 }
 
 Result<Bytes> DeviceEvictor::drop(Run& run, const Work& work) {
-  return free_behind(run, work, [&] { return mover_.drop(run); });
+  return free_behind(run, work, [&] { return moves_.recomputes.drop(run); });
 }
 
 Status DeviceEvictor::evict(Run& run, std::optional<OffloadTarget> to) {

@@ -17,7 +17,7 @@ Bytes batch_of(const HostTier& host) { return std::min(kSinkBatch, host.usage().
 Status HostEvictor::make_room(Bytes bytes) {
   if (drop_idle_copies(CopyLocation::kHost, bytes)) return {};
   Bytes sunk;
-  if (!mover_.moving(PageState::kSpilling)) {
+  if (!moves_.ledger.moving(PageState::kSpilling)) {
     TESSERA_TRY_ASSIGN(sunk, spill_coldest(std::max(bytes, batch_of(engine_.tiers.host))));
   }
   if (transfers_.any()) return transfers_.finish(Transfers::Await::kOldest);
@@ -48,8 +48,8 @@ Bytes HostEvictor::drop_idle_copies(CopyLocation in, Bytes bytes) {
         if (clean && dropped >= bytes) return dropped;
         const PageRef page{&run, i};
         if (page->state != PageState::kResident || !page->is_near() || beside_of(*page) != in) continue;
-        if (PageMover::is_clean(page) != clean) continue;
-        in == CopyLocation::kPeer ? mover_.drop_peer_copy(page) : mover_.drop_host_copy(page);
+        if (is_clean(*page.run, *page) != clean) continue;
+        in == CopyLocation::kPeer ? moves_.copies.drop_peer(page) : moves_.copies.drop_host(page);
         dropped += page.bytes();
       }
     }
@@ -65,7 +65,7 @@ Result<Bytes> HostEvictor::discard_dead(CopyLocation in, Bytes bytes) {
     for (std::uint32_t i = 0; i < run.shape.pages() && discarded < bytes; ++i) {
       const PageRef page{&run, i};
       if (page->state != PageState::kCold || !page->is_near() || beside_of(*page) != in) continue;
-      TESSERA_TRY(mover_.discard(page));
+      TESSERA_TRY(moves_.releases.discard(page));
       discarded += page.bytes();
     }
   }
@@ -127,9 +127,9 @@ Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer, Which
       if (page->state != PageState::kCold || !page->host || (newcomer != nullptr && page->staging)) continue;
       if (!may_sink(page, which)) continue;
       if (page->file) {
-        mover_.drop_host_copy(page);
+        moves_.copies.drop_host(page);
       } else if (run.is_dead()) {
-        TESSERA_TRY(mover_.discard(page));
+        TESSERA_TRY(moves_.releases.discard(page));
       } else if (Status status = transfers_.spill(page);
                  status.code() == Code::kOutOfMemory || status.code() == Code::kBusy) {
         full = status.code() == Code::kOutOfMemory;

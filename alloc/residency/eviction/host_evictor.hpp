@@ -12,14 +12,14 @@
 #include "policy/snapshot.hpp"
 #include "residency/engine.hpp"
 #include "residency/eviction/transfers.hpp"
-#include "residency/pages/page_mover.hpp"
+#include "residency/pages/page_moves.hpp"
 
 namespace tessera {
 
 class HostEvictor {
  public:
-  HostEvictor(Engine& engine, PageMover& mover, Transfers& transfers)
-      : engine_(engine), mover_(mover), transfers_(transfers) {}
+  HostEvictor(Engine& engine, PageMoves& moves, Transfers& transfers)
+      : engine_(engine), moves_(moves), transfers_(transfers) {}
 
   // Makes some progress. Errors: kOutOfMemory when nothing can be freed; those of the transfer that was waited for.
   Status make_room(Bytes bytes);
@@ -48,7 +48,7 @@ class HostEvictor {
   Result<Bytes> spill_coldest(Bytes bytes, const Run* newcomer, Which which, bool& full);
 
   Engine& engine_;
-  PageMover& mover_;
+  PageMoves& moves_;
   Transfers& transfers_;
   std::vector<RunPicture> pictures_;  // of the last choice: buffer reused by the next, which is as large
 };

@@ -11,7 +11,7 @@
 namespace tessera {
 
 Result<std::size_t> Transfers::part(std::span<const PageRef> batch, CopyLocation to) {
-  Result<std::size_t> begun = mover_.part(batch, to);
+  Result<std::size_t> begun = moves_.partings.begin(batch, to);
   if (!begun.is_ok()) return begun;
   for (const PageRef& page : batch.first(begun.value())) {
     page->parts = false;
@@ -28,7 +28,7 @@ Bytes Transfers::part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, Co
     page->parts = false;
     page->users = mask;
     page->leaves_to = to;
-    if (!mover_.part_to_ask(page).is_ok()) continue;  // validate() reports it
+    if (!moves_.partings.begin_check(page).is_ok()) continue;  // validate() reports it
     parting_.push_back(page);
     total += page.bytes();
   }
@@ -36,7 +36,7 @@ Bytes Transfers::part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, Co
   return total;
 }
 
-Status Transfers::recall(std::span<const PageRef> pages) { return mover_.bring_back(pages); }
+Status Transfers::recall(std::span<const PageRef> pages) { return moves_.partings.bring_back(pages); }
 
 Status Transfers::go_apart() {
   if (parting_.empty()) return {};
@@ -50,7 +50,7 @@ Status Transfers::go_apart() {
     return true;
   });
   for (const PageRef& page : ready) engine_.spare.note_wait(engine_.log.now() - page->started);
-  note_error(result, mover_.take_apart(ready));
+  note_error(result, moves_.partings.unmap(ready));
   for (const PageRef& page : ready) {
     if (page->state == PageState::kParting) parting_.push_back(page);  // a launch does not return
     if (page->state != PageState::kApart) continue;
@@ -65,7 +65,7 @@ Status Transfers::go_apart() {
 // Pages that cannot be checked are copied.
 void Transfers::ask_apart(std::span<const PageRef> pages) {
   for (std::size_t count = 1; !pages.empty() && count > 0; pages = pages.subspan(count)) {
-    count = mover_.check(pages);
+    count = moves_.checks.begin(pages);
     for (const PageRef& page : pages.first(count)) started(page);
   }
   copy_changed({pages.begin(), pages.end()});
@@ -76,8 +76,8 @@ Status Transfers::copy_apart(std::span<const PageRef> pages) {
   while (!pages.empty()) {
     const CopyLocation to = beside_of(*pages.front());
     const auto elsewhere = std::ranges::find_if(pages, [to](const PageRef& page) { return beside_of(*page) != to; });
-    const auto batch = pages.first(mover_.batch_of({pages.begin(), elsewhere}));
-    Status begun = mover_.copy_apart(batch);
+    const auto batch = pages.first(moves_.links.batch_of({pages.begin(), elsewhere}));
+    Status begun = moves_.partings.copy(batch);
     if (begun.is_ok()) {
       for (const PageRef& page : batch) started(page);
     }
@@ -103,7 +103,7 @@ Status Transfers::await_parting() {
       page->users = run.users();
       (page->asks ? page->asked : page->copied) = run.last_work();
     } else {
-      TESSERA_TRY(mover_.stay(page));
+      TESSERA_TRY(moves_.releases.stay(page));
       forget(page);
     }
     waited = {};
@@ -118,7 +118,7 @@ Status Transfers::part_for(Bytes bytes) {
   TESSERA_TRY(go_apart());
   const Bytes before = engine_.tiers.device.usage().room();
   const auto so_far = [&] {
-    return std::max(engine_.tiers.device.usage().room(), before) - before + mover_.copying_out();
+    return std::max(engine_.tiers.device.usage().room(), before) - before + moves_.ledger.copying_out();
   };
   while (!parting_.empty() && so_far() < bytes) TESSERA_TRY(await_parting());
   return {};

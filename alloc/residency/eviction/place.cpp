@@ -28,7 +28,7 @@ Status Transfers::place(Run& run, std::span<const Places> places) {
   const auto copy_to = [&](CopyLocation to) {
     return [&run, to, this](PageRef page) {
       page->copied = run.last_work();
-      return mover_.copy_out({&page, 1}, to).status();
+      return moves_.mover.copy_out({&page, 1}, to).status();
     };
   };
   if (engine_.tiers.peer != nullptr) TESSERA_TRY(each(kAtPeer, is_there, copy_to(CopyLocation::kPeer)));
@@ -36,15 +36,15 @@ Status Transfers::place(Run& run, std::span<const Places> places) {
   run.holds.fetch_add(1);  // pages that were written stay in host memory too
   const auto in_host_only = [](PageRef page) { return page->state == PageState::kCold && page->host && !page->file; };
   const auto is_near = [](PageRef page) { return page->state == PageState::kCold && page->is_near(); };
-  Status status = each(kAtFile, in_host_only, [&](PageRef page) { return mover_.spill(page); });
+  Status status = each(kAtFile, in_host_only, [&](PageRef page) { return moves_.files.spill(page); });
   if (status.is_ok()) {
-    status = each(kAtDevice, is_near, [&](PageRef page) { return mover_.mount({&page, 1}); });
+    status = each(kAtDevice, is_near, [&](PageRef page) { return moves_.mover.mount({&page, 1}); });
   }
   run.holds.fetch_sub(1);
   for (std::uint32_t i = 0; i < count; ++i) {
     const PageRef page{&run, i};
-    if ((places[i] & kAtHost) == 0 && (page->file || page->device)) mover_.drop_host_copy(page);
-    if ((places[i] & kAtPeer) == 0 && page->device) mover_.drop_peer_copy(page);
+    if ((places[i] & kAtHost) == 0 && (page->file || page->device)) moves_.copies.drop_host(page);
+    if ((places[i] & kAtPeer) == 0 && page->device) moves_.copies.drop_peer(page);
   }
   return status;
 }

@@ -47,15 +47,15 @@ Status Transfers::finish(Await await, Bytes bytes) {
   if (copy.run != nullptr) {
     Status ready = await_link(copy);
     const StallWait waiting(engine_.stall, cause_of(copy->state));
-    note_error(result, ready.is_ok() ? mover_.copied_out(copy, true).status() : std::move(ready));
+    note_error(result, ready.is_ok() ? moves_.links.is_done(copy, true).status() : std::move(ready));
   }
   // Whether a copy in that direction, by memory, is known to be in flight, or there is none to look for.
-  const bool none_comes = !mover_.moving(PageState::kFetching), none_goes = !mover_.copying_out();
+  const bool none_comes = !moves_.ledger.moving(PageState::kFetching), none_goes = !moves_.ledger.copying_out();
   const bool no_peer = !engine_.lanes.to_peer();
   std::array<bool, kBesides> coming = {none_comes, none_comes || no_peer}, going = {none_goes, none_goes || no_peer};
   const auto all = [](const std::array<bool, kBesides>& each) { return std::ranges::all_of(each, std::identity()); };
-  const bool others = mover_.moving(PageState::kSpilling) || mover_.moving(PageState::kLoading) ||
-                      mover_.moving(PageState::kRecomputing);
+  const bool others = moves_.ledger.moving(PageState::kSpilling) || moves_.ledger.moving(PageState::kLoading) ||
+                      moves_.ledger.moving(PageState::kRecomputing);
   std::size_t kept = 0, asked = 0;
   for (; asked < moving_.size() && (others || !all(coming) || !all(going) || await == Await::kOldest); ++asked) {
     const PageRef page = moving_[asked];
@@ -79,7 +79,7 @@ Status Transfers::finish(Await await, Bytes bytes) {
   }
   moving_.erase(moving_.begin() + static_cast<std::ptrdiff_t>(kept),
                 moving_.begin() + static_cast<std::ptrdiff_t>(asked));
-  const Status vacated = mover_.vacate(ended.vacant, PageMover::Proof::kBytes);
+  const Status vacated = moves_.mover.vacate(ended.vacant, PageMover::Proof::kBytes);
   std::erase_if(ended.vacant, [](const PageRef& page) { return page->state != PageState::kEvicting; });
   moving_.insert(moving_.begin(), ended.vacant.begin(), ended.vacant.end());  // a launch does not return
   note_error(result, vacated);
@@ -136,9 +136,9 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
   if (wait) TESSERA_TRY(await_link(page));
   const StallWait waiting(wait ? engine_.stall : nullptr, cause_of(page->state));
   switch (page->state) {
-    case PageState::kFetching: return mover_.finish_fetch(page, wait);
+    case PageState::kFetching: return moves_.mover.finish_fetch(page, wait);
     case PageState::kEvicting: {
-      const Result<bool> done = mover_.copied_out(page, wait);
+      const Result<bool> done = moves_.links.is_done(page, wait);
       if (done.is_ok() && done.value()) {
         page.run->quiet = std::max(page.run->quiet, page->copied);
         ended.vacant.push_back(page);
@@ -147,7 +147,7 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
     }
     case PageState::kChecking: {
       const bool recalled = page->recalled;
-      const Result<bool> done = mover_.finish_check(page, wait);
+      const Result<bool> done = moves_.checks.finish(page, wait);
       if (done.is_ok() && done.value() && !recalled) {
         page.run->quiet = std::max(page.run->quiet, page->asked);
         (page->copied == page->asked ? ended.vacant : ended.changed).push_back(page);
@@ -155,24 +155,24 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
       return done;
     }
     case PageState::kApartEvicting: {
-      const Result<bool> done = mover_.copied_out(page, wait);
+      const Result<bool> done = moves_.links.is_done(page, wait);
       if (!done.is_ok() || !done.value()) return done;
       engine_.spare.note_copy(engine_.log.now() - page->started);
-      TESSERA_TRY(mover_.evict_apart(page));
+      TESSERA_TRY(moves_.partings.evict(page));
       return done;
     }
     case PageState::kApartChecking: {
-      const Result<bool> done = mover_.finish_check(page, wait);
+      const Result<bool> done = moves_.checks.finish(page, wait);
       if (!done.is_ok() || !done.value()) return done;
       const bool leaves = page->copied == page->asked || page.run->is_dead();
-      if (leaves) TESSERA_TRY(mover_.evict_apart(page));
+      if (leaves) TESSERA_TRY(moves_.partings.evict(page));
       if (!leaves) ended.changed.push_back(page);
       return done;
     }
-    case PageState::kRecomputing: return mover_.finish_recompute(page, wait);
+    case PageState::kRecomputing: return moves_.recomputes.finish(page, wait);
     case PageState::kSpilling: return finish_spill(page, wait);
     case PageState::kLoading: {
-      const Result<bool> done = mover_.finish_load(page, wait);
+      const Result<bool> done = moves_.files.finish_load(page, wait);
       if (done.is_ok()) return done;
       page.run->prefetch_requested = false;
       log_line(LogLevel::kError, "{}", done.status().to_string());
@@ -184,7 +184,7 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
 
 // A failed write loses no bytes; the file tier logs it and writes no more to that file.
 Result<bool> Transfers::finish_spill(PageRef page, bool wait) {
-  const Result<bool> done = mover_.finish_spill(page, wait);
+  const Result<bool> done = moves_.files.finish_spill(page, wait);
   return done.is_ok() ? done : true;
 }
 
@@ -209,10 +209,10 @@ void Transfers::clear_stranded() {
   std::erase_if(stranded_, [&](const PageRef& page) {
     if (page->state != PageState::kCold || !must_move_on(*page)) return true;
     if (page.run->is_held()) return false;  // a fetch is about to mount it
-    if (!page->onward && mover_.adopt(page)) return true;
+    if (!page->onward && moves_.copies.adopt(page)) return true;
     if (page->file) {
       page->onward = false;
-      mover_.drop_host_copy(page);
+      moves_.copies.drop_host(page);
       return true;
     }
     if (busy) return false;
@@ -233,7 +233,7 @@ Status Transfers::settle(PageRef page) {
 }
 
 Result<bool> Transfers::has_risen(PageRef page) {
-  const Result<bool> done = mover_.finish_load(page, false);
+  const Result<bool> done = moves_.files.finish_load(page, false);
   if (!done.is_ok() || done.value()) forget(page);
   return done;
 }
@@ -244,17 +244,17 @@ Status Transfers::await_move(PageRef page) {
   const StallWait waiting(engine_.stall, cause_of(page->state));
   Result<bool> done = true;
   switch (page->state) {
-    case PageState::kFetching: done = mover_.finish_fetch(page, true); break;
-    case PageState::kEvicting: done = mover_.copied_out(page, true); break;
+    case PageState::kFetching: done = moves_.mover.finish_fetch(page, true); break;
+    case PageState::kEvicting: done = moves_.links.is_done(page, true); break;
     case PageState::kChecking:
-    case PageState::kApartChecking: done = mover_.finish_check(page, true); break;
+    case PageState::kApartChecking: done = moves_.checks.finish(page, true); break;
     case PageState::kApartEvicting:
-      TESSERA_TRY(mover_.copied_out(page, true).status());
-      return mover_.evict_apart(page);
-    case PageState::kParting: return mover_.stay(page);
-    case PageState::kRecomputing: done = mover_.finish_recompute(page, true); break;
+      TESSERA_TRY(moves_.links.is_done(page, true).status());
+      return moves_.partings.evict(page);
+    case PageState::kParting: return moves_.releases.stay(page);
+    case PageState::kRecomputing: done = moves_.recomputes.finish(page, true); break;
     case PageState::kSpilling: done = finish_spill(page, true); break;
-    case PageState::kLoading: done = mover_.finish_load(page, true); break;
+    case PageState::kLoading: done = moves_.files.finish_load(page, true); break;
     default: return {};
   }
   return done.status();

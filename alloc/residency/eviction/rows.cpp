@@ -58,7 +58,7 @@ Status Rows::remove(Run& run) {
     if (page.device) engine_.tiers.device.write_off(*page.device);
   }
   transfers_.forget(run);
-  mover_.forget(run);
+  moves_.forget(run);
   take_out(run);
   return result;
 }

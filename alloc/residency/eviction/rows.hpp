@@ -12,15 +12,15 @@
 
 #include "residency/engine.hpp"
 #include "residency/eviction/transfers.hpp"
-#include "residency/pages/page_mover.hpp"
+#include "residency/pages/page_moves.hpp"
 #include "residency/pages/row.hpp"
 
 namespace tessera {
 
 class Rows {
  public:
-  Rows(Engine& engine, PageMover& mover, Transfers& transfers)
-      : engine_(engine), mover_(mover), transfers_(transfers) {}
+  Rows(Engine& engine, PageMoves& moves, Transfers& transfers)
+      : engine_(engine), moves_(moves), transfers_(transfers) {}
 
   // Not a run below kLeastRow; nor one with a callback, which recomputes all of it at once.
   bool can_be_row(const Run& run) const;
@@ -42,7 +42,7 @@ class Rows {
   std::unique_ptr<Run> take_out(Run& run);
 
   Engine& engine_;
-  PageMover& mover_;
+  PageMoves& moves_;
   Transfers& transfers_;
 };
 

@@ -40,9 +40,9 @@ Status Transfers::mount(std::span<const PageRef> pages) {
     TESSERA_TRY(closed.status());
     TESSERA_TRY(engine_.await_all_work());
     const StallWait waiting(engine_.stall, StallCause::kCopyIn);
-    status = mover_.mount(pages);
+    status = moves_.mover.mount(pages);
   } else {
-    status = mover_.mount(pages);
+    status = moves_.mover.mount(pages);
   }
   for (const PageRef& page : pages) {
     if (page->state == PageState::kFetching) started(page);
@@ -57,7 +57,7 @@ Status Transfers::mount(std::span<const PageRef> pages) {
 
 Result<std::size_t> Transfers::copy_out(std::span<const PageRef> batch, CopyLocation to) {
   if (batch.front()->parts) return part(batch, to);
-  Result<std::size_t> begun = mover_.copy_out(batch, to);
+  Result<std::size_t> begun = moves_.mover.copy_out(batch, to);
   if (!begun.is_ok()) return begun;
   for (const PageRef& page : batch.first(begun.value())) started(page);
   return begun;
@@ -65,7 +65,7 @@ Result<std::size_t> Transfers::copy_out(std::span<const PageRef> batch, CopyLoca
 
 Status Transfers::load(PageRef page) {
   spare_host_room(page.bytes());
-  Status status = mover_.load(page);
+  Status status = moves_.files.load(page);
   if (status.is_ok()) started(page);
   return status;
 }
@@ -80,9 +80,9 @@ Status Transfers::spill(PageRef page) {
   if (!engine_.tiers.file.takes_writes()) {
     return Status(Code::kOutOfMemory, "the spill files are no longer written");
   }
-  Status status = mover_.spill(page);
+  Status status = moves_.files.spill(page);
   while (status.code() == Code::kOutOfMemory && drop_file_copies(page.bytes())) {
-    status = mover_.spill(page);
+    status = moves_.files.spill(page);
   }
   if (status.is_ok()) started(page);
   return status;
@@ -96,7 +96,7 @@ Bytes Transfers::drop_file_copies(Bytes bytes) {
     for (std::uint32_t i = 0; i < run.shape.pages() && dropped < bytes; ++i) {
       const PageRef page{&run, i};
       if (page->state != PageState::kResident || !page->file) continue;
-      mover_.drop_file_copy(page);
+      moves_.copies.drop_file(page);
       dropped += page.bytes();
     }
   }
@@ -111,16 +111,16 @@ void Transfers::go_onward(std::span<const PageRef> left) {
 }
 
 Status Transfers::await_recompute(PageRef page, StreamId stream) {
-  TESSERA_TRY(mover_.await_recompute(page, stream));
+  TESSERA_TRY(moves_.recomputes.await(page, stream));
   started(page);
   return {};
 }
 
 void Transfers::spare_host_room(Bytes bytes) {
-  if (!mover_.candidate_bytes()) return;
+  if (!moves_.copies.candidate_bytes()) return;
   const TierUsage host = engine_.tiers.host.usage();
   const Bytes room = host.capacity - host.used;
-  if (room < bytes) mover_.drop_candidates(bytes - room);
+  if (room < bytes) moves_.copies.drop_candidates(bytes - room);
 }
 
 // ---- runs ---------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ Status Transfers::discard(Run& run) {
     if (Status status = settle(page); !status.is_ok()) {
       log_line(LogLevel::kDebug, "a transfer of discarded bytes failed: {}", status.to_string());
     }
-    TESSERA_TRY(mover_.discard(page));
+    TESSERA_TRY(moves_.releases.discard(page));
   }
   std::erase_if(stranded_, [&run](const PageRef& page) { return page.run == &run; });
   return {};
@@ -148,16 +148,16 @@ Status Transfers::take_back(Run& run) {
     for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
       const PageRef page{&run, i};
       Status settled = settle(page);
-      if (is_apart(page->state)) settled = mover_.give_up_apart(page);
+      if (is_apart(page->state)) settled = moves_.partings.give_up(page);
       if (!is_mapped(page->state)) continue;
       mapped.push_back(page);
       if (!settled.is_ok()) result = settled;
     }
-    const Status vacated = mover_.vacate(mapped);
+    const Status vacated = moves_.mover.vacate(mapped);
     if (vacated.is_ok()) break;
     result = vacated;
   }
-  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) mover_.drop_copies({&run, i});
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) moves_.copies.drop_all({&run, i});
   return result;
 }
 
@@ -171,7 +171,7 @@ void Transfers::forget(const Run& run) {
 
 void Transfers::follow_row(const Run& row) {
   for (auto* list : {&moving_, &parting_, &stranded_}) move_to_row(row, *list);
-  mover_.follow_row(row);
+  moves_.copies.follow_row(row);
 }
 
 // ---- inspection ---------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ Status Transfers::validate() const {
       if (page.peer && page.state == PageState::kResident) idle_with_peer += page_bytes(run->shape.page_class(i));
     }
   }
-  if (idle_with_peer != mover_.idle_peer_bytes()) {
+  if (idle_with_peer != moves_.ledger.idle_peer_bytes()) {
     return Status(Code::kInternal, "the idle copies on a peer do not add up");
   }
   for (const auto* list : {&moving_, &parting_}) {
@@ -211,7 +211,7 @@ Status Transfers::validate() const {
     return Status(Code::kInternal, "a moving page is not listed, or listed twice");
   }
   for (std::size_t i = 0; i < kPageStates; ++i) {
-    if (listed[i] == mover_.moving(static_cast<PageState>(i))) continue;
+    if (listed[i] == moves_.ledger.moving(static_cast<PageState>(i))) continue;
     return Status(Code::kInternal, "the moving bytes do not add up");
   }
   return {};

@@ -1,6 +1,6 @@
 // Transfers between the tiers: starts each one, lists it, and finishes it when it is done or waited for.
 //
-// PageMover takes one page one step. This class knows which pages have a step pending and what follows from it: frames
+// PageMoves take one page one step. This class knows which pages have a step pending and what follows from it: frames
 // with their bytes copied out are freed together; a prefetched page that reached the host goes on to the device; a page
 // in a staging frame moves on at once, into the host budget or to the file, and so does one that a plan sends to the
 // file. It evicts nothing to make room (device_evictor.hpp).
@@ -13,18 +13,18 @@
 #include <vector>
 
 #include "residency/engine.hpp"
-#include "residency/pages/page_mover.hpp"
+#include "residency/pages/page_moves.hpp"
 
 namespace tessera {
 
 class Transfers {
  public:
   // `in_flight` publishes the number of transfers to readers without the lock.
-  Transfers(Engine& engine, PageMover& mover, std::atomic<std::uint32_t>& in_flight)
-      : engine_(engine), mover_(mover), in_flight_(in_flight) {}
+  Transfers(Engine& engine, PageMoves& moves, std::atomic<std::uint32_t>& in_flight)
+      : engine_(engine), moves_(moves), in_flight_(in_flight) {}
 
   // ---- starting (transfers.cpp) ----
-  // Each as the function of PageMover; what was started is listed. Where pages are host-backed, mount() first waits for
+  // Each as the step in PageMoves; what was started is listed. Where pages are host-backed, mount() first waits for
   // all work on the device.
   Status mount(std::span<const PageRef> pages);
   // By way of kParting where the pages request it (Page::parts).
@@ -114,7 +114,7 @@ class Transfers {
   Bytes drop_file_copies(Bytes bytes);
 
   Engine& engine_;
-  PageMover& mover_;
+  PageMoves& moves_;
   std::atomic<std::uint32_t>& in_flight_;
   std::vector<PageRef> moving_;    // oldest first
   std::vector<PageRef> parting_;   // oldest first; not moving yet

@@ -36,17 +36,17 @@ Machine PlanExecutor::machine() const {
   const Bytes device = engine_.tiers.device.usage().capacity;
   small = std::min(small, device / 2);
   const Bytes rest = device - small, spare = std::min(kBasePage, rest / 2);
-  const double peer_rate = mover_.peer_rate();
+  const double peer_rate = moves_.links.peer_rate();
   const Bytes file = engine_.tiers.file.usage().capacity;
   const auto seen_or_common = [](double rate, double common, bool known) { return rate == 0 && known ? common : rate; };
   return {.device = rest - spare,
           .small = small,
           .host = engine_.tiers.host.usage().capacity,
           .file = file,
-          .out_rate = seen_or_common(mover_.out_rate(), kCommonLink, peer_rate > 0),
-          .in_rate = seen_or_common(mover_.in_rate(), kCommonLink, peer_rate > 0),
-          .file_write_rate = seen_or_common(mover_.file_write_rate(), kCommonWrite, bool(file)),
-          .file_read_rate = seen_or_common(mover_.file_read_rate(), kCommonRead, bool(file)),
+          .out_rate = seen_or_common(moves_.links.out_rate(), kCommonLink, peer_rate > 0),
+          .in_rate = seen_or_common(moves_.links.in_rate(), kCommonLink, peer_rate > 0),
+          .file_write_rate = seen_or_common(moves_.files.write_rate(), kCommonWrite, bool(file)),
+          .file_read_rate = seen_or_common(moves_.files.read_rate(), kCommonRead, bool(file)),
           .peer = engine_.tiers.peer == nullptr ? Bytes() : engine_.tiers.peer->usage().capacity,
           .peer_rate = peer_rate,
           .unseen = engine_.unseen.load(),
@@ -176,7 +176,7 @@ void PlanExecutor::evict_to_watermarks() {
   if (engine_.tiers.is_backed()) return;  // each move would stall the program
   const TierUsage device = engine_.tiers.device.usage();
   if (engine_.stats.run_bytes <= device.capacity) return;  // everything fits: no eviction is needed
-  const Bytes coming_free = device.capacity - device.used + mover_.evicting_bytes();
+  const Bytes coming_free = device.capacity - device.used + moves_.ledger.evicting_bytes();
   const auto [low, high] = watermarks(device.capacity);
   if (coming_free < low) {
     const Bytes want = high - coming_free;
@@ -185,9 +185,11 @@ void PlanExecutor::evict_to_watermarks() {
     }
   }
   const TierUsage host = engine_.tiers.host.usage();
-  if (mover_.moving(PageState::kSpilling) || engine_.tiers.file.usage().used >= engine_.tiers.file.reach()) return;
+  if (moves_.ledger.moving(PageState::kSpilling) || engine_.tiers.file.usage().used >= engine_.tiers.file.reach())
+    return;
   if (engine_.stats.run_bytes <= device.capacity + host.capacity) return;
-  if (host.capacity - host.used + mover_.candidate_bytes() < part_of(host.capacity, engine_.options.low_percent)) {
+  if (host.capacity - host.used + moves_.copies.candidate_bytes() <
+      part_of(host.capacity, engine_.options.low_percent)) {
     if (const auto sunk = host_evictor_.spill_coldest(part_of(host.capacity, engine_.options.high_percent));
         !sunk.is_ok()) {
       log_line(LogLevel::kDebug, "sinking ahead: {}", sunk.status().to_string());

@@ -14,7 +14,7 @@
 #include "residency/eviction/device_evictor.hpp"
 #include "residency/eviction/host_evictor.hpp"
 #include "residency/eviction/transfers.hpp"
-#include "residency/pages/page_mover.hpp"
+#include "residency/pages/page_moves.hpp"
 
 namespace tessera {
 
@@ -22,10 +22,10 @@ class PlanExecutor {
  public:
   // `awaits_room`: set while an order waits for room that queued work may free; advance() has to be called when
   // that work is over.
-  PlanExecutor(Engine& engine, PageMover& mover, Transfers& transfers, HostEvictor& host_evictor,
+  PlanExecutor(Engine& engine, PageMoves& moves, Transfers& transfers, HostEvictor& host_evictor,
                DeviceEvictor& device_evictor, std::atomic<bool>& awaits_room)
       : engine_(engine),
-        mover_(mover),
+        moves_(moves),
         transfers_(transfers),
         host_evictor_(host_evictor),
         device_evictor_(device_evictor),
@@ -61,7 +61,7 @@ class PlanExecutor {
   bool bring_back(IterationTracker::Order& order);
 
   Engine& engine_;
-  PageMover& mover_;
+  PageMoves& moves_;
   Transfers& transfers_;
   HostEvictor& host_evictor_;
   DeviceEvictor& device_evictor_;

@@ -1,37 +1,54 @@
-// The copies of a page outside the device: its peer, host and file frames, and moves between host and file.
-#include "residency/pages/page_mover.hpp"
+#include "residency/pages/page_copies.hpp"
+
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "residency/pages/row.hpp"
 
 namespace tessera {
 
-Status PageMover::take_frame(PageRef page, CopyLocation beside) {
-  return beside == CopyLocation::kPeer ? take_peer_frame(page) : take_host_frame(page);
+// ---- frames ------------------------------------------------------------------------------------
+
+Result<std::size_t> PageCopies::take(std::span<const PageRef> pages, CopyLocation to) {
+  std::size_t taken = 0;
+  Status status;
+  // These copies are stale, or the pages would not have to be copied. Dropped also for pages that will find no frame,
+  // since their `copied` has been set by now.
+  for (const PageRef& page : pages) {
+    drop_all(page);
+    page->proven = false;
+  }
+  while (taken < pages.size() && (status = take_one(pages[taken], to)).is_ok()) {
+    ++taken;
+    if (!pages[taken - 1]->staging) continue;
+    // It is spilled to the file as soon as it is copied out, so it is copied alone.
+    if (taken > 1) drop_host(pages[--taken]);
+    break;
+  }
+  if (taken == 0) return status;
+  return taken;
 }
 
-// Idle bytes are counted here and in step(): a kResident page gets the frame, or a page with the frame becomes
-// kResident.
-Status PageMover::take_peer_frame(PageRef page) {
-  TESSERA_TRY_ASSIGN(page->peer, tiers_.peer->take(page.page_class()));
-  if (page->state == PageState::kResident) idle_peer_bytes_ += page.bytes();
+Status PageCopies::take_one(PageRef page, CopyLocation beside) {
+  return beside == CopyLocation::kPeer ? take_peer(page) : take_host(page);
+}
+
+Status PageCopies::take_peer(PageRef page) {
+  TESSERA_TRY_ASSIGN(page->peer, machine_.tiers.peer->take(page.page_class()));
+  ledger_.note_peer_frame(page);
   return {};
 }
 
-void PageMover::return_peer_frame(PageRef page) {
-  if (!page->peer) return;
-  if (page->state == PageState::kResident) idle_peer_bytes_ -= page.bytes();
-  tiers_.peer->give_back(*page->peer);
-  page->peer.reset();
-  note_page(page);
-}
-
-Status PageMover::take_host_frame(PageRef page) {
-  if (tiers_.backing != nullptr) {
-    TESSERA_TRY_ASSIGN(page->host, tiers_.backing->take(page.page_class()));
+Status PageCopies::take_host(PageRef page) {
+  const TierStack& tiers = machine_.tiers;
+  if (tiers.backing != nullptr) {
+    TESSERA_TRY_ASSIGN(page->host, tiers.backing->take(page.page_class()));
     return {};
   }
-  auto frame = tiers_.host.take(page.page_class());
+  auto frame = tiers.host.take(page.page_class());
   page->staging = !frame.is_ok();
   if (page->staging) {
-    frame = tiers_.host.take_staging(page.page_class(), device_);
+    frame = tiers.host.take_staging(page.page_class(), machine_.device);
     if (!frame.is_ok()) {
       page->staging = false;
       return Status(Code::kOutOfMemory, "no host frame is free");
@@ -41,127 +58,102 @@ Status PageMover::take_host_frame(PageRef page) {
   return {};
 }
 
-void PageMover::return_host_frame(PageRef page) {
+bool PageCopies::adopt(PageRef page) {
+  if (!page->staging || !machine_.tiers.host.adopt(*page->host).is_ok()) return !page->staging;
+  page->staging = false;
+  return true;
+}
+
+void PageCopies::drop_all(PageRef page) {
+  drop_peer(page);
+  drop_host(page);
+  drop_file(page);
+}
+
+void PageCopies::drop_peer(PageRef page) {
+  if (!page->peer) return;
+  ledger_.note_peer_frame_leaving(page);
+  machine_.tiers.peer->give_back(*page->peer);
+  page->peer.reset();
+  ledger_.note_frames(page);
+}
+
+void PageCopies::drop_host(PageRef page) {
   if (!page->host) return;
-  if (tiers_.backing != nullptr) return return_backing_frame(page);
+  if (machine_.tiers.backing != nullptr) return drop_backing(page);
   if (page->staging) {
-    tiers_.host.give_back_staging(*page->host);
+    machine_.tiers.host.give_back_staging(*page->host);
   } else {
-    tiers_.host.give_back(*page->host);
+    machine_.tiers.host.give_back(*page->host);
   }
   page->host.reset();
   page->staging = false;
   set_candidate(page, false);
   if (!page->file) page->fingerprint.reset();
-  note_page(page);
+  ledger_.note_frames(page);
 }
 
-Status PageMover::check_file_share() const {
-  if (file_read_meter_.in_flight() + file_write_meter_.in_flight() < kMostInFile) return {};
-  return Status(Code::kBusy, "the device's limit of file transfers in flight is reached");
-}
-
-Status PageMover::spill(PageRef page) {
-  TESSERA_TRY(check_file_share());
-  Frame frame;
-  TESSERA_TRY_ASSIGN(frame, tiers_.file.take(page.page_class()));
-  const auto ticket = tiers_.file.write(frame, HostTier::bytes_of(*page->host));
-  if (!ticket.is_ok()) {
-    tiers_.file.give_back(frame);
-    return ticket.status();
+// A frame that cannot be unmapped from the page's address is leaked, which is logged.
+void PageCopies::drop_backing(PageRef page) {
+  Status status;
+  if (page->backed) status = mappings_.unmap_twice(page.address(), page.bytes());
+  if (status.is_ok()) {
+    machine_.tiers.backing->give_back(*page->host);
+  } else {
+    log_line(LogLevel::kError, "a host frame could not be unmapped: {}", status.to_string());
+    machine_.tiers.backing->write_off(*page->host);
   }
-  page->file = frame;
-  page->io = ticket.value();
-  page->started = log_.begin_move(Link::kFileWrite, page.address(), page.bytes());
-  file_write_meter_.begin(page->started);
-  return step(page, PageEvent::kSink);
+  page->backed = false;
+  page->host.reset();
+  ledger_.note_frames(page);
 }
 
-Status PageMover::load(PageRef page) {
-  TESSERA_TRY(check_file_share());
-  if (Status status = take_host_frame(page); !status.is_ok()) {
-    return Status(Code::kBusy, "no host frame is free for the read");
-  }
-  const auto ticket = tiers_.file.read(*page->file, HostTier::bytes_of(*page->host));
-  if (!ticket.is_ok()) {
-    return_host_frame(page);
-    return ticket.status();
-  }
-  page->io = ticket.value();
-  page->started = log_.begin_move(Link::kFileRead, page.address(), page.bytes());
-  file_read_meter_.begin(page->started);
-  return step(page, PageEvent::kRise);
-}
-
-// The outcome of its transfer; kNotReady while in flight.
-Status PageMover::file_outcome(PageRef page, bool wait) {
-  Status outcome = wait ? tiers_.file.wait(page->io) : tiers_.file.poll(page->io);
-  if (outcome.code() == Code::kNotReady) return outcome;
-  FileMeter& meter = page->state == PageState::kSpilling ? file_write_meter_ : file_read_meter_;
-  meter.end(page.bytes(), log_.now());
-  return outcome;
-}
-
-Result<bool> PageMover::finish_spill(PageRef page, bool wait) {
-  const Status outcome = file_outcome(page, wait);
-  if (outcome.code() == Code::kNotReady) return false;
-  TESSERA_TRY(step(page, PageEvent::kSunk));
-  if (!outcome.is_ok()) {  // the host copy stays valid
-    tiers_.file.give_back(*page->file);
-    page->file.reset();
-    return outcome;
-  }
-  page->onward = false;
-  stats_.sinks += 1;
-  note_move(page, EventKind::kFileWrite);
-  const bool wanted = page.run->is_held() || page.run->prefetch_requested;
-  if (!wanted) return_host_frame(page);
-  return true;
-}
-
-Result<bool> PageMover::finish_load(PageRef page, bool wait) {
-  const Status outcome = file_outcome(page, wait);
-  if (outcome.code() == Code::kNotReady) return false;
-  if (!outcome.is_ok()) {
-    const bool lost = outcome.code() == Code::kDataLoss;
-    if (lost) {
-      drop_copies(page);
-    } else {
-      return_host_frame(page);
-    }
-    TESSERA_TRY(step(page, lost ? PageEvent::kLose : PageEvent::kRiseFailed));
-    return outcome;
-  }
-  stats_.loads += 1;
-  note_move(page, EventKind::kFileRead);
-  TESSERA_TRY(step(page, PageEvent::kRisen));
-  return true;
-}
-
-void PageMover::drop_copies(PageRef page) {
-  return_peer_frame(page);
-  return_host_frame(page);
-  drop_file_copy(page);
-}
-
-void PageMover::drop_file_copy(PageRef page) {
+void PageCopies::drop_file(PageRef page) {
   if (!page->file) return;
-  tiers_.file.give_back(*page->file);
+  machine_.tiers.file.give_back(*page->file);
   page->file.reset();
   if (!page->host) page->fingerprint.reset();
-  note_page(page);
+  ledger_.note_frames(page);
 }
 
-Status PageMover::discard(PageRef page) {
-  drop_copies(page);
-  stats_.discards += 1;
-  return step(page, PageEvent::kDiscard);
+// ---- candidates --------------------------------------------------------------------------------
+
+void PageCopies::set_candidate(PageRef page, bool candidate) {
+  if (page->candidate == candidate) return;
+  page->candidate = candidate;
+  if (candidate) {
+    candidate_bytes_ += page.bytes();
+  } else {
+    candidate_bytes_ -= page.bytes();
+  }
+  if (!candidate || page->listed) return;
+  page->listed = true;
+  candidates_.push_back(page);
 }
 
-bool PageMover::adopt(PageRef page) {
-  if (!page->staging || !tiers_.host.adopt(*page->host).is_ok()) return !page->staging;
-  page->staging = false;
-  return true;
+void PageCopies::drop_candidates(Bytes bytes) {
+  std::vector<PageRef> asked;
+  for (Bytes dropped; dropped < bytes && !candidates_.empty();) {
+    const PageRef page = candidates_.back();
+    candidates_.pop_back();
+    const bool is_asked = is_evicting(page->state) && page->candidate;
+    if (is_asked) {
+      asked.push_back(page);
+      continue;
+    }
+    page->listed = false;
+    if (!page->candidate) continue;
+    drop_host(page);
+    dropped += page.bytes();
+  }
+  candidates_.insert(candidates_.end(), asked.rbegin(), asked.rend());
 }
+
+void PageCopies::forget(const Run& run) {
+  if (std::ranges::none_of(run.pages, &Page::listed)) return;
+  std::erase_if(candidates_, [&](const PageRef& page) { return page.run == &run; });
+}
+
+void PageCopies::follow_row(const Run& row) { move_to_row(row, candidates_); }
 
 }  // namespace tessera

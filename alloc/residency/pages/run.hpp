@@ -71,7 +71,7 @@ struct Page {
   FingerprintHabit habit;
   bool wants_fingerprint = false;  // for the copy that is made next
   bool candidate = false;          // the host frame is kept below a page that may have changed
-  bool listed = false;             // in the list of candidates (page_checks.cpp)
+  bool listed = false;             // in the list of candidates (page_copies.hpp)
   bool proven = false;             // `copied` was confirmed by a fingerprint
   std::uint8_t traits = 0;         // a bit for each, as counted in its run
 

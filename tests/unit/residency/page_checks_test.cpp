@@ -3,16 +3,16 @@
 
 #include <utility>
 
-#include "page_mover_fixture.hpp"
+#include "page_moves_fixture.hpp"
 
 namespace tessera {
 namespace {
 
-class PageChecks : public PageMoverTest {
+class PageChecksTest : public PageMovesTest {
  protected:
   // A link that is slow compared with any machine's host memory: 21 ms for a page.
-  PageChecks()
-      : PageMoverTest({.device = 8_MiB,
+  PageChecksTest()
+      : PageMovesTest({.device = 8_MiB,
                        .host = 8_MiB,
                        .staging = 4_MiB,
                        .file = 8_MiB,
@@ -20,7 +20,7 @@ class PageChecks : public PageMoverTest {
 
   void end(tessera::Run& run) {
     run.quiet = run.used.load();
-    mover().forget(run);
+    moves().forget(run);
     take_all(run);
   }
   // As launches do: a use at this epoch that may have written.
@@ -31,7 +31,7 @@ class PageChecks : public PageMoverTest {
   // Copied out with a fingerprint, and fetched, with a use before the copy in has ended.
   void leave_and_return(tessera::Run& run, std::uint64_t epoch) {
     for (const PageRef& page : pages(run)) {
-      mover().plan_fingerprint(page);
+      moves().checks.plan_fingerprint(page);
       page->copied = epoch - 1;
     }
     run.quiet = epoch - 1;
@@ -39,20 +39,20 @@ class PageChecks : public PageMoverTest {
     come_back(run, epoch);
   }
   void come_back(tessera::Run& run, std::uint64_t epoch) {
-    ASSERT_OK(mover().mount(pages(run)));
+    ASSERT_OK(moves().mover.mount(pages(run)));
     use(run, epoch);
-    for (const PageRef& page : pages(run)) ASSERT_TRUE(mover().finish_fetch(page, true).take());
+    for (const PageRef& page : pages(run)) ASSERT_TRUE(moves().mover.finish_fetch(page, true).take());
   }
   // Whether the pages equal their copies.
   bool ask(tessera::Run& run, std::uint64_t epoch) {
     const auto all = pages(run);
     for (const PageRef& page : all) page->asked = epoch;
-    EXPECT_EQ(mover().check(all), all.size());
+    EXPECT_EQ(moves().checks.begin(all), all.size());
     bool same = true;
     for (const PageRef& page : all) {
       EXPECT_EQ(page->state, PageState::kChecking);
       EXPECT_EQ(validate_run(run).to_string(), "ok");
-      EXPECT_TRUE(mover().finish_check(page, true).take());
+      EXPECT_TRUE(moves().checks.finish(page, true).take());
       EXPECT_EQ(page->state, PageState::kResident);
       same = same && page->copied == epoch;
     }
@@ -61,20 +61,20 @@ class PageChecks : public PageMoverTest {
   }
 };
 
-TEST_F(PageChecks, AnUnchangedPageIsCleanAndEvictedWithoutACopy) {
+TEST_F(PageChecksTest, AnUnchangedPageIsCleanAndEvictedWithoutACopy) {
   auto run = resident_run({0, 2});
   fill(*run, 7);
   leave_and_return(*run, 2);
   for (const PageRef& page : pages(*run)) {
-    EXPECT_FALSE(PageMover::is_clean(page));
-    EXPECT_TRUE(mover().may_check(page, CopyLocation::kHost));
+    EXPECT_FALSE(is_clean(*page.run, *page));
+    EXPECT_TRUE(moves().checks.is_worthwhile(page, CopyLocation::kHost));
   }
-  EXPECT_EQ(mover().candidate_bytes(), 4_MiB);
+  EXPECT_EQ(moves().copies.candidate_bytes(), 4_MiB);
   EXPECT_TRUE(ask(*run, 2));
   run->quiet = 2;
-  ASSERT_OK(mover().vacate(pages(*run)));
+  ASSERT_OK(moves().mover.vacate(pages(*run)));
   for (const PageRef& page : pages(*run)) EXPECT_EQ(page->state, PageState::kCold);
-  EXPECT_EQ(mover().candidate_bytes(), Bytes());
+  EXPECT_EQ(moves().copies.candidate_bytes(), Bytes());
   EXPECT_EQ(stats().bytes_out, 4_MiB) << "the first time";
   EXPECT_EQ(stats().checks, 2U);
   EXPECT_EQ(stats().checks_changed, 0U);
@@ -88,7 +88,7 @@ TEST_F(PageChecks, AnUnchangedPageIsCleanAndEvictedWithoutACopy) {
   end(*run);
 }
 
-TEST_F(PageChecks, AChangedPageLosesItsCopy) {
+TEST_F(PageChecksTest, AChangedPageLosesItsCopy) {
   auto run = resident_run({0, 2});
   fill(*run, 7);
   leave_and_return(*run, 2);
@@ -96,50 +96,50 @@ TEST_F(PageChecks, AChangedPageLosesItsCopy) {
   *reinterpret_cast<unsigned char*>(last.value()) = 8;
   EXPECT_FALSE(ask(*run, 2));
   EXPECT_TRUE(run->pages[0].host.has_value());
-  EXPECT_TRUE(PageMover::is_clean({run.get(), 0}));
+  EXPECT_TRUE(is_clean(*run, run->pages[0]));
   EXPECT_FALSE(run->pages[1].host.has_value());
-  EXPECT_FALSE(mover().may_check({run.get(), 1}, CopyLocation::kHost));
+  EXPECT_FALSE(moves().checks.is_worthwhile({run.get(), 1}, CopyLocation::kHost));
   EXPECT_EQ(stats().checks_changed, 1U);
   run->quiet = 2;
-  ASSERT_OK(mover().vacate(pages(*run)));
+  ASSERT_OK(moves().mover.vacate(pages(*run)));
   EXPECT_EQ(run->pages[0].state, PageState::kCold);
   EXPECT_EQ(run->pages[1].state, PageState::kResident);
   end(*run);
 }
 
-TEST_F(PageChecks, APageUsedDuringItsCheckStays) {
+TEST_F(PageChecksTest, APageUsedDuringItsCheckStays) {
   auto run = resident_run({0, 1});
   fill(*run, 7);
   leave_and_return(*run, 2);
   EXPECT_TRUE(ask(*run, 2));
   use(*run, 3);
   run->quiet = 2;
-  ASSERT_OK(mover().vacate(pages(*run)));
+  ASSERT_OK(moves().mover.vacate(pages(*run)));
   EXPECT_EQ(run->pages[0].state, PageState::kResident);
-  EXPECT_FALSE(PageMover::is_clean({run.get(), 0}));
-  EXPECT_TRUE(mover().may_check({run.get(), 0}, CopyLocation::kHost)) << "the copy may be valid yet";
+  EXPECT_FALSE(is_clean(*run, run->pages[0]));
+  EXPECT_TRUE(moves().checks.is_worthwhile({run.get(), 0}, CopyLocation::kHost)) << "the copy may be valid yet";
   EXPECT_EQ(stats().unchanged_evictions, 0U);
   end(*run);
 }
 
-TEST_F(PageChecks, WithoutAFingerprintAStaleCopyIsDropped) {
+TEST_F(PageChecksTest, WithoutAFingerprintAStaleCopyIsDropped) {
   auto run = resident_run({0, 1});
   start_eviction(*run);  // no fingerprint was requested
   come_back(*run, 1);
   EXPECT_FALSE(run->pages[0].host.has_value());
-  EXPECT_FALSE(mover().may_check({run.get(), 0}, CopyLocation::kHost));
+  EXPECT_FALSE(moves().checks.is_worthwhile({run.get(), 0}, CopyLocation::kHost));
   EXPECT_EQ(fault().calls(DriverCall::kFingerprint), 0U);
   end(*run);
 }
 
-TEST_F(PageChecks, AFailedCheckLeavesThePageUnchanged) {
+TEST_F(PageChecksTest, AFailedCheckLeavesThePageUnchanged) {
   auto run = resident_run({0, 1});
   fill(*run, 7);
   leave_and_return(*run, 2);
   // The first two records are those of a stopwatch.
   for (const auto& [call, nth] : {std::pair{DriverCall::kFingerprint, 1}, {DriverCall::kRecordEvent, 3}}) {
     fail(call, static_cast<std::uint64_t>(nth));
-    EXPECT_EQ(mover().check(pages(*run)), 0U) << name_of(call);
+    EXPECT_EQ(moves().checks.begin(pages(*run)), 0U) << name_of(call);
     EXPECT_EQ(run->pages[0].state, PageState::kResident);
     EXPECT_EQ(validate_run(*run).to_string(), "ok");
   }
@@ -148,7 +148,7 @@ TEST_F(PageChecks, AFailedCheckLeavesThePageUnchanged) {
   end(*run);
 }
 
-TEST_F(PageChecks, ACopyWithoutAFingerprintIsStillValid) {
+TEST_F(PageChecksTest, ACopyWithoutAFingerprintIsStillValid) {
   auto run = resident_run({0, 1});
   fill(*run, 7);
   fail(DriverCall::kFingerprint, 1);
@@ -160,16 +160,16 @@ TEST_F(PageChecks, ACopyWithoutAFingerprintIsStillValid) {
 }
 
 // More often than there are batches of fingerprints.
-TEST_F(PageChecks, ForwardedPagesReleaseTheirFingerprints) {
+TEST_F(PageChecksTest, ForwardedPagesReleaseTheirFingerprints) {
   auto run = resident_run({0, 1});
   const PageRef page{run.get(), 0};
   for (std::uint64_t i = 1; i < 40; ++i) {
-    mover().plan_fingerprint(page);
+    moves().checks.plan_fingerprint(page);
     ASSERT_OK(copy_out(page));
     EXPECT_NE(page->fingerprint_at, FingerprintDesk::kNowhere) << i;
-    ASSERT_TRUE(mover().copied_out(page, true).take());
+    ASSERT_TRUE(moves().links.is_done(page, true).take());
     use(*run, i);
-    ASSERT_OK(mover().vacate(pages(*run)));
+    ASSERT_OK(moves().mover.vacate(pages(*run)));
     EXPECT_EQ(page->state, PageState::kResident);
     EXPECT_FALSE(page->fingerprint.has_value());
   }
@@ -177,36 +177,36 @@ TEST_F(PageChecks, ForwardedPagesReleaseTheirFingerprints) {
   end(*run);
 }
 
-TEST_F(PageChecks, DropsCandidatesNewestFirstExceptDuringACheck) {
+TEST_F(PageChecksTest, DropsCandidatesNewestFirstExceptDuringACheck) {
   auto first = resident_run({0, 1}), second = resident_run({0, 1});
   for (auto* run : {first.get(), second.get()}) {
     fill(*run, 7);
     leave_and_return(*run, 2);
   }
-  EXPECT_EQ(mover().candidate_bytes(), 4_MiB);
-  mover().drop_candidates(1_MiB);
+  EXPECT_EQ(moves().copies.candidate_bytes(), 4_MiB);
+  moves().copies.drop_candidates(1_MiB);
   EXPECT_TRUE(first->pages[0].host.has_value());
   EXPECT_FALSE(second->pages[0].host.has_value());
   first->pages[0].asked = 2;
-  ASSERT_EQ(mover().check(pages(*first)), 1U);
-  mover().drop_candidates(8_MiB);
+  ASSERT_EQ(moves().checks.begin(pages(*first)), 1U);
+  moves().copies.drop_candidates(8_MiB);
   EXPECT_TRUE(first->pages[0].host.has_value());
-  ASSERT_TRUE(mover().finish_check({first.get(), 0}, true).take());
-  mover().drop_candidates(8_MiB);
+  ASSERT_TRUE(moves().checks.finish({first.get(), 0}, true).take());
+  moves().copies.drop_candidates(8_MiB);
   EXPECT_FALSE(first->pages[0].host.has_value());
-  EXPECT_EQ(mover().candidate_bytes(), Bytes());
+  EXPECT_EQ(moves().copies.candidate_bytes(), Bytes());
   for (auto* run : {first.get(), second.get()}) {
     end(*run);
   }
 }
 
-TEST_F(PageChecks, ARemovedRunIsNoCandidate) {
+TEST_F(PageChecksTest, ARemovedRunIsNoCandidate) {
   auto first = resident_run({0, 1}), second = resident_run({0, 1});
   for (auto* run : {first.get(), second.get()}) leave_and_return(*run, 2);
   end(*second);
   second.reset();
-  EXPECT_EQ(mover().candidate_bytes(), 2_MiB);
-  mover().drop_candidates(8_MiB);
+  EXPECT_EQ(moves().copies.candidate_bytes(), 2_MiB);
+  moves().copies.drop_candidates(8_MiB);
   EXPECT_FALSE(first->pages[0].host.has_value());
   end(*first);
 }

@@ -1,10 +1,10 @@
 // Copies in lower tiers: host frames, the staging reserve, and the file.
-#include "page_mover_fixture.hpp"
+#include "page_moves_fixture.hpp"
 
 namespace tessera {
 namespace {
 
-TEST_F(PageMoverTest, TakesHostFramesFromTheBudgetThenFromTheReserve) {
+TEST_F(PageMovesTest, TakesHostFramesFromTheBudgetThenFromTheReserve) {
   std::vector<std::unique_ptr<tessera::Run>> runs;
   for (int i = 0; i < 4; ++i) runs.push_back(cold_run());
   EXPECT_FALSE(runs[1]->pages[0].staging);
@@ -12,102 +12,18 @@ TEST_F(PageMoverTest, TakesHostFramesFromTheBudgetThenFromTheReserve) {
   auto one_more = resident_run({0, 1});
   EXPECT_EQ(copy_out({one_more.get(), 0}).code(), Code::kOutOfMemory);
   EXPECT_EQ(one_more->pages[0].state, PageState::kResident);
-  EXPECT_FALSE(mover().adopt({runs[2].get(), 0})) << "the budget is in use";
+  EXPECT_FALSE(moves().copies.adopt({runs[2].get(), 0})) << "the budget is in use";
   take_all(*runs[0]);
-  EXPECT_TRUE(mover().adopt({runs[2].get(), 0}) || mover().adopt({runs[3].get(), 0}));
+  EXPECT_TRUE(moves().copies.adopt({runs[2].get(), 0}) || moves().copies.adopt({runs[3].get(), 0}));
   for (auto& run : runs) take_all(*run);
   take_all(*one_more);
 }
 
-TEST_F(PageMoverTest, SpillsAPageAndLoadsItBack) {
-  auto run = resident_run({0, 1});
-  fill(*run, 9);
-  start_eviction(*run);
-  ASSERT_OK(mover().spill({run.get(), 0}));
-  EXPECT_EQ(run->pages[0].state, PageState::kSpilling);
-  EXPECT_FALSE(mover().finish_spill({run.get(), 0}, false).take()) << "it takes a while";
-  EXPECT_TRUE(mover().finish_spill({run.get(), 0}, true).take());
-  EXPECT_EQ(host().usage().used, Bytes());
-  ASSERT_OK(mover().load({run.get(), 0}));
-  EXPECT_TRUE(mover().finish_load({run.get(), 0}, true).take());
-  ASSERT_OK(mover().mount(pages(*run)));
-  EXPECT_TRUE(mover().finish_fetch({run.get(), 0}, true).take());
-  EXPECT_EQ(first_byte(*run), 9);
-  EXPECT_EQ(stats().sinks, 1U);
-  EXPECT_EQ(stats().loads, 1U);
-  take_all(*run);
-  EXPECT_EQ(file().usage().used, Bytes());
-}
-
-TEST_F(PageMoverTest, AFullFileLeavesTheHostCopy) {
-  std::vector<Frame> all;
-  for (auto frame = file().take(PageClass::kBase); frame.is_ok(); frame = file().take(PageClass::kBase)) {
-    all.push_back(frame.value());
-  }
+TEST_F(PageMovesTest, AWrittenPageDropsItsCopiesAfterItsFetch) {
   auto run = cold_run();
-  EXPECT_EQ(mover().spill({run.get(), 0}).code(), Code::kOutOfMemory);
-  EXPECT_EQ(run->pages[0].state, PageState::kCold);
-  EXPECT_TRUE(run->pages[0].host.has_value());
-  for (const Frame& frame : all) file().give_back(frame);
-  take_all(*run);
-}
-
-TEST_F(PageMoverTest, AFailedSpillLeavesTheHostCopyAndNoFileFrame) {
-  auto run = cold_run();
-  file_io().set_write_outcome(Status(Code::kIo, "disk full"));
-  ASSERT_OK(mover().spill({run.get(), 0}));
-  EXPECT_EQ(mover().finish_spill({run.get(), 0}, true).status().code(), Code::kIo);
-  EXPECT_EQ(run->pages[0].state, PageState::kCold);
-  EXPECT_TRUE(run->pages[0].host.has_value());
-  EXPECT_EQ(file().usage().used, Bytes());
-  take_all(*run);
-}
-
-TEST_F(PageMoverTest, AHeldPageKeepsItsHostCopyAfterItsSpill) {
-  auto run = cold_run();
-  run->holds.store(1);
-  ASSERT_OK(mover().spill({run.get(), 0}));
-  EXPECT_TRUE(mover().finish_spill({run.get(), 0}, true).take());
-  EXPECT_TRUE(run->pages[0].host.has_value() && run->pages[0].file.has_value());
-  run->holds.store(0);
-  take_all(*run);
-}
-
-TEST_F(PageMoverTest, AReadThatFailsCanBeTriedAgainAndACorruptOneCannot) {
-  auto run = cold_run();
-  ASSERT_OK(mover().spill({run.get(), 0}));
-  ASSERT_TRUE(mover().finish_spill({run.get(), 0}, true).take());
-  file_io().set_read_outcome(Status(Code::kIo, "bad cable"));
-  ASSERT_OK(mover().load({run.get(), 0}));
-  EXPECT_EQ(mover().finish_load({run.get(), 0}, true).status().code(), Code::kIo);
-  EXPECT_EQ(run->pages[0].state, PageState::kCold);
-  file_io().set_read_outcome({});
-  file_io().corrupt();
-  ASSERT_OK(mover().load({run.get(), 0}));
-  EXPECT_EQ(mover().finish_load({run.get(), 0}, true).status().code(), Code::kDataLoss);
-  EXPECT_EQ(run->pages[0].state, PageState::kLost);
-  EXPECT_EQ(host().usage().used, Bytes());
-  EXPECT_EQ(file().usage().used, Bytes()) << "a place with bytes nobody can use";
-  EXPECT_OK(mover().discard({run.get(), 0}));
-}
-
-TEST_F(PageMoverTest, LoadingWithoutAHostFrameIsBusy) {
-  auto run = cold_run();
-  ASSERT_OK(mover().spill({run.get(), 0}));
-  ASSERT_TRUE(mover().finish_spill({run.get(), 0}, true).take());
-  std::vector<std::unique_ptr<tessera::Run>> others;
-  for (int i = 0; i < 4; ++i) others.push_back(cold_run());
-  EXPECT_EQ(mover().load({run.get(), 0}).code(), Code::kBusy);
-  EXPECT_EQ(run->pages[0].state, PageState::kCold);
-  for (auto& other : others) take_all(*other);
-  take_all(*run);
-}
-
-TEST_F(PageMoverTest, AWrittenPageDropsItsCopiesAfterItsFetch) {
-  auto run = cold_run();
-  ASSERT_OK(mover().mount(pages(*run)));
+  ASSERT_OK(moves().mover.mount(pages(*run)));
   run->written.store(1);
-  EXPECT_TRUE(mover().finish_fetch({run.get(), 0}, true).take());
+  EXPECT_TRUE(moves().mover.finish_fetch({run.get(), 0}, true).take());
   EXPECT_FALSE(run->pages[0].host.has_value());
   take_all(*run);
 }

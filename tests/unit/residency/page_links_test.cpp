@@ -1,15 +1,15 @@
 #include <gtest/gtest.h>
 
-#include "page_mover_fixture.hpp"
+#include "page_moves_fixture.hpp"
 
 namespace tessera {
 namespace {
 
 // Eight base pages fit; four are moved together.
-class PageLinks : public PageMoverTest {
+class PageLinksTest : public PageMovesTest {
  protected:
-  explicit PageLinks(bool copies_at_once = true)
-      : PageMoverTest({.device = 16_MiB,
+  explicit PageLinksTest(bool copies_at_once = true)
+      : PageMovesTest({.device = 16_MiB,
                        .host = 12_MiB,
                        .staging = 4_MiB,
                        .sim = {.memory = 16_MiB, .copies_at_once = copies_at_once}}) {}
@@ -27,14 +27,14 @@ class PageLinks : public PageMoverTest {
   void leave_together(tessera::Run& run) {
     const auto all = pages(run);
     for (std::span<const PageRef> rest = all; !rest.empty();) {
-      rest = rest.subspan(mover().copy_out(rest.first(mover().batch_of(rest)), CopyLocation::kHost).take());
+      rest = rest.subspan(moves().mover.copy_out(rest.first(moves().links.batch_of(rest)), CopyLocation::kHost).take());
     }
-    for (const PageRef& page : all) ASSERT_TRUE(mover().copied_out(page, true).take());
-    ASSERT_OK(mover().vacate(all));
+    for (const PageRef& page : all) ASSERT_TRUE(moves().links.is_done(page, true).take());
+    ASSERT_OK(moves().mover.vacate(all));
   }
   void arrive(tessera::Run& run) {
-    ASSERT_OK(mover().mount(pages(run)));
-    for (const PageRef& page : pages(run)) ASSERT_TRUE(mover().finish_fetch(page, true).take());
+    ASSERT_OK(moves().mover.mount(pages(run)));
+    for (const PageRef& page : pages(run)) ASSERT_TRUE(moves().mover.finish_fetch(page, true).take());
   }
   void expect_numbers(const tessera::Run& run) {
     for (std::uint32_t i = 0; i < run.shape.pages(); ++i) EXPECT_EQ(byte_of(run, i), i + 1);
@@ -43,12 +43,12 @@ class PageLinks : public PageMoverTest {
   std::uint64_t calls(DriverCall call) { return fault().calls(call); }
 };
 
-class PageLinksOneByOne : public PageLinks {
+class PageLinksOneByOne : public PageLinksTest {
  protected:
-  PageLinksOneByOne() : PageLinks(false) {}
+  PageLinksOneByOne() : PageLinksTest(false) {}
 };
 
-TEST_F(PageLinks, CopiesSmallPagesInBatchesOfFour) {
+TEST_F(PageLinksTest, CopiesSmallPagesInBatchesOfFour) {
   auto run = numbered(6);
   leave_together(*run);
   EXPECT_EQ(calls(DriverCall::kCopyAll), 2U) << "four pages, and two";
@@ -61,7 +61,7 @@ TEST_F(PageLinks, CopiesSmallPagesInBatchesOfFour) {
   take_all(*run);
 }
 
-TEST_F(PageLinks, APageAloneIsAnOrdinaryCopy) {
+TEST_F(PageLinksTest, APageAloneIsAnOrdinaryCopy) {
   auto run = numbered(1);
   start_eviction(*run);
   arrive(*run);
@@ -71,20 +71,20 @@ TEST_F(PageLinks, APageAloneIsAnOrdinaryCopy) {
 }
 
 // Pages of one batch share an event: it must not be recorded again while one of them waits for it.
-TEST_F(PageLinks, AnEventIsReusedAfterItsLastPage) {
+TEST_F(PageLinksTest, AnEventIsReusedAfterItsLastPage) {
   auto first = numbered(3);
   auto second = numbered(2);
   const auto pages_of_first = pages(*first);
-  ASSERT_EQ(mover().copy_out(pages_of_first, CopyLocation::kHost).take(), 3U);
+  ASSERT_EQ(moves().mover.copy_out(pages_of_first, CopyLocation::kHost).take(), 3U);
   const EventId shared = first->pages[0].event;
   EXPECT_EQ(first->pages[2].event, shared);
-  for (const PageRef& page : pages_of_first) ASSERT_TRUE(mover().copied_out(page, true).take());
-  ASSERT_OK(mover().vacate(std::span(pages_of_first).first(2)));
-  ASSERT_EQ(mover().copy_out(pages(*second), CopyLocation::kHost).take(), 2U);
+  for (const PageRef& page : pages_of_first) ASSERT_TRUE(moves().links.is_done(page, true).take());
+  ASSERT_OK(moves().mover.vacate(std::span(pages_of_first).first(2)));
+  ASSERT_EQ(moves().mover.copy_out(pages(*second), CopyLocation::kHost).take(), 2U);
   EXPECT_NE(second->pages[0].event, shared) << "the third page is leaving yet";
-  ASSERT_OK(mover().vacate(std::span(pages_of_first).subspan(2)));
-  for (const PageRef& page : pages(*second)) ASSERT_TRUE(mover().copied_out(page, true).take());
-  ASSERT_OK(mover().vacate(pages(*second)));
+  ASSERT_OK(moves().mover.vacate(std::span(pages_of_first).subspan(2)));
+  for (const PageRef& page : pages(*second)) ASSERT_TRUE(moves().links.is_done(page, true).take());
+  ASSERT_OK(moves().mover.vacate(pages(*second)));
   arrive(*first);
   arrive(*second);
   expect_numbers(*first);
@@ -94,7 +94,7 @@ TEST_F(PageLinks, AnEventIsReusedAfterItsLastPage) {
 }
 
 // The budget has six frames, the staging reserve two.
-TEST_F(PageLinks, CopiesOutAsManyAsHasHostFramesAndOneAtATimeThroughTheReserve) {
+TEST_F(PageLinksTest, CopiesOutAsManyAsHasHostFramesAndOneAtATimeThroughTheReserve) {
   auto first = numbered(4);
   leave_together(*first);
   auto second = numbered(4);
@@ -102,40 +102,40 @@ TEST_F(PageLinks, CopiesOutAsManyAsHasHostFramesAndOneAtATimeThroughTheReserve) 
   const auto all = pages(*second);
   for (const std::size_t expected : {2U, 1U, 1U}) {
     const auto rest = std::span(all).subspan(second->bytes_in(PageState::kEvicting) / kBasePage);
-    EXPECT_EQ(mover().copy_out(rest, CopyLocation::kHost).take(), expected);
+    EXPECT_EQ(moves().mover.copy_out(rest, CopyLocation::kHost).take(), expected);
   }
   EXPECT_NE(second->pages[2].event, second->pages[3].event);
-  EXPECT_EQ(mover().copy_out(pages(*third), CopyLocation::kHost).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(moves().mover.copy_out(pages(*third), CopyLocation::kHost).status().code(), Code::kOutOfMemory);
   EXPECT_EQ(third->bytes_in(PageState::kResident), kBasePage * 2);
-  for (const PageRef& page : all) ASSERT_TRUE(mover().copied_out(page, true).take());
-  ASSERT_OK(mover().vacate(all));
+  for (const PageRef& page : all) ASSERT_TRUE(moves().links.is_done(page, true).take());
+  ASSERT_OK(moves().mover.vacate(all));
   for (auto* run : {first.get(), second.get()}) {
-    for (const PageRef& page : pages(*run)) EXPECT_OK(mover().discard(page));
+    for (const PageRef& page : pages(*run)) EXPECT_OK(moves().releases.discard(page));
   }
   take_all(*third);
 }
 
-TEST_F(PageLinks, APageThatFoundNoFrameIsNotTakenForCopied) {
+TEST_F(PageLinksTest, APageThatFoundNoFrameIsNotTakenForCopied) {
   auto held = numbered(5);
   leave_together(*held);
   auto run = numbered(2);
   leave_together(*run);  // the first one into the last frame of the budget
   arrive(*run);
   const PageRef with_copy{run.get(), 0}, other{run.get(), 1};
-  ASSERT_TRUE(PageMover::is_clean(with_copy));
+  ASSERT_TRUE(is_clean(*with_copy.run, *with_copy));
   run->written.store(3);
   run->pages[0].copied = run->pages[1].copied = 3;
   const PageRef batch[] = {other, with_copy};
-  ASSERT_EQ(mover().copy_out(batch, CopyLocation::kHost).take(), 1U);
+  ASSERT_EQ(moves().mover.copy_out(batch, CopyLocation::kHost).take(), 1U);
   EXPECT_EQ(with_copy->state, PageState::kResident);
-  EXPECT_FALSE(PageMover::is_clean(with_copy)) << "what it had was an old copy";
-  ASSERT_TRUE(mover().copied_out(other, true).take());
+  EXPECT_FALSE(is_clean(*with_copy.run, *with_copy)) << "what it had was an old copy";
+  ASSERT_TRUE(moves().links.is_done(other, true).take());
   run->quiet = 3;
   take_all(*run);
-  for (const PageRef& page : pages(*held)) EXPECT_OK(mover().discard(page));
+  for (const PageRef& page : pages(*held)) EXPECT_OK(moves().releases.discard(page));
 }
 
-TEST_F(PageLinks, MemoryThatCouldNotBePinnedIsCopiedToOneByOne) {
+TEST_F(PageLinksTest, MemoryThatCouldNotBePinnedIsCopiedToOneByOne) {
   auto run = numbered(4);
   fail(DriverCall::kRegisterHost, 1);
   leave_together(*run);
@@ -147,12 +147,12 @@ TEST_F(PageLinks, MemoryThatCouldNotBePinnedIsCopiedToOneByOne) {
   take_all(*run);
 }
 
-TEST_F(PageLinks, AFailedBatchChangesNoPage) {
+TEST_F(PageLinksTest, AFailedBatchChangesNoPage) {
   auto run = numbered(4);
   for (DriverCall call : {DriverCall::kCopyAll, DriverCall::kRecordEvent}) {
     // Two events are recorded around timed copies, and are optional.
     fail(call, call == DriverCall::kRecordEvent ? 3 : 1);
-    EXPECT_EQ(mover().copy_out(pages(*run), CopyLocation::kHost).status().code(), Code::kDriver);
+    EXPECT_EQ(moves().mover.copy_out(pages(*run), CopyLocation::kHost).status().code(), Code::kDriver);
     EXPECT_EQ(run->bytes_in(PageState::kResident), kBasePage * 4);
     EXPECT_EQ(host().usage().used, Bytes());
   }
@@ -160,7 +160,7 @@ TEST_F(PageLinks, AFailedBatchChangesNoPage) {
   leave_together(*run);
   for (DriverCall call : {DriverCall::kCopyAll, DriverCall::kRecordEvent}) {
     fail(call, call == DriverCall::kRecordEvent ? 3 : 1);
-    EXPECT_EQ(mover().mount(pages(*run)).code(), Code::kDriver);
+    EXPECT_EQ(moves().mover.mount(pages(*run)).code(), Code::kDriver);
     EXPECT_EQ(run->bytes_in(PageState::kCold), kBasePage * 4);
     EXPECT_EQ(device().usage().used, Bytes());
   }
@@ -181,16 +181,16 @@ TEST_F(PageLinksOneByOne, TriesBatchCopiesOnce) {
   take_all(*run);
 }
 
-class LargePageLinks : public PageMoverTest {
+class LargePageLinks : public PageMovesTest {
  protected:
-  LargePageLinks() : PageMoverTest({.device = 96_MiB, .host = 96_MiB, .sim = {.memory = 96_MiB}}) {}
+  LargePageLinks() : PageMovesTest({.device = 96_MiB, .host = 96_MiB, .sim = {.memory = 96_MiB}}) {}
 };
 
 TEST_F(LargePageLinks, LargePagesAreNotBatched) {
   auto run = resident_run({2, 3});
   const auto all = pages(*run);
-  EXPECT_EQ(mover().batch_of(all), 1U);
-  EXPECT_EQ(mover().batch_of(std::span(all).subspan(2)), 3U);
+  EXPECT_EQ(moves().links.batch_of(all), 1U);
+  EXPECT_EQ(moves().links.batch_of(std::span(all).subspan(2)), 3U);
   take_all(*run);
 }
 

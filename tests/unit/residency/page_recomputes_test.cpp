@@ -1,13 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "page_mover_fixture.hpp"
+#include "page_moves_fixture.hpp"
 
 namespace tessera {
 namespace {
 
 using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
-class PageRecomputesTest : public PageMoverTest {
+class PageRecomputesTest : public PageMovesTest {
  protected:
   // Resident, idle, and with a callback.
   std::unique_ptr<DeviceRun> make_recomputable(RunShape shape) {
@@ -20,19 +20,19 @@ class PageRecomputesTest : public PageMoverTest {
 
 TEST_F(PageRecomputesTest, DropsAWholeRunAndRemountsItBlankUntilRecomputed) {
   auto run = make_recomputable({0, 2});
-  EXPECT_OK(mover().drop(*run));
+  EXPECT_OK(moves().recomputes.drop(*run));
   EXPECT_EQ(in(*run, PageState::kGone), 4_MiB);
   EXPECT_EQ(run->missing.load(), 2U);
   EXPECT_EQ(device().usage().used, Bytes());
   EXPECT_EQ(stats().dropped_bytes, 4_MiB);
   EXPECT_EQ(stats().bytes_out, Bytes());
-  EXPECT_OK(mover().mount(pages(*run)));
+  EXPECT_OK(moves().mover.mount(pages(*run)));
   EXPECT_EQ(in(*run, PageState::kBlank), 4_MiB);
   EXPECT_EQ(run->missing.load(), 2U);
   EXPECT_OK(validate_run(*run));
   for (const PageRef& page : pages(*run)) {
-    EXPECT_OK(mover().await_recompute(page, StreamId(0)));
-    EXPECT_TRUE(mover().finish_recompute(page, true).take());
+    EXPECT_OK(moves().recomputes.await(page, StreamId(0)));
+    EXPECT_TRUE(moves().recomputes.finish(page, true).take());
   }
   EXPECT_EQ(in(*run, PageState::kResident), 4_MiB);
   EXPECT_EQ(run->missing.load(), 0U);
@@ -44,10 +44,10 @@ TEST_F(PageRecomputesTest, DropsAWholeRunAndRemountsItBlankUntilRecomputed) {
 TEST_F(PageRecomputesTest, DroppingARunDropsItsCopies) {
   auto run = make_recomputable({0, 2});
   EXPECT_OK(copy_out(pages(*run)[0]));
-  EXPECT_TRUE(mover().copied_out(pages(*run)[0], true).take());
-  EXPECT_OK(mover().vacate(pages(*run)));
+  EXPECT_TRUE(moves().links.is_done(pages(*run)[0], true).take());
+  EXPECT_OK(moves().mover.vacate(pages(*run)));
   ASSERT_EQ(in(*run, PageState::kCold), 2_MiB);
-  EXPECT_OK(mover().drop(*run));
+  EXPECT_OK(moves().recomputes.drop(*run));
   EXPECT_EQ(in(*run, PageState::kGone), 4_MiB);
   EXPECT_EQ(host().usage().used, Bytes());
   take_all(*run);
@@ -56,7 +56,7 @@ TEST_F(PageRecomputesTest, DroppingARunDropsItsCopies) {
 TEST_F(PageRecomputesTest, DropsNoHeldUsedOrWrittenRun) {
   auto run = make_recomputable({0, 1});
   const auto stays = [&] {
-    EXPECT_OK(mover().drop(*run));
+    EXPECT_OK(moves().recomputes.drop(*run));
     EXPECT_OK(validate_run(*run));
     return in(*run, PageState::kResident) == 2_MiB;
   };
@@ -76,35 +76,35 @@ TEST_F(PageRecomputesTest, DropsNoHeldUsedOrWrittenRun) {
 TEST_F(PageRecomputesTest, APageThatCannotBeUnmappedStays) {
   auto run = make_recomputable({0, 2});
   fail(DriverCall::kUnmap, 1);
-  EXPECT_FALSE(mover().drop(*run).is_ok());
+  EXPECT_FALSE(moves().recomputes.drop(*run).is_ok());
   EXPECT_EQ(in(*run, PageState::kResident), 4_MiB);
   EXPECT_OK(validate_run(*run));
-  EXPECT_OK(mover().drop(*run));
+  EXPECT_OK(moves().recomputes.drop(*run));
   EXPECT_EQ(in(*run, PageState::kGone), 4_MiB);
   take_all(*run);
 }
 
 TEST_F(PageRecomputesTest, UndoingAMountReturnsTheFrames) {
   auto run = make_recomputable({0, 2});
-  EXPECT_OK(mover().drop(*run));
+  EXPECT_OK(moves().recomputes.drop(*run));
   const std::vector<PageRef> both = pages(*run);
-  EXPECT_OK(mover().mount(std::span(both).first(1)));
-  EXPECT_OK(mover().undo_mount(*run));
+  EXPECT_OK(moves().mover.mount(std::span(both).first(1)));
+  EXPECT_OK(moves().recomputes.undo_mount(*run));
   EXPECT_EQ(in(*run, PageState::kGone), 4_MiB);
   EXPECT_EQ(device().usage().used, Bytes());
   EXPECT_EQ(stats().dropped_bytes, 4_MiB) << "each page was dropped once";
   EXPECT_OK(validate_run(*run));
-  EXPECT_OK(mover().mount(pages(*run)));
+  EXPECT_OK(moves().mover.mount(pages(*run)));
   run->live.store(0);  // the block is freed
-  EXPECT_OK(mover().undo_mount(*run));
+  EXPECT_OK(moves().recomputes.undo_mount(*run));
   EXPECT_EQ(in(*run, PageState::kEmpty), 4_MiB);
 }
 
 TEST_F(PageRecomputesTest, ANewBlockNeedsNoRecompute) {
   auto run = make_recomputable({0, 1});
-  EXPECT_OK(mover().drop(*run));
-  EXPECT_OK(mover().mount(pages(*run)));
-  EXPECT_OK(mover().accept(pages(*run)[0]));
+  EXPECT_OK(moves().recomputes.drop(*run));
+  EXPECT_OK(moves().mover.mount(pages(*run)));
+  EXPECT_OK(moves().recomputes.accept(pages(*run)[0]));
   EXPECT_EQ(run->missing.load(), 0U);
   take_all(*run);
 }

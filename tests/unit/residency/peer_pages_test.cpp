@@ -1,16 +1,16 @@
 // Pages with their bytes on a peer, step by step: like those in the host, over a separate link.
 #include <gtest/gtest.h>
 
-#include "page_mover_fixture.hpp"
+#include "page_moves_fixture.hpp"
 
 namespace tessera {
 namespace {
 
 // Eight base pages fit on the device, two on the peer.
-class PeerPages : public PageMoverTest {
+class PeerPages : public PageMovesTest {
  protected:
   PeerPages()
-      : PageMoverTest({.device = 16_MiB,
+      : PageMovesTest({.device = 16_MiB,
                        .host = 8_MiB,
                        .staging = 4_MiB,
                        .file = 8_MiB,
@@ -23,8 +23,8 @@ class PeerPages : public PageMoverTest {
     return run;
   }
   void arrive(tessera::Run& run) {
-    ASSERT_OK(mover().mount(pages(run)));
-    for (const PageRef& page : pages(run)) ASSERT_TRUE(mover().finish_fetch(page, true).take());
+    ASSERT_OK(moves().mover.mount(pages(run)));
+    for (const PageRef& page : pages(run)) ASSERT_TRUE(moves().mover.finish_fetch(page, true).take());
   }
   static Page& only(tessera::Run& run) { return run.pages[0]; }
 };
@@ -48,16 +48,16 @@ TEST_F(PeerPages, BytesSurviveEvictionToThePeer) {
 TEST_F(PeerPages, ACopyThatIsStillValidStaysWithThePeerAndCountsAsIdle) {
   auto run = filled(7);
   start_eviction(*run, CopyLocation::kPeer);
-  EXPECT_EQ(mover().idle_peer_bytes(), Bytes()) << "it is the only one";
+  EXPECT_EQ(moves().ledger.idle_peer_bytes(), Bytes()) << "it is the only one";
   arrive(*run);
   EXPECT_TRUE(only(*run).peer);
-  EXPECT_EQ(mover().idle_peer_bytes(), kBasePage);
-  ASSERT_OK(mover().vacate(pages(*run)));
+  EXPECT_EQ(moves().ledger.idle_peer_bytes(), kBasePage);
+  ASSERT_OK(moves().mover.vacate(pages(*run)));
   EXPECT_EQ(stats().clean_evictions, 1U) << "so it leaves for nothing";
-  EXPECT_EQ(mover().idle_peer_bytes(), Bytes());
+  EXPECT_EQ(moves().ledger.idle_peer_bytes(), Bytes());
   arrive(*run);
-  mover().drop_peer_copy({run.get(), 0});
-  EXPECT_EQ(mover().idle_peer_bytes(), Bytes());
+  moves().copies.drop_peer({run.get(), 0});
+  EXPECT_EQ(moves().ledger.idle_peer_bytes(), Bytes());
   EXPECT_EQ(peer().usage().used, Bytes());
   take_all(*run);
 }
@@ -66,25 +66,25 @@ TEST_F(PeerPages, AStalePeerCopyIsDroppedAfterTheFetch) {
   auto run = filled(7);
   start_eviction(*run, CopyLocation::kPeer);
   run->written.store(1);
-  ASSERT_OK(mover().mount(pages(*run)));
-  ASSERT_TRUE(mover().finish_fetch({run.get(), 0}, true).take());
+  ASSERT_OK(moves().mover.mount(pages(*run)));
+  ASSERT_TRUE(moves().mover.finish_fetch({run.get(), 0}, true).take());
   EXPECT_FALSE(only(*run).peer);
-  EXPECT_EQ(mover().idle_peer_bytes(), Bytes());
+  EXPECT_EQ(moves().ledger.idle_peer_bytes(), Bytes());
   take_all(*run);
 }
 
 TEST_F(PeerPages, APageUsedMeanwhileStaysAndReturnsThePeerFrame) {
   auto run = filled(7);
   ASSERT_OK(copy_out({run.get(), 0}, CopyLocation::kPeer));
-  EXPECT_TRUE(mover().copied_out({run.get(), 0}, true).take());
+  EXPECT_TRUE(moves().links.is_done({run.get(), 0}, true).take());
   run->used.store(1);
   run->written.store(1);
-  ASSERT_OK(mover().vacate(pages(*run)));
+  ASSERT_OK(moves().mover.vacate(pages(*run)));
   EXPECT_EQ(only(*run).state, PageState::kResident);
   EXPECT_EQ(stats().forwards, 1U);
   EXPECT_EQ(stats().bytes_peer_out, kBasePage);
   EXPECT_EQ(peer().usage().used, Bytes());
-  EXPECT_EQ(mover().idle_peer_bytes(), Bytes());
+  EXPECT_EQ(moves().ledger.idle_peer_bytes(), Bytes());
   run->quiet = 1;
   take_all(*run);
 }
@@ -92,10 +92,10 @@ TEST_F(PeerPages, APageUsedMeanwhileStaysAndReturnsThePeerFrame) {
 TEST_F(PeerPages, CopiesOutAsManyAsThePeerHasFrames) {
   auto run = filled(7, 4);
   const auto all = pages(*run);
-  EXPECT_EQ(mover().copy_out(all, CopyLocation::kPeer).take(), 2U);
-  EXPECT_EQ(mover().copy_out(std::span(all).subspan(2), CopyLocation::kPeer).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(moves().mover.copy_out(all, CopyLocation::kPeer).take(), 2U);
+  EXPECT_EQ(moves().mover.copy_out(std::span(all).subspan(2), CopyLocation::kPeer).status().code(), Code::kOutOfMemory);
   EXPECT_FALSE(run->pages[2].peer || run->pages[2].host);
-  for (std::uint32_t i = 0; i < 2; ++i) EXPECT_TRUE(mover().copied_out({run.get(), i}, true).take());
+  for (std::uint32_t i = 0; i < 2; ++i) EXPECT_TRUE(moves().links.is_done({run.get(), i}, true).take());
   take_all(*run);
 }
 
@@ -104,10 +104,10 @@ TEST_F(PeerPages, FetchesFromPeerAndHostOverSeparateLinks) {
   for (std::uint32_t i = 0; i < 4; ++i) {
     const PageRef page{run.get(), i};
     ASSERT_OK(copy_out(page, i % 2 == 0 ? CopyLocation::kPeer : CopyLocation::kHost));
-    ASSERT_TRUE(mover().copied_out(page, true).take());
+    ASSERT_TRUE(moves().links.is_done(page, true).take());
   }
-  ASSERT_OK(mover().vacate(pages(*run)));
-  EXPECT_EQ(mover().batch_of(pages(*run)), 1U) << "the next one is elsewhere";
+  ASSERT_OK(moves().mover.vacate(pages(*run)));
+  EXPECT_EQ(moves().links.batch_of(pages(*run)), 1U) << "the next one is elsewhere";
   arrive(*run);
   EXPECT_EQ(stats().bytes_peer_in, kBasePage * 2);
   EXPECT_EQ(stats().bytes_in, kBasePage * 2);
@@ -123,7 +123,7 @@ TEST_F(PeerPages, AFailedPeerCopyLeavesThePage) {
   EXPECT_EQ(peer().usage().used, Bytes());
   start_eviction(*run, CopyLocation::kPeer);
   fail(DriverCall::kCopy, 1);
-  EXPECT_EQ(mover().mount(pages(*run)).native_code(), 999);
+  EXPECT_EQ(moves().mover.mount(pages(*run)).native_code(), 999);
   EXPECT_EQ(only(*run).state, PageState::kCold);
   arrive(*run);
   EXPECT_EQ(first_byte(*run), 7);

@@ -1,27 +1,27 @@
-// A page mover over a small simulated device, and runs that tests control step by step.
+// The moves of pages over a small simulated device, and runs that tests control step by step.
 //
 // Thread safety: a test fixture.
 #pragma once
 
 #include <memory>
 
-#include "residency/pages/page_mover.hpp"
+#include "residency/pages/page_moves.hpp"
 #include "residency_fixture.hpp"
 
 namespace tessera {
 
 // By default the device has four base pages, the host two plus a staging reserve of two, and the file four.
-class PageMoverTest : public testing::Test {
+class PageMovesTest : public testing::Test {
  protected:
-  explicit PageMoverTest(
+  explicit PageMovesTest(
       const ResidencySetup& setup = {.device = 8_MiB, .host = 4_MiB, .staging = 4_MiB, .file = 8_MiB})
       : machine_(setup) {}
-  ~PageMoverTest() override {
-    mover_.reset();
+  ~PageMovesTest() override {
+    moves_.reset();
     lanes_.reset();
   }
 
-  PageMover& mover() { return *mover_; }
+  PageMoves& moves() { return *moves_; }
   ResidencyStats& stats() { return stats_; }
   FaultDriver& fault() { return machine_.fault(); }
   MemoryFile& file_io() { return machine_.file(); }
@@ -37,7 +37,7 @@ class PageMoverTest : public testing::Test {
   }
   std::unique_ptr<tessera::Run> resident_run(RunShape shape) {
     auto run = make_run(shape);
-    EXPECT_OK(mover().mount(pages(*run)));
+    EXPECT_OK(moves().mover.mount(pages(*run)));
     return run;
   }
   std::unique_ptr<tessera::Run> cold_run() {
@@ -51,14 +51,14 @@ class PageMoverTest : public testing::Test {
     return all;
   }
   Status copy_out(PageRef page, CopyLocation to = CopyLocation::kHost) {
-    return mover().copy_out({&page, 1}, to).status();
+    return moves().mover.copy_out({&page, 1}, to).status();
   }
   void start_eviction(tessera::Run& run, CopyLocation to = CopyLocation::kHost) {
     for (const PageRef& page : pages(run)) {
       EXPECT_OK(copy_out(page, to));
-      EXPECT_TRUE(mover().copied_out(page, true).take());
+      EXPECT_TRUE(moves().links.is_done(page, true).take());
     }
-    EXPECT_OK(mover().vacate(pages(run)));
+    EXPECT_OK(moves().mover.vacate(pages(run)));
   }
   // The run is freed.
   void take_all(tessera::Run& run) {
@@ -67,14 +67,16 @@ class PageMoverTest : public testing::Test {
     for (const PageRef& page : pages(run)) {
       if (is_mapped(page->state)) mapped.push_back(page);
     }
-    EXPECT_OK(mover().vacate(mapped));
-    for (const PageRef& page : pages(run)) mover().drop_copies(page);
+    EXPECT_OK(moves().mover.vacate(mapped));
+    for (const PageRef& page : pages(run)) moves().copies.drop_all(page);
   }
   void fail(DriverCall call, std::uint64_t nth) { fault().fail({call, nth, Status(Code::kDriver, "injected", 999)}); }
   void fill(tessera::Run& run, std::uint8_t value) {
     EXPECT_OK(machine_.sim().fill(run.address, value, run.shape.bytes(), StreamId(0)));
     EXPECT_OK(machine_.sim().synchronize(DeviceId(0)));
   }
+  void wait_for_device() { EXPECT_OK(machine_.sim().synchronize(DeviceId(0))); }
+  Address reserve(RunShape shape) { return machine_.reserve(shape); }
   static int first_byte(const tessera::Run& run) {
     return *reinterpret_cast<const unsigned char*>(run.address.value());
   }
@@ -89,8 +91,15 @@ class PageMoverTest : public testing::Test {
   std::atomic<bool> unseen_{false};
   std::unique_ptr<CopyLanes> lanes_ =
       CopyLanes::create(machine_.sim(), DeviceId(0), machine_.tiers().peer != nullptr).take();
-  std::unique_ptr<PageMover> mover_ = std::make_unique<PageMover>(machine_.fault(), DeviceId(0), machine_.tiers(),
-                                                                  *lanes_, gate_, log_, stats_, by_trait_, unseen_);
+  std::unique_ptr<PageMoves> moves_ = std::make_unique<PageMoves>(PageMachine{.driver = machine_.fault(),
+                                                                              .device = DeviceId(0),
+                                                                              .tiers = machine_.tiers(),
+                                                                              .lanes = *lanes_,
+                                                                              .gate = gate_,
+                                                                              .log = log_,
+                                                                              .stats = stats_,
+                                                                              .unseen = unseen_},
+                                                                  by_trait_);
 };
 
 }  // namespace tessera

@@ -1,0 +1,74 @@
+#include "residency/pages/page_ledger.hpp"
+
+#include <fmt/format.h>
+
+namespace tessera {
+namespace {
+
+Nearest nearest_of(const Page& page) {
+  if (is_mapped(page.state) || is_apart(page.state)) return Nearest::kDevice;
+  if (page.peer) return Nearest::kPeer;
+  if (page.host && page.state != PageState::kLoading) return Nearest::kHost;
+  return page.file ? Nearest::kFile : Nearest::kNowhere;
+}
+
+}  // namespace
+
+Status PageLedger::step(PageRef page, PageEvent event) {
+  const auto to = next(page->state, event);
+  if (!to) {
+    return Status(Code::kInternal, fmt::format("page {:#x}: {} is not a valid transition from {}",
+                                               page.address().value(), name_of(event), name_of(page->state)));
+  }
+  const bool was_present = is_present(page->state);
+  const Bytes bytes = page.bytes();
+  page.run->bytes_in(page->state) -= bytes;
+  page.run->bytes_in(*to) += bytes;
+  if (Run* const row = page.run->row) {
+    row->bytes_in(page->state) -= bytes;
+    row->bytes_in(*to) += bytes;
+  }
+  if (is_moving(page->state)) moving_[static_cast<std::size_t>(page->state)] -= bytes;
+  if (is_moving(*to)) moving_[static_cast<std::size_t>(*to)] += bytes;
+  if (page->peer && page->state == PageState::kResident) idle_peer_bytes_ -= bytes;
+  if (page->peer && *to == PageState::kResident) idle_peer_bytes_ += bytes;
+  page->state = *to;
+  if (was_present && !is_present(*to)) page.run->add_missing();
+  if (!was_present && is_present(*to)) page.run->drop_missing();
+  note_frames(page);
+  return {};
+}
+
+void PageLedger::note_frames(PageRef page) {
+  by_trait_.note(*page.run, *page);
+  const Nearest place = nearest_of(*page);
+  machine_.log.change_place(page.run->tag, page->place, place, page.bytes());
+  page->place = place;
+}
+
+void PageLedger::note_peer_frame(PageRef page) {
+  if (page->state == PageState::kResident) idle_peer_bytes_ += page.bytes();
+}
+
+void PageLedger::note_peer_frame_leaving(PageRef page) {
+  if (page->state == PageState::kResident) idle_peer_bytes_ -= page.bytes();
+}
+
+void PageLedger::note_move(PageRef page, EventKind kind) {
+  ResidencyStats& stats = machine_.stats;
+  const std::array<Bytes*, kLinks> sums = {&stats.bytes_in,           &stats.bytes_out,     &stats.bytes_file_read,
+                                           &stats.bytes_file_written, &stats.bytes_peer_in, &stats.bytes_peer_out};
+  const auto link = static_cast<std::size_t>(*link_of(kind));
+  *sums[link] += page.bytes();
+  page.run->whole().cost.moved[link] += page.bytes();
+  machine_.log.record(kind, machine_.device, page->started, page.address(), page.bytes());
+}
+
+void PageLedger::forget(const Run& run) {
+  for (std::size_t i = 0; i < kPageStates; ++i) {
+    const auto state = static_cast<PageState>(i);
+    if (is_moving(state)) moving_[i] -= run.bytes_in(state);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,32 @@
+// What the steps of pages are made with: the driver, the tiers, the streams for copies, the gate, and the records kept.
+//
+// Thread safety: immutable; what it refers to has rules of its own.
+#pragma once
+
+#include <atomic>
+
+#include "driver/driver.hpp"
+#include "observe/event_log.hpp"
+#include "residency/pages/copy_lanes.hpp"
+#include "residency/pages/page_ref.hpp"
+#include "residency/residency_stats.hpp"
+#include "residency/streams/gate.hpp"
+#include "tier/tier_stack.hpp"
+
+namespace tessera {
+
+struct PageMachine {
+  Driver& driver;
+  const DeviceId device;
+  const TierStack tiers;
+  const CopyLanes& lanes;  // if the tiers have a peer, those to it are among them
+  Gate& gate;
+  EventLog& log;
+  ResidencyStats& stats;
+  const std::atomic<bool>& unseen;  // work may use runs without announcing it: stamps do not prove that a copy is valid
+
+  // Whether the copy in a lower tier equals the device's bytes, with certainty.
+  bool is_surely_clean(PageRef page) const { return is_clean(*page.run, *page) && !unseen.load(); }
+};
+
+}  // namespace tessera

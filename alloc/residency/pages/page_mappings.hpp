@@ -1,0 +1,49 @@
+// What is mapped at the addresses of pages: device frames, or nothing.
+//
+// Thread safety: none; the engine's lock.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "residency/pages/page_machine.hpp"
+#include "residency/pages/page_ref.hpp"
+
+namespace tessera {
+
+class PageMappings {
+ public:
+  explicit PageMappings(const PageMachine& machine) : machine_(machine) {}
+
+  // Takes a device frame for the page and maps it, still without access. Errors: kOutOfMemory, the driver's.
+  Status take(PageRef page);
+  // Maps the frame that the page just got at its address, or returns the frame. Errors: the driver's.
+  Status map_or_give_back(PageRef page);
+  // Unmaps the page's frame and returns it. If the driver refuses, the frame is leaked and the address stays taken:
+  // this is logged, and no byte is lost.
+  void give_back(PageRef page) { give_back(page, page.bytes()); }
+  // Maps the frame that the page has at its address, or nothing; it keeps the frame.
+  Status map(PageRef page);
+  // Undoes map() as far as the driver allows. A page that stays mapped makes the next map() fail, and with it each use.
+  void unmap_or_log(std::span<const PageRef> pages);
+  // Unmaps once per contiguous stretch. Stops at the first error; `unmapped` are the pages before it.
+  Status unmap(std::span<const PageRef> pages, std::vector<PageRef>& unmapped);
+  // Once per contiguous stretch. REQUIRES: the pages are mapped, in address order.
+  Status grant_access(std::span<const PageRef> pages);
+  // Unmaps with a second try: a driver may refuse once.
+  Status unmap_twice(Address address, Bytes bytes);
+
+  // Whether copies can read the pages' frames at an address other than the page's own. Logs once why not.
+  bool open_aliases(std::span<const PageRef> pages);
+  // The address at which copies access the page's bytes on the device.
+  Address bytes_at(PageRef page) const;
+
+ private:
+  Status map_handles(PageRef page, Bytes& mapped);
+  void give_back(PageRef page, Bytes mapped);
+
+  const PageMachine& machine_;
+  int alias_refusals_ = 0;  // in a row
+};
+
+}  // namespace tessera
