@@ -11,7 +11,8 @@ TEST_JOBS := $(shell expr $(JOBS) + \( $(JOBS) + 1 \) / 2)
 TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=error --output-junit results.xml --test-dir
 # What a sanitizer run leaves out: benchmarks measure nothing there, lints and packaging read files and
 # do not run our code, and tests labelled "unsanitized" say at their registration why they are no use there.
-UNDER_SANITIZER = -LE 'bench|lint|package|unsanitized|long'
+NO_USE_SANITIZED = bench|lint|package|unsanitized
+UNDER_SANITIZER = -LE '$(NO_USE_SANITIZED)|long'
 
 .PHONY: build demo check check-long test lint asan tsan tidy bench policy-bench policy-benches format install gpu-bundle packages check-packages bench-packages clean
 
@@ -37,18 +38,18 @@ test: packages
 	$(COMPILE) release
 	$(TEST) build/release -LE long
 
-# What takes minutes each: whole searches, cells of the policy benchmark, hundreds of seeds, suites of other projects. It runs every
-# night, and before an issue is closed.
+# What takes minutes each: whole searches, cells of the policy benchmark, hundreds of seeds, suites of other projects;
+# and all tests that a sanitizer can be used with, of which `make check` runs a part. Every night, and before an issue is closed.
 check-long: check-packages
 	$(CONFIGURE) release
 	$(COMPILE) release
 	$(TEST) build/release -L long
-	$(CONFIGURE) asan
+	$(CONFIGURE) asan -DTESSERA_LONG_TESTS=ON
 	$(COMPILE) asan
-	$(TEST) build/asan -L long
-	$(CONFIGURE) tsan
+	$(TEST) build/asan -LE '$(NO_USE_SANITIZED)'
+	$(CONFIGURE) tsan -DTESSERA_LONG_TESTS=ON
 	$(COMPILE) tsan
-	$(TEST) build/tsan -L long
+	$(TEST) build/tsan -LE '$(NO_USE_SANITIZED)'
 
 lint: packages
 	$(CONFIGURE) release

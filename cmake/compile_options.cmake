@@ -1,5 +1,6 @@
 # Language level, warnings, sanitizers and output folders, as one interface target: tessera_flags.
 option(TESSERA_BUILD_TESTS "build the tests" ON)
+option(TESSERA_LONG_TESTS "build the tests of `make check-long` too" OFF)
 option(TESSERA_BUILD_BENCH "build the benchmarks" ON)
 option(TESSERA_GPU_KERNELS "compile the kernels for a GPU too (needs nvcc)" OFF)
 set(TESSERA_SANITIZE "" CACHE STRING "list for -fsanitize=, empty for none")

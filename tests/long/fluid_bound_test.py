@@ -10,9 +10,11 @@ import sys
 import tempfile
 import unittest
 
-from virtual_environment import python_with
-
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tests/integration"))
+
+from virtual_environment import python_with  # noqa: E402
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 RATE = 25_000_000_000
 
