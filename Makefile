@@ -14,7 +14,7 @@ TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=er
 NO_USE_SANITIZED = bench|lint|package|unsanitized
 UNDER_SANITIZER = -LE '$(NO_USE_SANITIZED)|long'
 
-.PHONY: build demo check check-long test lint asan tsan tidy bench policy-bench policy-benches format install gpu-bundle packages check-packages bench-packages clean
+.PHONY: build demo check check-long test lint asan tsan tidy bench policy-bench policy-benches format install wheel deb gpu-bundle packages check-packages bench-packages clean
 
 packages: ; @sh cmake/install_packages.sh build
 check-packages: ; @sh cmake/install_packages.sh build check
@@ -91,6 +91,13 @@ format: check-packages
 
 install: build
 	cmake --install build/release --prefix "$(PREFIX)"
+
+# For `pip install build/dist/*.whl`, and for `apt install ./build/dist/*.deb`.
+wheel: check-packages
+	sh cmake/wheel.sh . build/dist
+
+deb: build
+	cd build/release && cpack -G DEB -B ../dist
 
 gpu-bundle: packages
 	sh cmake/gpu_bundle.sh $(JOBS)

@@ -1,7 +1,8 @@
 """Sums the test results of several build folders and prints them as the last line.
 
 Usage: count_results.py STATUS FOLDER...   STATUS is the exit status of `make check`. A folder without
-results counts as one failure, and so does a failed step that no test result shows.
+results counts as one failure, and so does a failed step that no test result shows. Where a test of ctest is a program
+with several tests, these are counted (FOLDER/results/).
 """
 
 import pathlib
@@ -24,6 +25,17 @@ def last_words(case):
     return "\n".join(f"    {line}" for line in lines[-LINES_OF_A_FAILURE:])
 
 
+def gtest_count(results):
+    """Passed, failed and skipped tests of one gtest program that wrote its results; nothing if it did not get that far."""
+    if not results.is_file():
+        return 0, 0, 0
+    cases = list(ElementTree.parse(results).getroot().iter("testcase"))
+    ran = [case for case in cases if case.get("status") == "run"]
+    failed = sum(1 for case in ran if case.find("failure") is not None)
+    skipped = sum(1 for case in ran if case.find("skipped") is not None)
+    return len(ran) - failed - skipped, failed, skipped
+
+
 def count(folders):
     passed = failed = skipped = 0
     for folder in folders:
@@ -34,12 +46,15 @@ def count(folders):
             continue
         for case in ElementTree.parse(results).getroot().iter("testcase"):
             state = case.get("status")
+            inside = gtest_count(pathlib.Path(folder) / "results" / f"{case.get('name')}.xml")
             if state == "run":
-                passed += 1
+                passed += inside[0] or 1
+                skipped += inside[2]
             elif state == "notrun" and was_skipped(case):
                 skipped += 1
             else:
-                failed += 1
+                passed += inside[0]
+                failed += inside[1] or 1
                 print(f"failed in {folder}: {case.get('name')}")
                 print(last_words(case))
     return passed, failed, skipped

@@ -48,9 +48,14 @@ if(TESSERA_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   target_compile_options(tessera_flags INTERFACE -fno-sanitize=function)
 endif()
 
-# For code the speed of which does not matter, the commands and the tests: it compiles in half of the time. Accesses through
-# null or past an object are left to the address sanitizer, which sees them too; alignment is checked in the
-# library alone. Linked after what brings tessera_flags, because the last of such options is the one that counts.
+# Accesses through null or past an object are left to the address sanitizer, which sees them too. That and checks of
+# alignment take a third of the time in which the library compiles, so `make check-long` has them.
+if(TESSERA_SANITIZE MATCHES address AND NOT TESSERA_LONG_TESTS)
+  target_compile_options(tessera_flags INTERFACE -fno-sanitize=null,alignment,object-size)
+endif()
+
+# For code the speed of which does not matter, the commands and the tests: it compiles in half of the time. Linked after
+# what brings tessera_flags, because the last of such options is the one that counts.
 add_library(tessera_unoptimised INTERFACE)
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_unoptimised INTERFACE -O0 -fno-sanitize=null,alignment,object-size)

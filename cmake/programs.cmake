@@ -1,4 +1,4 @@
-# Programs that know nothing of Tessera, and their kernels, in lib/tessera/.
+# Programs that know nothing of Tessera, and their kernels, in lib/tessera/. All serve tests; two are installed as well.
 set(program_dir "${TESSERA_LIB_DIR}/tessera")
 set(program_targets "")
 
@@ -156,11 +156,19 @@ if(TARGET softcuda)
   add_dependencies(softcuda softcuda_fingerprint)
 endif()
 
+# What `tessera demo` trains, and the smallest program with a kernel of its own.
+set(demo_programs train vector_add)
+set(demo_targets program_train kernels_train_kernels program_vector_add kernels_vector_add_kernels)
+
 # All that `tessera demo` opens.
 add_custom_target(demo_files)
-add_dependencies(demo_files tessera ${program_targets})
+add_dependencies(demo_files tessera ${demo_targets})
 foreach(target tessera_cli tessera_preload tessera_torch softcuda softnvrtc)
   if(TARGET ${target})
     add_dependencies(demo_files ${target})
   endif()
 endforeach()
+
+# All that tests run.
+add_custom_target(program_files)
+add_dependencies(program_files demo_files ${program_targets})

@@ -14,7 +14,7 @@ CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
 # Files that a user may count on, below the prefix.
 INSTALLED = ["bin/tessera", "lib/libtessera.so", "lib/libtessera_preload.so", "lib/libtessera_torch.so",
              "lib/softcuda/libcuda.so.1", "lib/softcuda/libcuda.so",
-             "include/tessera/tessera.h", "lib/cmake/tessera/tesseraConfig.cmake", "lib/pkgconfig/tessera.pc"]
+             "lib/tessera/train", "lib/tessera/train_kernels.so", "include/tessera/tessera.h", "lib/cmake/tessera/tesseraConfig.cmake", "lib/pkgconfig/tessera.pc"]
 
 
 def run(*command, **options):
@@ -54,6 +54,9 @@ def main():
         prefix = shutil.move(scratch / "first", scratch / "moved")
         absent = [name for name in INSTALLED if not (prefix / name).exists()]
         assert not absent, f"not installed: {absent}"
+        # Programs and stand-ins of the tests stay in the build folder.
+        programs = {path.name for path in (prefix / "lib/tessera").iterdir()}
+        assert programs == {"train", "train_kernels.so", "vector_add", "vector_add_kernels.so"}, programs
         versions = {built_with_cmake(prefix, scratch / "cmake"),
                     built_with_pkg_config(prefix, scratch / "pkg_config"),
                     run("pkg-config", "--modversion", prefix / "lib/pkgconfig/tessera.pc"),

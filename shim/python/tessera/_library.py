@@ -1,4 +1,4 @@
-"""Finds libtessera.so and the files installed with it.
+"""Finds libtessera.so and the files installed with it: those of the wheel, or of the `tessera` on the PATH.
 
 A library already loaded in the process comes first: under `tessera run` there must be no second heap.
 """
@@ -11,6 +11,7 @@ import shutil
 from typing import Iterator, Optional
 
 NAME = "libtessera.so.0"
+IN_WHEEL = pathlib.Path(__file__).resolve().parent / "_installation"
 
 
 class LibraryNotFound(ImportError):
@@ -35,6 +36,8 @@ def _candidates() -> Iterator[pathlib.Path]:
     if chosen:
         yield pathlib.Path(chosen) / NAME
         return
+    if IN_WHEEL.exists():
+        yield IN_WHEEL / "lib" / NAME
     program = shutil.which("tessera")
     if program:
         yield pathlib.Path(program).resolve().parent.parent / "lib" / NAME
