@@ -154,7 +154,8 @@ class Residency {
   // of what there is. Returns the bytes given back. Errors: the driver's, and kIo; end_yield() is not needed then.
   static constexpr Bytes kUnknown{~std::uint64_t{0}}, kHalf{~std::uint64_t{0} - 1};
   Result<Bytes> begin_yield(Bytes wanted);
-  Status drop_host_copies();  // of pages that are on the device too, or of no live block
+  // Of pages that are on the device too, or of no live block; waits for moves in flight, and for work up to `patience`.
+  Status drop_host_copies();
   void end_yield() { tiers_.device.end_yield(); }
 
   // ---- inspection ----

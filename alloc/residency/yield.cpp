@@ -52,6 +52,8 @@ Result<Bytes> Residency::begin_yield(Bytes wanted) {
 Status Residency::drop_host_copies() {
   MutexLock lock(mutex_);
   if (tiers_.is_backed()) return {};
+  // Copies in flight have frames too. Those behind work that does not end keep them, and so do those that fail.
+  note_given_up(transfers_.finish_all());
   const Bytes all = tiers_.host.usage().used;
   host_evictor_.drop_idle_copies(CopyLocation::kHost, all);
   return host_evictor_.discard_dead(CopyLocation::kHost, all).status();

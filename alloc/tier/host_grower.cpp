@@ -44,6 +44,11 @@ bool HostGrower::grow(const std::function<bool()>& piece) {
   return request.grown;
 }
 
+void HostGrower::finish_piece() {
+  if (!started_) return;
+  (void)grow([] { return false; });  // served when the thread has nothing in hand
+}
+
 std::size_t HostGrower::waiting() {
   const MutexLock lock(mutex_);
   return requests_.size();

@@ -32,6 +32,8 @@ class HostGrower {
   // Has the thread call `piece`, which pins what is needed now, and returns its result; false if the object is
   // destroyed first.
   bool grow(const std::function<bool()>& piece);
+  // Waits until the piece that is being pinned at the moment, if any, is pinned.
+  void finish_piece();
   // Threads in grow() that have not been served yet.
   std::size_t waiting();
 

@@ -183,6 +183,7 @@ bool HostTier::reclaim() {
 
 Bytes HostTier::yield() {
   refused_ahead_.store(true, std::memory_order_relaxed);
+  if (grower_ != nullptr) grower_->finish_piece();
   const Bytes before = backed() + lent();
   reclaim();
   trim();

@@ -61,6 +61,8 @@ inline Outcome run(const std::string& command, const Environment& environment = 
 // The same under the preload library.
 inline Outcome run_preloaded(const std::string& command, Environment environment = {}) {
   environment["LD_PRELOAD"] = std::string(TESSERA_TEST_BUILD_DIR) + "/lib/libtessera_preload.so";
+  // However slow the machine is, work that ends is waited for; tests of work that does not set a time of their own.
+  environment.try_emplace("TESSERA_PATIENCE", "60000");
   return run(command, environment);
 }
 

@@ -59,6 +59,9 @@ inline const sim_kernel* pattern_kernel() {
   return &kKernel;
 }
 
+// However slow the machine is, work that ends is waited for. Tests of work that does not end set a time of their own.
+inline constexpr Nanoseconds kUnlimited{3'600'000'000'000};
+
 struct ResidencySetup {
   Bytes device = 16_MiB;
   Bytes host = 64_MiB;
@@ -68,6 +71,7 @@ struct ResidencySetup {
   Bytes peer = 0_B;     // lent by device 1, which `sim` must have
   std::string policy = "recency";
   ResidencyOptions options = {};
+  Nanoseconds patience = kUnlimited;  // in place of that in `options`
   SimOptions sim = {.memory = 64_MiB};
   bool virtual_time = false;  // with bytes all the same
 };
@@ -93,7 +97,9 @@ class ResidencyMachine {
       peer_ = std::make_unique<PeerTier>(driver_, std::vector{Loan{DeviceId(1), setup.peer}});
       EXPECT_EQ(peer_->try_admit(DeviceId(0)).to_string(), "ok");
     }
-    auto made = Residency::create(driver_, DeviceId(0), tiers(), make_policy(setup.policy).take(), log_, setup.options);
+    ResidencyOptions options = setup.options;
+    options.patience = setup.patience;
+    auto made = Residency::create(driver_, DeviceId(0), tiers(), make_policy(setup.policy).take(), log_, options);
     created_ = made.status();
     if (made.is_ok()) residency_ = made.take();
   }

@@ -221,7 +221,7 @@ class PartingWithEndlessWork : public Parting {
  protected:
   static ResidencySetup impatient() {
     ResidencySetup setup = parting_device();
-    setup.options.patience = Nanoseconds(5'000'000);
+    setup.patience = Nanoseconds(5'000'000);
     return setup;
   }
   PartingWithEndlessWork() : Parting(impatient()) {}

@@ -14,8 +14,7 @@ constexpr Nanoseconds kShortPatience(10'000'000);
 
 class WaitingWork : public ::testing::Test {
  protected:
-  explicit WaitingWork(const ResidencySetup& setup = {.device = 8_MiB, .options = {.patience = kShortPatience}})
-      : machine_(setup) {
+  explicit WaitingWork(const ResidencySetup& setup = {.device = 8_MiB, .patience = kShortPatience}) : machine_(setup) {
     machine_.residency().expect_unseen_work();
   }
 
@@ -135,7 +134,8 @@ class WorkAhead : public WaitingWork {
   WorkAhead()
       : WaitingWork({.device = 8_MiB,
                      .policy = "lru",
-                     .options = {.low_percent = 20, .high_percent = 25, .patience = kShortPatience}}) {}
+                     .options = {.low_percent = 20, .high_percent = 25},
+                     .patience = kShortPatience}) {}
 };
 
 TEST_F(WorkAhead, DefersAnUnmapDuringAnUnreturnedLaunch) {
@@ -189,7 +189,7 @@ class QueuedCopies : public ::testing::Test {
   }
 
   const std::unique_ptr<Policy> rest_ = make_policy("lru").take();
-  ResidencyMachine machine_{{.device = 16_MiB, .policy = "lru", .options = {.patience = kShortPatience}}};
+  ResidencyMachine machine_{{.device = 16_MiB, .policy = "lru", .patience = kShortPatience}};
   HeldKernel kernel_;
 };
 

@@ -34,6 +34,21 @@ TEST_F(HostGrowerTest, GrowsAheadUntilNothingIsDue) {
   EXPECT_EQ(due.load(), 0);
 }
 
+TEST_F(HostGrowerTest, APieceInProgressCanBeWaitedFor) {
+  std::atomic<bool> begun{false}, over{false};
+  HostGrower grower([&] {
+    begun.store(true);
+    begun.notify_all();
+    std::this_thread::yield();
+    over.store(true);
+    return false;
+  });
+  grower.kick();
+  begun.wait(false);
+  grower.finish_piece();
+  EXPECT_TRUE(over.load());
+}
+
 TEST_F(HostGrowerTest, TheThreadServesARequest) {
   HostArena arena(machine_.driver(), 64_MiB, 32_MiB);
   HostGrower grower([] { return false; });
