@@ -88,8 +88,9 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations, co
   Allocator* self = a.get();
   std::function<void()> look;
   if (pump && !options.control_dir.empty()) a->board_ = LiveBoard::open_if_possible();
-  if (a->board_ || a->outputs_.has_stats()) look = [self] { self->show(); };
+  if (a->board_) look = [self] { self->show(); };
   if (pump) a->pump_ = std::make_unique<Pump>([self] { return self->advance(); }, look);
+  if (pump && a->outputs_.has_any()) a->ticker_ = std::make_unique<Ticker>([self] { self->keep_reports(); });
   return a;
 }
 
@@ -101,10 +102,11 @@ Allocator::Allocator(Foundations foundations, const Options& options)
       exposures_(options.explain),
       file_(std::move(foundations.file)),
       policies_{{Nanoseconds(), options.policy}},
-      outputs_(options) {}
+      outputs_(options, foundations.clock) {}
 
 // Threads that use several members end before the first of these does.
 Allocator::~Allocator() {
+  ticker_.reset();
   pump_.reset();
   if (host_) host_->stop_growing();
 }

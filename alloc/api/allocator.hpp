@@ -33,6 +33,7 @@
 #include "api/pump.hpp"
 #include "api/stats_report.hpp"
 #include "api/tag_table.hpp"
+#include "api/ticker.hpp"
 #include "base/clock.hpp"
 #include "observe/event_log.hpp"
 #include "observe/timeline.hpp"
@@ -162,10 +163,14 @@ class Allocator {
   // Publishes the statistics for an outside reader, if there is one.
   void show();
   std::string figures_to_show() const;
+  // Stores what is due of the reports, for readers after this process was killed. May take 0.1 s, and wait for a disk.
+  void keep_reports();
   Status write_timeline(const std::string& path, std::span<const TrackSlice> slices = {}) const;
   // Covers the whole run so far. Errors: kInvalidArgument when none is kept (options.history); kIo.
   Status write_history(const std::string& path) const;
-  Result<std::string> history_text() const;
+  // Where moves end in between, tries again so many times to find its figures and the statistics at one time; then the
+  // statistics have the history's figures.
+  Result<std::string> history_text(int tries) const;
   // Advances transfers; false when nothing is in flight any more.
   bool advance();
   // Writes the files that the options request at the end of a program.
@@ -262,7 +267,8 @@ class Allocator {
   std::atomic<std::uint64_t> high_{0};
   Outputs outputs_;
   std::unique_ptr<LiveBoard> board_;  // may be null
-  std::unique_ptr<Pump> pump_;        // may be null; last, so that it stops before what it advances is destroyed
+  std::unique_ptr<Pump> pump_;        // may be null; stops before what it advances is destroyed
+  std::unique_ptr<Ticker> ticker_;    // may be null; stops first
 };
 
 }  // namespace tessera

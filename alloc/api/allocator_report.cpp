@@ -85,13 +85,37 @@ void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
 }
 
 constexpr int kHistoryTries = 16;
-constexpr std::size_t kBesideFigures = 256;  // in a place of StatsBoard
+constexpr std::size_t kBesideFigures = 256;  // in the page of LiveBoard
 
 // The figures that a history has to add up to.
 auto progress_of(const StatsSnapshot& stats) {
   const tessera_stats& s = stats.totals;
   return std::tuple(s.bytes_in, s.bytes_out, s.bytes_file_read, s.bytes_file_written, s.bytes_peer_in, s.bytes_peer_out,
                     s.stall_ns);
+}
+
+// As of the picture: a move that ended since is in neither.
+void take_progress(const HistoryPicture& picture, StatsSnapshot& stats) {
+  tessera_stats& s = stats.totals;
+  std::uint64_t* const moved[kLinks] = {&s.bytes_in,           &s.bytes_out,     &s.bytes_file_read,
+                                        &s.bytes_file_written, &s.bytes_peer_in, &s.bytes_peer_out};
+  HistorySlot sums{};
+  for (const HistorySlot& slot : picture.slots) {
+    for (std::size_t i = 0; i < kLinks; ++i) sums.moved[i] += slot.moved[i];
+    for (std::size_t i = 0; i < kStallCauses; ++i) sums.waited[i] += slot.waited[i];
+  }
+  for (std::size_t i = 0; i < kLinks; ++i) *moved[i] = sums.moved[i].value();
+  s.stall_ns = 0;
+  for (std::size_t i = 0; i < kStallCauses; ++i) {
+    s.stall_ns += sums.waited[i].value();
+    const std::string name = name_of(static_cast<StallCause>(i));
+    const auto known = std::ranges::find(stats.causes, name, &StatsSnapshot::Stalls::name);
+    if (known != stats.causes.end()) {
+      known->time = sums.waited[i];
+    } else if (sums.waited[i]) {
+      stats.causes.push_back({name, 0, sums.waited[i]});
+    }
+  }
 }
 
 // Only causes that occurred.
@@ -231,8 +255,16 @@ std::string Allocator::figures_to_show() const {
 
 void Allocator::show() {
   if (board_ && board_->wanted()) board_->publish(figures_to_show());
-  const Status kept = outputs_.keep_stats([this] { return figures_to_show(); });
-  if (!kept.is_ok()) log_line(LogLevel::kWarning, "statistics for killed processes disabled: {}", kept.message());
+}
+
+void Allocator::keep_reports() {
+  outputs_.keep_stats([this] { return stats_json(stats()); });
+  outputs_.keep_timeline([this] { return timeline_json(log_); });
+  outputs_.keep_history([this] {
+    constexpr int kOnce = 1;
+    auto text = history_text(kOnce);
+    return text.is_ok() ? text.take() : std::string();
+  });
 }
 
 // Extends an out-of-memory status by the message that adds up; returns any other unchanged. A caller that gets it from
@@ -273,20 +305,22 @@ Status Allocator::write_timeline(const std::string& path, std::span<const TrackS
 
 Status Allocator::write_history(const std::string& path) const {
   std::string text;
-  TESSERA_TRY_ASSIGN(text, history_text());
+  TESSERA_TRY_ASSIGN(text, history_text(kHistoryTries));
   return write_text_file(path, text);
 }
 
-Result<std::string> Allocator::history_text() const {
+Result<std::string> Allocator::history_text(int tries) const {
   auto picture = log_.history();
   if (!picture) return Status(Code::kInvalidArgument, "no history was recorded");
   StatsSnapshot now = stats();
-  // A move that ends in between is in only one of the two: retry, with a bound.
-  for (int tries = 0; tries < kHistoryTries; ++tries) {
+  // A move that ends in between is in only one of the two.
+  bool adds_up = false;
+  for (; tries > 0 && !adds_up; --tries) {
     picture = log_.history();
     const auto before = progress_of(std::exchange(now, stats()));
-    if (before == progress_of(now)) break;
+    adds_up = before == progress_of(now);
   }
+  if (!adds_up) take_progress(*picture, now);
   HistoryReport report{program_invocation_short_name, std::move(*picture), {}, {}, {}, std::move(now)};
   {
     const MutexLock lock(mutex_);
@@ -323,7 +357,7 @@ Status Allocator::finish() {
   if (outputs_.has_stats()) keep_first(outputs_.write_stats(stats_text(last, outputs_.stats_are_json())));
   if (outputs_.has_timeline()) keep_first(outputs_.write_timeline(timeline_json(log_)));
   if (outputs_.has_history()) {
-    const auto history = history_text();
+    const auto history = history_text(kHistoryTries);
     keep_first(history.is_ok() ? outputs_.write_history(history.value()) : history.status());
   }
   if (op_times_) op_times_->look();

@@ -12,20 +12,24 @@ OutputFile::Left left_in(const std::string& path, bool under_run) {
   return others ? OutputFile::Left::kKeep : OutputFile::Left::kReplace;
 }
 
-Outputs::Outputs(const Options& options) : stats_are_json_(options.stats.ends_with(".json")) {
-  stats_.file = open("statistics", options.stats, options.under_run);
-  timeline_.file = open("timeline", options.timeline, options.under_run);
-  history_.file = open("history", options.history, options.under_run);
-  const MutexLock lock(mutex_);
-  if (stats_.file != nullptr) board_.emplace(*stats_.file);
-}
+Outputs::Outputs(const Options& options, const Clock& clock)
+    : clock_(clock),
+      stats_are_json_(options.stats.ends_with(".json")),
+      stats_(open("statistics", options.stats, options.under_run)),
+      timeline_(open("timeline", options.timeline, options.under_run)),
+      history_(open("history", options.history, options.under_run)) {}
 
-std::unique_ptr<OutputFile> Outputs::open(const char* what, const std::string& path, bool under_run) {
-  if (path.empty()) return nullptr;
+Outputs::Output Outputs::open(const char* what, const std::string& path, bool under_run) {
+  Output output;
+  if (path.empty()) return output;
   auto file = OutputFile::open(path_of_process(path), left_in(path, under_run));
-  if (file.is_ok()) return file.take();
-  log_line(LogLevel::kWarning, "no {}: {}", what, file.status().message());
-  return nullptr;
+  if (file.is_ok()) {
+    output.file = file.take();
+    output.known.emplace(*output.file);
+  } else {
+    log_line(LogLevel::kWarning, "no {}: {}", what, file.status().message());
+  }
+  return output;
 }
 
 Status Outputs::write(Output& output, const std::string& text) {
@@ -36,14 +40,20 @@ Status Outputs::write(Output& output, const std::string& text) {
   return output.file->replace(text);
 }
 
-Status Outputs::keep_stats(const std::function<std::string()>& json) {
+void Outputs::keep(Output& output, const char* what, const Make& make) {
+  const Nanoseconds began = clock_.now();
   {
     const MutexLock lock(mutex_);
-    if (!board_ || stats_.ended || !board_->falls_due()) return {};
+    if (!output.known || output.ended || !output.known->is_due(began)) return;
   }
-  const std::string figures = json();  // takes locks of the engine
+  const std::string text = make();  // takes locks of the engine
   const MutexLock lock(mutex_);
-  return stats_.ended ? Status() : board_->update(figures);
+  if (output.ended) return;
+  const Status kept = output.known->update(text);
+  if (!kept.is_ok()) {
+    log_line(LogLevel::kWarning, "no {} if this process is killed: {}", what, kept.message());
+  }
+  output.known->wait_after(began, clock_.now());
 }
 
 }  // namespace tessera

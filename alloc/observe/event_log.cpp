@@ -1,6 +1,13 @@
 #include "observe/event_log.hpp"
 
+#include <algorithm>
+
 namespace tessera {
+namespace {
+
+constexpr std::uint64_t kPart = 4096;
+
+}  // namespace
 
 EventLog::EventLog(const Clock& clock, std::size_t capacity, bool with_history, Profiler* profiler)
     : clock_(clock),
@@ -61,29 +68,39 @@ void EventLog::change_place(TagId tag, Nearest from, Nearest to, Bytes bytes) {
 }
 
 std::optional<HistoryPicture> EventLog::history() const {
-  const MutexLock lock(mutex_);
-  if (!history_) return std::nullopt;
-  return history_->picture(now());
+  std::optional<History> copy;
+  Nanoseconds until;
+  {
+    const MutexLock lock(mutex_);
+    if (!history_) return std::nullopt;
+    copy.emplace(*history_);
+    until = now();
+  }
+  return copy->picture(until);
 }
 
 void EventLog::record(EventKind kind, DeviceId device, Nanoseconds begin, Address address, Bytes bytes) {
   record({kind, static_cast<std::uint16_t>(device.value()), begin, now(), address, bytes});
 }
 
-std::vector<Event> EventLog::events() const {
-  const MutexLock lock(mutex_);
-  const std::size_t oldest = recorded_ > capacity_ ? recorded_ % capacity_ : 0;
-  std::vector<Event> in_order;
-  in_order.reserve(ring_.size());
-  for (std::size_t i = 0; i < ring_.size(); ++i) {
-    in_order.push_back(ring_[(oldest + i) % ring_.size()]);
+EventLog::Kept EventLog::kept() const {
+  Kept kept;
+  std::uint64_t next = 0, end = 0;
+  {
+    const MutexLock lock(mutex_);
+    if (capacity_ == 0) return kept;
+    next = oldest();
+    end = recorded_;
   }
-  return in_order;
-}
-
-std::uint64_t EventLog::lost() const {
-  const MutexLock lock(mutex_);
-  return recorded_ > capacity_ ? recorded_ - capacity_ : 0;
+  kept.events.reserve(static_cast<std::size_t>(end - next));
+  while (next < end) {
+    const MutexLock lock(mutex_);
+    next = std::max(next, oldest());  // overwritten meanwhile
+    const std::uint64_t part = std::min(end, next + kPart);
+    for (; next < part; ++next) kept.events.push_back(ring_[next % capacity_]);
+  }
+  kept.lost = end - kept.events.size();
+  return kept;
 }
 
 }  // namespace tessera

@@ -1,7 +1,7 @@
 // What happened to pages: a bounded ring of events, the source of the timeline, and on request the history of
 // the whole run, the source of the report.
 //
-// The ring overwrites old events and never waits. `lost()` counts the overwritten ones, so an incomplete
+// The ring overwrites old events and never waits. `Kept::lost` counts the overwritten ones, so an incomplete
 // timeline is marked as such. The history loses nothing.
 //
 // Thread safety: all functions may be called from any thread.
@@ -40,14 +40,18 @@ class EventLog {
   void record(const Event& stall, const StallParts& parts);
   // Moves bytes of a tag from one nearest tier to another in the history; does nothing without a history.
   void change_place(TagId tag, Nearest from, Nearest to, Bytes bytes);
-  // Oldest first.
-  std::vector<Event> events() const;
-  std::uint64_t lost() const;
+  struct Kept {
+    std::vector<Event> events;  // oldest first
+    std::uint64_t lost = 0;     // recorded before, and overwritten
+  };
+  // Copied in parts, so that recording waits only for one of them.
+  Kept kept() const;
   // The history up to now; empty if none is kept.
   std::optional<HistoryPicture> history() const;
 
  private:
   void keep(const Event& event) REQUIRES_LOCK(mutex_);
+  std::uint64_t oldest() const REQUIRES_LOCK(mutex_) { return recorded_ > capacity_ ? recorded_ - capacity_ : 0; }
   void tell_profiler(const Event& event) const;
 
   const Clock& clock_;

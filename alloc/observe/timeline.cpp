@@ -165,7 +165,8 @@ std::string timeline_json(std::span<const Event> events, std::uint64_t lost, std
 }
 
 std::string timeline_json(const EventLog& log, std::span<const TrackSlice> slices) {
-  return timeline_json(log.events(), log.lost(), slices);
+  const EventLog::Kept kept = log.kept();
+  return timeline_json(kept.events, kept.lost, slices);
 }
 
 Status write_timeline(const EventLog& log, const std::string& path, std::span<const TrackSlice> slices) {

@@ -16,6 +16,7 @@
 #include "move_command.hpp"
 #include "plan_command.hpp"
 #include "policy_bench_command.hpp"
+#include "recover_command.hpp"
 #include "replay_command.hpp"
 #include "report_command.hpp"
 #include "run_command.hpp"
@@ -50,6 +51,7 @@ struct CommandLine {
         top(app.add_subcommand("top", "show this user's programs under Tessera, live")),
         stats(app.add_subcommand("stats", "show the statistics of a run, even if it was killed")),
         report(app.add_subcommand("report", "write an HTML report of a run")),
+        recover(app.add_subcommand("recover", "restore the reports of a program that was killed")),
         fuzz(app.add_subcommand("fuzz", "fault-injection fuzzing by seed, in virtual time")),
         plan(app),
         sleep_options(*sleep),
@@ -59,6 +61,7 @@ struct CommandLine {
     fuzz_options.add_to(*fuzz);
     policy_bench_options.add_to(*bench);
     report_options.add_to(*report);
+    recover_options.add_to(*recover);
     stats->add_option("file", stats_options.file, "file written by `tessera run --stats FILE`")
         ->type_name("FILE")
         ->required();
@@ -91,6 +94,7 @@ struct CommandLine {
   CLI::App* top;
   CLI::App* stats;
   CLI::App* report;
+  CLI::App* recover;
   CLI::App* fuzz;
   PlanCommand plan;
   MoveOptions sleep_options;
@@ -101,6 +105,7 @@ struct CommandLine {
   FuzzOptions fuzz_options;
   PolicyBenchOptions policy_bench_options;
   ReportOptions report_options;
+  RecoverOptions recover_options;
   RunOptions run_options;
   DemoOptions demo_options;
   DoctorOptions doctor_options;
@@ -140,6 +145,7 @@ int main(int argc, char** argv) {
   if (*commands.sleep) return move_command("sleep", commands.sleep_options);
   if (*commands.wake) return move_command("wake", commands.wake_options);
   if (*commands.stats) return stats_command(commands.stats_options);
+  if (*commands.recover) return recover_command(commands.recover_options);
   if (*commands.report) return report_command(commands.report_options);
   if (*commands.top) return top_command(commands.top_options);
   const LinkableInstallation linkable = linkable_installation(find_installation(), control_folders().back());

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "needed_libraries.hpp"
+
 namespace {
 
 // Whether the program gains privileges that this user does not have: then the dynamic linker ignores LD_PRELOAD.
@@ -37,8 +39,24 @@ std::string preload_obstacle(const std::filesystem::path& program, const std::ve
   }
   const bool musl = std::ranges::any_of(
       needed, [](const std::string& name) { return name == "libc.so" || name.starts_with("libc.musl"); });
-  if (!musl) return "";
-  return fmt::format(
-      "{} is linked to musl's C library; Tessera's and CUDA's libraries need glibc and cannot be loaded into it",
-      program.string());
+  if (musl) {
+    return fmt::format(
+        "{} is linked to musl's C library; Tessera's and CUDA's libraries need glibc and cannot be loaded into it",
+        program.string());
+  }
+  switch (linking_of(program)) {
+    case Linking::k32Bit:
+      return fmt::format(
+          "{} is a 32-bit program: it runs without Tessera, and the loader reports a wrong ELF class; 64-bit programs "
+          "that it starts run with Tessera",
+          program.string());
+    case Linking::kStatic:
+      return fmt::format(
+          "{} is linked statically, so the system preloads nothing into it: it runs without Tessera; other programs "
+          "that it starts run with Tessera",
+          program.string());
+    case Linking::kOther:
+    case Linking::kDynamic: break;
+  }
+  return "";
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "last_known.hpp"
 #include "report_page.hpp"
 
 void ReportOptions::add_to(CLI::App& app) {
@@ -20,9 +21,11 @@ std::string write_report(const std::string& history, const std::string& out) {
   text << file.rdbuf();
   if (!file) return fmt::format("cannot read {}", history);
   RunHistory run;
-  if (const std::string problem = parse_history(text.str(), run); !problem.empty()) {
+  const auto known = last_known_in(text.str());
+  if (const std::string problem = parse_history(known ? known->text : text.str(), run); !problem.empty()) {
     return fmt::format("{}: {}", history, problem);
   }
+  if (known) fmt::print(stderr, "tessera: {}: {}\n", history, source_of(*known));
   std::ofstream page(out, std::ios::binary);
   page << report_page(run);
   page.close();

@@ -124,7 +124,7 @@ RunHistory with_slots(RunHistory history, std::size_t most) {
 }
 
 std::string parse_history(const std::string& text, RunHistory& history) {
-  if (text.empty()) return "empty: the program was killed before it could write it, or did not come to use the device";
+  if (text.empty()) return "empty: no process of the run used the device, or it was killed at once";
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || !json.contains("tessera_history")) {
     return "not a history; `tessera run --history FILE` writes one";

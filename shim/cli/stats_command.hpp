@@ -14,8 +14,7 @@ struct StatsOptions {
 struct StatsText {
   std::string text;  // JSON, or the table as it was written
   bool is_json = false;
-  bool is_last_known = false;  // the program has not ended (yet)
-  long pid = 0;                // of that program
+  std::string source;  // of a program that has not ended (yet); else ""
 };
 
 // "" or the error.

@@ -91,9 +91,11 @@ class Ends(unittest.TestCase):
         self.assertEqual(code, 0, errors)
         self.expect_all_written()
 
+    def tessera(self, *words):
+        return subprocess.run([TESSERA, *words], capture_output=True, text=True, env=self.environment, timeout=60)
+
     def last_known(self):
-        return subprocess.run([TESSERA, "stats", self.folder / "s.json", "--json"], capture_output=True, text=True,
-                              env=self.environment, timeout=60)
+        return self.tessera("stats", self.folder / "s.json", "--json")
 
     def test_after_a_kill_the_last_known_statistics_remain(self):
         for way, number in (("busy", signal.SIGKILL), ("chained", signal.SIGTERM)):
@@ -109,6 +111,41 @@ class Ends(unittest.TestCase):
                 self.assertEqual(known.returncode, 0, known.stderr)
                 self.assertRegex(known.stderr, f"process {program.pid}, which was killed")
                 self.assertEqual(json.loads(known.stdout)["blocks"]["allocations"], 12)
+
+    def kill_after_updates(self):
+        """A program that is killed once the last known state of each report has evictions."""
+        program = self.start(ENDINGS, "busy")
+        self.assertEqual(program.stdout.readline(), "ready\n")
+        copy = self.folder / "copy.json"
+        for name, has_moves in (("h.json", lambda report: sum(report["links"]["out"]) > 0),
+                                ("l.json", lambda report: any(event["name"].startswith("evict")
+                                                              for event in report["traceEvents"]))):
+            while self.tessera("recover", self.folder / name, "--out", copy).returncode or \
+                    not has_moves(json.loads(copy.read_text())):
+                time.sleep(0.05)
+        copy.unlink()
+        in_use = self.tessera("recover", self.folder / "h.json")
+        self.assertEqual(in_use.returncode, 2)
+        self.assertIn(f"process {program.pid} has not ended", in_use.stderr)
+        program.kill()
+        self.assertEqual(self.finished(program)[0], -signal.SIGKILL)
+        return program.pid
+
+    def test_after_a_kill_history_and_timeline_are_recovered(self):
+        number = self.kill_after_updates()
+        files = [self.folder / OUTPUTS[name] for name in ("stats", "history", "timeline")]
+        report = self.tessera("report", files[1], "--out", self.folder / "h.html")
+        self.assertEqual(report.returncode, 0, report.stderr)
+        self.assertIn(f"as of the last update of process {number}, which was killed", report.stderr)
+        for way in (f"process {number}, which was killed", "complete, nothing to recover"):
+            recovered = self.tessera("recover", *files)
+            self.assertEqual((recovered.returncode, recovered.stderr), (0, ""))
+            self.assertEqual(recovered.stdout.count(way), 3, recovered.stdout)
+            self.expect_all_written()
+        # What is left is what was there before, and the page.
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {*OUTPUTS.values(), "h.html"})
+        report = self.tessera("report", files[1], "--out", self.folder / "h.html")
+        self.assertEqual((report.returncode, report.stderr), (0, ""))
 
     def test_statistics_of_a_finished_run_are_read(self):
         self.ended("_exit")

@@ -49,6 +49,30 @@ TEST_F(AllocatorReport, HostFiguresIncludeStagedPages) {
   EXPECT_TRUE(sums.is_ok()) << sums.to_string();
 }
 
+// While bytes move, statistics and history are of different times; then the history's figures are taken for both.
+TEST_F(AllocatorReport, TheFiguresOfAHistoryAreThoseOfTheStatistics) {
+  Options options = small(16_MiB, 16_MiB, 512_MiB);
+  options.history = ::testing::TempDir() + "figures_of_a_history.json";
+  start(options);
+  std::vector<Address> blocks;
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    blocks.push_back(allocate(4_MiB));
+    write(blocks.back(), i, 4_MiB);
+  }
+  for (std::uint32_t i = 0; i < 16; ++i) EXPECT_TRUE(holds(blocks[i], i, 4_MiB));
+  while (allocator_->advance()) continue;
+  constexpr int kNoTries = 0, kManyTries = 100;
+  const auto taken = allocator_->history_text(kNoTries), compared = allocator_->history_text(kManyTries);
+  ASSERT_TRUE(taken.is_ok() && compared.is_ok());
+  const auto of_history = nlohmann::json::parse(taken.value())["stats"];
+  const auto of_stats = nlohmann::json::parse(compared.value())["stats"];
+  EXPECT_GT(of_stats["moves"]["bytes_file_read"], 0u);
+  EXPECT_GT(of_stats["waits"]["stall_ns"], 0u);
+  for (const char* group : {"moves", "waits", "stalls_by_cause", "stall_time_by_cause"}) {
+    EXPECT_EQ(of_history[group], of_stats[group]) << group;
+  }
+}
+
 class OutOfMemory : public AllocatorMachine {
  protected:
   // Fills all tiers with blocks of 4 MiB; returns the error message of the first that does not fit.

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "test_elf.hpp"
+
 namespace {
 
 TEST(PreloadObstacle, ProgramsOfThisUsersOwnRightsHaveNone) {
@@ -16,6 +18,12 @@ TEST(PreloadObstacle, MuslIsNamed) {
   for (const char* name : {"libc.so", "libc.musl-x86_64.so.1"}) {
     EXPECT_NE(preload_obstacle("/proc/self/exe", {name}).find("musl"), std::string::npos) << name;
   }
+}
+
+TEST(PreloadObstacle, NamesAStaticAndA32BitProgram) {
+  const TestElf small(ELFCLASS32, EM_386), fixed(ELFCLASS64, EM_X86_64);
+  EXPECT_NE(preload_obstacle(small.path(), {}).find("32-bit"), std::string::npos);
+  EXPECT_NE(preload_obstacle(fixed.path(), {}).find("linked statically"), std::string::npos);
 }
 
 TEST(PreloadObstacle, NamesASetuidProgram) {

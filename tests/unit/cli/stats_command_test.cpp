@@ -2,47 +2,28 @@
 
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include "last_known_file.hpp"
 
 namespace {
 
 const std::string kFigures = R"({"tessera":{"version":"1"},"moves":{"fetches":3},"live_bytes_by_tag":{}})";
 
-std::string place(int number, const std::string& text) {
-  std::string place = fmt::format("{{\"tessera_board\":{},\"pid\":41,\"bytes\":{}}}\n{}\n", number, text.size(), text);
-  place.resize(64 << 10, '\0');
-  return place;
-}
-
 TEST(StatsCommand, ReadsTheFileOfAFinishedRun) {
   StatsText stats;
   EXPECT_EQ(parse_stats(kFigures + "\n", stats), "");
   EXPECT_TRUE(stats.is_json);
-  EXPECT_FALSE(stats.is_last_known);
+  EXPECT_EQ(stats.source, "");
   EXPECT_EQ(parse_stats("tessera\n  version 1\n", stats), "");
   EXPECT_FALSE(stats.is_json);
 }
 
-TEST(StatsCommand, TakesTheNewerOfTwoRecords) {
-  for (const bool swapped : {false, true}) {
-    const std::string old_text = place(6, R"({"tessera":{}})"), new_text = place(7, kFigures);
-    StatsText stats;
-    EXPECT_EQ(parse_stats(swapped ? new_text + old_text : old_text + new_text, stats), "");
-    EXPECT_EQ(stats.text, kFigures);
-    EXPECT_TRUE(stats.is_last_known);
-    EXPECT_EQ(stats.pid, 41);
-  }
-}
-
-TEST(StatsCommand, IgnoresAHalfWrittenRecord) {
-  std::string torn = place(8, kFigures);
-  torn.replace(80, 20, std::string(20, '\0'));
+TEST(StatsCommand, ReadsTheLastKnownFigures) {
   StatsText stats;
-  EXPECT_EQ(parse_stats(place(7, kFigures) + torn, stats), "");
+  EXPECT_EQ(parse_stats(LastKnownFile().add(3, kFigures).contents, stats), "");
   EXPECT_EQ(stats.text, kFigures);
-  EXPECT_EQ(parse_stats(torn, stats), "no statistics");
-  // The first update is written to the second place.
-  EXPECT_EQ(parse_stats(std::string(64 << 10, '\0') + place(1, kFigures), stats), "");
+  EXPECT_TRUE(stats.is_json);
+  EXPECT_EQ(stats.source, "as of the last update of process 4194305, which was killed");
+  EXPECT_EQ(parse_stats(LastKnownFile().add(3, R"({"tessera_history":1})").contents, stats), "no statistics");
 }
 
 TEST(StatsCommand, RefusesOtherText) {

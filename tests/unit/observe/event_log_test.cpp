@@ -20,20 +20,20 @@ TEST(EventLog, EventsComeBackOldestFirst) {
   const SteadyClock clock;
   EventLog log(clock, 8);
   for (std::uint64_t i = 0; i < 5; ++i) log.record(numbered(i));
-  const auto events = log.events();
+  const auto events = log.kept().events;
   ASSERT_EQ(events.size(), 5u);
   for (std::uint64_t i = 0; i < 5; ++i) EXPECT_EQ(events[i].bytes, Bytes(i));
-  EXPECT_EQ(log.lost(), 0u);
+  EXPECT_EQ(log.kept().lost, 0u);
 }
 
 TEST(EventLog, AFullLogDropsTheOldestAndCountsThem) {
   const SteadyClock clock;
   EventLog log(clock, 4);
   for (std::uint64_t i = 0; i < 11; ++i) log.record(numbered(i));
-  const auto events = log.events();
+  const auto events = log.kept().events;
   ASSERT_EQ(events.size(), 4u);
   for (std::uint64_t i = 0; i < 4; ++i) EXPECT_EQ(events[i].bytes, Bytes(7 + i));
-  EXPECT_EQ(log.lost(), 7u);
+  EXPECT_EQ(log.kept().lost, 7u);
 }
 
 TEST(EventLog, ALogOfCapacityZeroKeepsAndLosesNone) {
@@ -41,8 +41,8 @@ TEST(EventLog, ALogOfCapacityZeroKeepsAndLosesNone) {
   EventLog log(clock, 0);
   log.record(numbered(1));
   log.record(numbered(2), StallParts());
-  EXPECT_TRUE(log.events().empty());
-  EXPECT_EQ(log.lost(), 0u);
+  EXPECT_TRUE(log.kept().events.empty());
+  EXPECT_EQ(log.kept().lost, 0u);
   EXPECT_FALSE(log.history().has_value());
 }
 
@@ -51,7 +51,7 @@ TEST(EventLog, AHistoryNeedsNoEvents) {
   EventLog log(clock, 0, true);
   clock.set(1000);
   log.record(EventKind::kFetch, DeviceId(0), Nanoseconds(100), Address(0x1000), 2_MiB);
-  EXPECT_TRUE(log.events().empty());
+  EXPECT_TRUE(log.kept().events.empty());
   ASSERT_TRUE(log.history().has_value());
 }
 
@@ -60,7 +60,7 @@ TEST(EventLog, AnEventEndsWhenItIsRecorded) {
   EventLog log(clock, 4);
   clock.set(500);
   log.record(EventKind::kFetch, DeviceId(2), Nanoseconds(100), Address(0x1000), 2_MiB);
-  const Event event = log.events().front();
+  const Event event = log.kept().events.front();
   EXPECT_EQ(event.begin, Nanoseconds(100));
   EXPECT_EQ(event.end, Nanoseconds(500));
   EXPECT_EQ(event.device, 2);
@@ -91,8 +91,8 @@ TEST(EventLog, AProfilerReceivesMovesAndMarksAsTheyHappen) {
   EXPECT_EQ(listener.received, "begin 1 0x1000 2097152; ");
   log.record(EventKind::kForward, DeviceId(0), Nanoseconds(7), Address(0x1000), 2_MiB);
   log.mark("epoch", 3);
-  EXPECT_EQ(log.events().back().kind, EventKind::kMark);
-  EXPECT_EQ(log.events().back().bytes, Bytes(3));
+  EXPECT_EQ(log.kept().events.back().kind, EventKind::kMark);
+  EXPECT_EQ(log.kept().events.back().bytes, Bytes(3));
   log.record({EventKind::kStall, 0, Nanoseconds(0), Nanoseconds(9), Address(0x1000), 2_MiB});
   EXPECT_EQ(listener.received, "begin 1 0x1000 2097152; end 0x1000; mark epoch 3; ");
 }
@@ -115,7 +115,7 @@ TEST(EventLog, ThreadsRecordTogether) {
     });
   }
   for (auto& thread : threads) thread.join();
-  EXPECT_EQ(log.events().size() + log.lost(), 4000u);
+  EXPECT_EQ(log.kept().events.size() + log.kept().lost, 4000u);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ TEST(Stall, NamesTheFetchedBlock) {
   ASSERT_OK(machine.write(away, 1));
   ASSERT_OK(machine.evict(away));
   ASSERT_OK(machine.touch({there, away}, Access::kRead, kNoStream));
-  const Event last = machine.log().events().back();
+  const Event last = machine.log().kept().events.back();
   ASSERT_EQ(last.kind, EventKind::kStall);
   EXPECT_EQ(last.address, away->address);
   EXPECT_EQ(last.cause, StallCause::kCopyIn);
