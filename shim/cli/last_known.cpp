@@ -1,8 +1,10 @@
 #include "last_known.hpp"
 
+#include <sys/stat.h>
+
 #include <array>
-#include <csignal>
 #include <cstdint>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -33,6 +35,18 @@ std::optional<Line> line_at(std::string_view contents, std::size_t at) {
   return Line{line["tessera_last_known"].get<std::uint64_t>(), line["pid"].get<long>(), contents.substr(begin, bytes)};
 }
 
+// Without taking a lock, which a program that starts now would find taken.
+bool is_locked(const std::string& file) {
+  struct stat facts {};
+  if (::stat(file.c_str(), &facts) != 0) return false;
+  const std::string inode = fmt::format(":{} ", facts.st_ino);
+  std::ifstream locks("/proc/locks");  // "1: FLOCK  ADVISORY  WRITE 41 fe:00:1234 0 EOF"
+  for (std::string line; std::getline(locks, line);) {
+    if (line.find("FLOCK") != std::string::npos && line.find(inode) != std::string::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<LastKnown> last_known_in(const std::string& contents) {
@@ -45,7 +59,6 @@ std::optional<LastKnown> last_known_in(const std::string& contents) {
   return std::nullopt;
 }
 
-std::string source_of(const LastKnown& known) {
-  const bool runs = known.pid > 0 && ::kill(static_cast<pid_t>(known.pid), 0) == 0;
-  return fmt::format("as of the last update of process {}, which {}", known.pid, runs ? "runs" : "was killed");
+std::string source_of(long pid, const std::string& file) {
+  return fmt::format("as of the last update of process {}, which {}", pid, is_locked(file) ? "runs" : "was killed");
 }

@@ -14,5 +14,6 @@ struct LastKnown {
 
 // The newest complete update among `contents`; none if the program has ended, or never got that far.
 std::optional<LastKnown> last_known_in(const std::string& contents);
-// "as of the last update of process 41, which was killed".
-std::string source_of(const LastKnown& known);
+// "as of the last update of process 41, which was killed". A program holds a lock on its files for as long as it lives,
+// also in a container, where it has another number.
+std::string source_of(long pid, const std::string& file);

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A program holds a lock on its files for as long as it lives, in whichever container.
+// Not free while the program lives.
 class FileLock {
  public:
   explicit FileLock(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -80,7 +80,7 @@ std::string recover(const std::string& file, const std::string& out, std::string
     line = "complete, nothing to recover";
     return "";
   }
-  line = source_of(*known);
+  line = source_of(known->pid, file);
   const bool copies = !out.empty() && out != file;
   const std::string text = in_form_of(copies ? out : file, known->text);
   if (copies) return write_whole(out, text);

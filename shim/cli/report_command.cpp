@@ -25,7 +25,7 @@ std::string write_report(const std::string& history, const std::string& out) {
   if (const std::string problem = parse_history(known ? known->text : text.str(), run); !problem.empty()) {
     return fmt::format("{}: {}", history, problem);
   }
-  if (known) fmt::print(stderr, "tessera: {}: {}\n", history, source_of(*known));
+  if (known) fmt::print(stderr, "tessera: {}: {}\n", history, source_of(known->pid, history));
   std::ofstream page(out, std::ios::binary);
   page << report_page(run);
   page.close();

@@ -23,7 +23,7 @@ std::string parse_stats(const std::string& contents, StatsText& stats) {
   const Json whole = Json::parse(text, nullptr, false);
   const bool is_json = whole.is_object() && whole.contains("tessera");
   if (!is_json && !text.starts_with("tessera\n")) return "no statistics";
-  stats = {text, is_json, known ? source_of(*known) : ""};
+  stats = {text, is_json, known ? std::optional(known->pid) : std::nullopt};
   return "";
 }
 
@@ -54,7 +54,9 @@ int stats_command(const StatsOptions& options) {
     fmt::print(stderr, "tessera: {}: this is a table; for JSON the file name must end in .json\n", options.file);
     return kWrongUse;
   }
-  if (!stats.source.empty()) fmt::print(stderr, "tessera: {}: {}\n", options.file, stats.source);
+  if (stats.last_of) {
+    fmt::print(stderr, "tessera: {}: {}\n", options.file, source_of(*stats.last_of, options.file));
+  }
   fmt::print("{}", stats.is_json && !options.json ? table_of(stats.text) : stats.text);
   if (stats.is_json && options.json && !stats.text.ends_with('\n')) fmt::print("\n");
   return 0;

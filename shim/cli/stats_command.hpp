@@ -3,6 +3,7 @@
 // Thread safety: none.
 #pragma once
 
+#include <optional>
 #include <string>
 
 struct StatsOptions {
@@ -14,7 +15,7 @@ struct StatsOptions {
 struct StatsText {
   std::string text;  // JSON, or the table as it was written
   bool is_json = false;
-  std::string source;  // of a program that has not ended (yet); else ""
+  std::optional<long> last_of;  // the process whose last known figures these are; none if it has ended
 };
 
 // "" or the error.

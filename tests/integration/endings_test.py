@@ -117,7 +117,9 @@ class Ends(unittest.TestCase):
         program = self.start(ENDINGS, "busy")
         self.assertEqual(program.stdout.readline(), "ready\n")
         copy = self.folder / "copy.json"
-        for name, has_moves in (("h.json", lambda report: sum(report["links"]["out"]) > 0),
+        for name, has_moves in (("s.json", lambda report: report["blocks"]["allocations"] == 12 and
+                                 report["moves"]["evictions"] > 0),
+                                ("h.json", lambda report: sum(report["links"]["out"]) > 0),
                                 ("l.json", lambda report: any(event["name"].startswith("evict")
                                                               for event in report["traceEvents"]))):
             while self.tessera("recover", self.folder / name, "--out", copy).returncode or \

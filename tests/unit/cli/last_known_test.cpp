@@ -1,6 +1,8 @@
 #include "last_known.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "last_known_file.hpp"
@@ -12,7 +14,7 @@ TEST(LastKnownReader, TakesTheNewerOfTwoUpdates) {
     const auto known = last_known_in(LastKnownFile().add(first, "[1]").add(first + 1, "[2]").contents);
     ASSERT_TRUE(known.has_value());
     EXPECT_EQ(known->text, "[2]");
-    EXPECT_EQ(source_of(*known), "as of the last update of process 4194305, which was killed");
+    EXPECT_EQ(known->pid, 4194305);
   }
   const auto single = last_known_in(LastKnownFile().add(1, "[1]").contents);
   ASSERT_TRUE(single.has_value());
@@ -49,8 +51,14 @@ TEST(LastKnownReader, EveryPrefixIsReadOrRefused) {
 }
 
 TEST(LastKnownReader, SaysThatAProcessRuns) {
-  EXPECT_EQ(source_of({"", ::getpid()}),
-            "as of the last update of process " + std::to_string(::getpid()) + ", which runs");
+  const std::string path = ::testing::TempDir() + "last_known_reader";
+  const int file = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  ASSERT_GE(file, 0);
+  EXPECT_EQ(source_of(41, path), "as of the last update of process 41, which was killed");
+  EXPECT_EQ(::flock(file, LOCK_EX), 0);
+  EXPECT_EQ(source_of(41, path), "as of the last update of process 41, which runs");
+  ::close(file);
+  ::unlink(path.c_str());
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ TEST(StatsCommand, ReadsTheFileOfAFinishedRun) {
   StatsText stats;
   EXPECT_EQ(parse_stats(kFigures + "\n", stats), "");
   EXPECT_TRUE(stats.is_json);
-  EXPECT_EQ(stats.source, "");
+  EXPECT_EQ(stats.last_of, std::nullopt);
   EXPECT_EQ(parse_stats("tessera\n  version 1\n", stats), "");
   EXPECT_FALSE(stats.is_json);
 }
@@ -22,7 +22,7 @@ TEST(StatsCommand, ReadsTheLastKnownFigures) {
   EXPECT_EQ(parse_stats(LastKnownFile().add(3, kFigures).contents, stats), "");
   EXPECT_EQ(stats.text, kFigures);
   EXPECT_TRUE(stats.is_json);
-  EXPECT_EQ(stats.source, "as of the last update of process 4194305, which was killed");
+  EXPECT_EQ(stats.last_of, 4194305);
   EXPECT_EQ(parse_stats(LastKnownFile().add(3, R"({"tessera_history":1})").contents, stats), "no statistics");
 }
 
