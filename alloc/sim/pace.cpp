@@ -13,7 +13,7 @@ using std::chrono::nanoseconds;
 constexpr double kPart = 0.25;           // of the processors
 constexpr double kOfThePrograms = 1;     // processors that the program's own thread can use
 constexpr double kPartOfFew = 1.0 / 32;  // of the processors, where the program could use all of them
-constexpr double kLeastShare = 0.02;
+constexpr double kLeastShare = 0.001;
 constexpr nanoseconds kSlice{10'000'000};  // interval at which a sleep checks `stop`
 
 nanoseconds thread_time() {

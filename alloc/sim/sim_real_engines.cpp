@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.hpp"
 #include "base/thread.hpp"
 #include "driver/native_codes.hpp"
 
@@ -69,9 +70,11 @@ Status RealEngines::prepare(DeviceId device, SimEngine engine) {
   if (!devices_[device.value()]->engines[static_cast<std::size_t>(engine)].threads.empty()) return {};
   const Status started = add_thread(device, engine);
   if (started.is_ok()) return {};
-  return {Code::kOutOfMemory,
-          fmt::format("no thread for an engine of device {}: {}", device.value(), started.message()),
-          native::kOutOfMemory};
+  // A driver's error has no text, and this one is no lack of memory.
+  std::string text = fmt::format("no thread for an engine of device {}: {}", device.value(), started.message());
+  if (!reported_) log_line(LogLevel::kWarning, "simulated device: {}", text);
+  reported_ = true;
+  return {Code::kOutOfMemory, std::move(text), native::kOutOfMemory};
 }
 
 void RealEngines::run_engine(DeviceId device, SimEngine engine) {

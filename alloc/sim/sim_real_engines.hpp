@@ -51,6 +51,7 @@ class RealEngines final : public SimEngines {
   Condition awaited_finished_;  // for calls that wait for an operation in awaited_
   std::multiset<SimOp> awaited_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
+  bool reported_ GUARDED_BY(mutex_) = false;      // that there was no thread
   std::vector<std::unique_ptr<Device>> devices_;  // the list never changes
 };
 

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -15,11 +16,10 @@ class ElfFile {
  public:
   explicit ElfFile(const std::filesystem::path& path) : file_(path, std::ios::binary) {
     Elf64_Ehdr header{};
-    // The first fields are the same in 32-bit files, which are longer than this header too.
-    if (!read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;
-    is_32_bit_ = header.e_ident[EI_CLASS] == ELFCLASS32 && header.e_machine == EM_386;
-    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) return;
-    is_program_ = header.e_type == ET_EXEC || header.e_type == ET_DYN;
+    if (!read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) {
+      return;
+    }
     for (std::size_t i = 0; i < header.e_phnum; ++i) {
       Elf64_Phdr part{};
       if (!read(header.e_phoff + i * sizeof(part), part)) break;
@@ -27,45 +27,24 @@ class ElfFile {
     }
   }
 
-  Linking linking() {
-    if (is_32_bit_) return Linking::k32Bit;
-    if (!is_program_ || parts_.empty()) return Linking::kOther;
-    for (const Elf64_Phdr& part : parts_) {
-      if (part.p_type == PT_INTERP) return Linking::kDynamic;
-    }
-    return has_entry(DT_SONAME) ? Linking::kDynamic : Linking::kStatic;  // the loader itself has a name
-  }
-
   std::vector<std::string> needed() {
     std::vector<Elf64_Xword> names;
     Elf64_Addr table = 0;
-    for_each_entry([&](const Elf64_Dyn& entry) {
-      if (entry.d_tag == DT_NEEDED) names.push_back(entry.d_un.d_val);
-      if (entry.d_tag == DT_STRTAB) table = entry.d_un.d_ptr;
-    });
+    for (const Elf64_Phdr& part : parts_) {
+      if (part.p_type != PT_DYNAMIC) continue;
+      for (std::size_t i = 0; i < kMostEntries; ++i) {
+        Elf64_Dyn entry{};
+        if (!read(part.p_offset + i * sizeof(entry), entry) || entry.d_tag == DT_NULL) break;
+        if (entry.d_tag == DT_NEEDED) names.push_back(entry.d_un.d_val);
+        if (entry.d_tag == DT_STRTAB) table = entry.d_un.d_ptr;
+      }
+    }
     std::vector<std::string> found;
     for (const Elf64_Xword name : names) found.push_back(text_at(offset_of(table) + name));
     return found;
   }
 
  private:
-  template <class Visit>
-  void for_each_entry(Visit visit) {
-    for (const Elf64_Phdr& part : parts_) {
-      if (part.p_type != PT_DYNAMIC) continue;
-      for (std::size_t i = 0; i < kMostEntries; ++i) {
-        Elf64_Dyn entry{};
-        if (!read(part.p_offset + i * sizeof(entry), entry) || entry.d_tag == DT_NULL) break;
-        visit(entry);
-      }
-    }
-  }
-  bool has_entry(Elf64_Sxword tag) {
-    bool found = false;
-    for_each_entry([&](const Elf64_Dyn& entry) { found = found || entry.d_tag == tag; });
-    return found;
-  }
-
   template <class Record>
   bool read(std::uint64_t offset, Record& record) {
     file_.clear();
@@ -92,14 +71,26 @@ class ElfFile {
 
   std::ifstream file_;
   std::vector<Elf64_Phdr> parts_;
-  bool is_32_bit_ = false, is_program_ = false;
 };
 
 }  // namespace
 
 std::vector<std::string> needed_libraries(const std::filesystem::path& program) { return ElfFile(program).needed(); }
 
-Linking linking_of(const std::filesystem::path& program) { return ElfFile(program).linking(); }
+bool is_32_bit(const std::filesystem::path& program) {
+  std::ifstream file(program, std::ios::binary);
+  Elf32_Ehdr header{};
+  return file.read(reinterpret_cast<char*>(&header), sizeof(header)) &&
+         std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS32 &&
+         header.e_machine == EM_386;
+}
+
+bool needs_musl(const std::vector<std::string>& needed) {
+  return std::ranges::any_of(needed, [](const std::string& library) {
+    const std::string name = std::filesystem::path(library).filename().string();
+    return name == "libc.so" || name.starts_with("libc.musl");
+  });
+}
 
 std::filesystem::path find_program(const std::string& name, const std::string& search) {
   if (name.find('/') != std::string::npos) return name;

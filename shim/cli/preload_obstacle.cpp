@@ -6,8 +6,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "needed_libraries.hpp"
@@ -37,26 +35,17 @@ std::string preload_obstacle(const std::filesystem::path& program, const std::ve
         "into it: it runs without Tessera; put `tessera run` behind it, as in sudo tessera run -- program",
         program.string());
   }
-  const bool musl = std::ranges::any_of(
-      needed, [](const std::string& name) { return name == "libc.so" || name.starts_with("libc.musl"); });
-  if (musl) {
+  if (needs_musl(needed)) {
     return fmt::format(
-        "{} is linked to musl's C library; Tessera's and CUDA's libraries need glibc and cannot be loaded into it",
+        "{} is linked to musl's C library; Tessera's and CUDA's libraries need glibc and cannot be loaded into it: it "
+        "and what it starts run without Tessera",
         program.string());
   }
-  switch (linking_of(program)) {
-    case Linking::k32Bit:
-      return fmt::format(
-          "{} is a 32-bit program: it runs without Tessera, and the loader reports a wrong ELF class; 64-bit programs "
-          "that it starts run with Tessera",
-          program.string());
-    case Linking::kStatic:
-      return fmt::format(
-          "{} is linked statically, so the system preloads nothing into it: it runs without Tessera; other programs "
-          "that it starts run with Tessera",
-          program.string());
-    case Linking::kOther:
-    case Linking::kDynamic: break;
+  if (is_32_bit(program)) {
+    return fmt::format(
+        "{} is a 32-bit program: it runs without Tessera, and the loader reports a wrong ELF class; 64-bit programs "
+        "that it starts run with Tessera",
+        program.string());
   }
   return "";
 }

@@ -1,4 +1,4 @@
-// Programs into which the system preloads nothing, so that they would silently run without Tessera.
+// Programs into which nothing can be preloaded, so that they run without Tessera.
 //
 // Thread safety: any thread; the result depends on files and on this process's user.
 #pragma once

@@ -40,6 +40,13 @@ void add_preload(const std::string& library, ChildEnvironment& environment) {
   environment.set(kPreload, fmt::format("{}", fmt::join(libraries, ":")));
 }
 
+void remove_preload(const std::string& library, ChildEnvironment& environment) {
+  std::vector<std::string> libraries = libraries_in(environment.get(kPreload));
+  std::erase(libraries, library);
+  if (libraries.empty()) return environment.remove(kPreload);
+  environment.set(kPreload, fmt::format("{}", fmt::join(libraries, ":")));
+}
+
 void allow_before_sanitizer(const std::string& library, bool software, ChildEnvironment& environment) {
   if (environment.get(kPreload) == library) environment.prepend("ASAN_OPTIONS", "verify_asan_link_order=0");
   if (software) environment.prepend("ASAN_OPTIONS", "intercept_tls_get_addr=0");

@@ -13,6 +13,9 @@ class ChildEnvironment;
 // nothing if `library` is listed already.
 void add_preload(const std::string& library, ChildEnvironment& environment);
 
+// Takes `library` from LD_PRELOAD.
+void remove_preload(const std::string& library, ChildEnvironment& environment);
+
 // Programs built with AddressSanitizer refuse to start if another library is loaded before its runtime, since that
 // library might define memory and string functions. Ours defines none, so the check is turned off, except when there
 // are other libraries in LD_PRELOAD. REQUIRES: add_preload() was called. `software`: the software device unloads

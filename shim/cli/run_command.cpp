@@ -167,6 +167,8 @@ int run_command(const Installation& installation, const RunOptions& options, con
         sanitizer_line(program[0], needed, needed_libraries(installation.preload_library().string()))}) {
     if (!line.empty()) fmt::print(stderr, "tessera: {}\n", line);
   }
+  // musl's loader ends the program where it cannot load a library.
+  if (needs_musl(needed)) remove_preload(installation.preload_library().string(), environment);
 
   std::vector<std::string> words = program;
   std::vector<char*> arguments;

@@ -1,4 +1,4 @@
-// A file that begins as a program without an interpreter does.
+// A file that begins as a program for the given processor and word size does.
 #pragma once
 
 #include <elf.h>
@@ -17,14 +17,8 @@ class TestElf {
     header.e_ident[EI_CLASS] = bits;
     header.e_type = ET_EXEC;
     header.e_machine = machine;
-    header.e_phoff = sizeof(header);
-    header.e_phentsize = sizeof(Elf64_Phdr);
-    header.e_phnum = 1;
-    Elf64_Phdr part{};
-    part.p_type = PT_LOAD;
     std::ofstream file(path_, std::ios::binary);
     file.write(reinterpret_cast<const char*>(&header), sizeof(header));
-    file.write(reinterpret_cast<const char*>(&part), sizeof(part));
   }
   ~TestElf() { std::filesystem::remove(path_); }
   TestElf(const TestElf&) = delete;

@@ -18,16 +18,20 @@ TEST(NeededLibraries, AreReadFromProgramsOnly) {
   EXPECT_EQ(find_program("no-such-program", "/bin"), "");
 }
 
-TEST(NeededLibraries, LinkingIsReadFromTheFile) {
-  EXPECT_EQ(linking_of("/proc/self/exe"), Linking::kDynamic);
-  EXPECT_EQ(linking_of("/proc/self/status"), Linking::kOther);
-  EXPECT_EQ(linking_of("/no/such/file"), Linking::kOther);
-  if (std::filesystem::exists("/lib64/ld-linux-x86-64.so.2")) {
-    EXPECT_EQ(linking_of("/lib64/ld-linux-x86-64.so.2"), Linking::kDynamic);
+TEST(NeededLibraries, A32BitProgramIsOne) {
+  const TestElf small(ELFCLASS32, EM_386), arm(ELFCLASS32, EM_ARM);
+  EXPECT_TRUE(is_32_bit(small.path()));
+  for (const std::string& other :
+       {arm.path(), std::string("/proc/self/exe"), std::string("/proc/self/status"), std::string("/no/such/file")}) {
+    EXPECT_FALSE(is_32_bit(other)) << other;
   }
-  const TestElf small(ELFCLASS32, EM_386), fixed(ELFCLASS64, EM_X86_64);
-  EXPECT_EQ(linking_of(small.path()), Linking::k32Bit);
-  EXPECT_EQ(linking_of(fixed.path()), Linking::kStatic);
+}
+
+TEST(NeededLibraries, MuslIsKnownByTheNameOfItsLibrary) {
+  for (const char* name : {"libc.so", "libc.musl-x86_64.so.1", "/opt/musl/lib/libc.so"}) {
+    EXPECT_TRUE(needs_musl({"libm.so.6", name})) << name;
+  }
+  EXPECT_FALSE(needs_musl({"libc.so.6", "libcuda.so.1"}));
 }
 
 }  // namespace

@@ -20,6 +20,18 @@ TEST(PreloadOrder, OurLibraryComesAfterTheUsersAndBeforeADriver) {
   EXPECT_EQ(with_ours("/a.so:/ours.so:/b.so"), "/a.so:/ours.so:/b.so") << "a program that starts another";
 }
 
+TEST(PreloadOrder, OnlyOurLibraryIsRemoved) {
+  ChildEnvironment environment;
+  environment.set("LD_PRELOAD", "/a.so:/ours.so:/b.so");
+  remove_preload("/ours.so", environment);
+  EXPECT_EQ(environment.get("LD_PRELOAD"), "/a.so:/b.so");
+  environment.set("LD_PRELOAD", "/ours.so");
+  remove_preload("/ours.so", environment);
+  for (const char* const line : environment.for_exec()) {
+    EXPECT_FALSE(line != nullptr && std::string(line).starts_with("LD_PRELOAD=")) << line;
+  }
+}
+
 TEST(PreloadOrder, TheSanitizerChecksOnlyForeignLibraries) {
   ChildEnvironment environment;
   environment.set("LD_PRELOAD", "/ours.so");

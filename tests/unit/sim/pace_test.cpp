@@ -17,7 +17,8 @@ TEST(Pace, AQuarterOfTheProcessorsIsItsShare) {
 }
 
 TEST(Pace, TakesLittleWhenTheProgramUsesAllProcessors) {
-  EXPECT_DOUBLE_EQ(Pace::share_of(0.75, 1), 0.0234375);
+  EXPECT_DOUBLE_EQ(Pace::share_of(0.1, 1), 0.003125);
+  EXPECT_DOUBLE_EQ(Pace::share_of(0.5, 1), 0.015625);
   EXPECT_DOUBLE_EQ(Pace::share_of(1, 1), 0.03125);
   EXPECT_DOUBLE_EQ(Pace::share_of(1.25, 1), 0.25);
 }
