@@ -14,6 +14,8 @@ DEVICE_FILE(vectors)
 DEVICE_FILE(warps)
 DEVICE_FILE(cuda_fp16)
 DEVICE_FILE(cuda_bf16)
+DEVICE_FILE(atomic)
+DEVICE_FILE(integers)
 DEVICE_FILE(softcuda_device)
 DEVICE_FILE(softcuda_fibers)
 DEVICE_FILE(sim_kernel)
@@ -45,6 +47,10 @@ std::span<const DeviceHeader> device_headers() {
       header("shim/softnvrtc/device/warps.hpp", file_warps, file_warps_end),
       header("shim/softnvrtc/device/cuda_fp16.h", file_cuda_fp16, file_cuda_fp16_end),
       header("shim/softnvrtc/device/cuda_bf16.h", file_cuda_bf16, file_cuda_bf16_end),
+      header("shim/softnvrtc/device/cuda/atomic", file_atomic, file_atomic_end),
+      header("shim/softnvrtc/device/cuda/std/atomic", file_atomic, file_atomic_end),
+      header("shim/softnvrtc/device/cuda/std/cstddef", file_integers, file_integers_end),
+      header("shim/softnvrtc/device/cuda/std/cstdint", file_integers, file_integers_end),
       header("shim/softcuda/softcuda_device.hpp", file_softcuda_device, file_softcuda_device_end),
       header("shim/softcuda/softcuda_fibers.hpp", file_softcuda_fibers, file_softcuda_fibers_end),
       header("alloc/sim/sim_kernel.h", file_sim_kernel, file_sim_kernel_end)};

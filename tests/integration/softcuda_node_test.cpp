@@ -1,4 +1,7 @@
 // Reported properties of graph nodes, and invalid operations on graphs, on the software device.
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <vector>
 
 #include "newer_cuda.h"
@@ -112,6 +115,26 @@ TEST_F(SoftcudaNode, AnUpdateReplacesTheUserObjectsOfTheExecutable) {
   EXPECT_EQ(new_ended, 0);
   ASSERT_OK(CU(cuGraphExecDestroy)(exec));
   EXPECT_EQ(new_ended, 1);
+}
+
+TEST_F(SoftcudaNode, AGraphIsPrintedWithItsNodesAndEdges) {
+  CUgraph child = nullptr;
+  CUgraphNode first = nullptr, second = nullptr, inner = nullptr;
+  ASSERT_OK(CU(cuGraphCreate)(&child, 0));
+  ASSERT_OK(CU(cuGraphAddEmptyNode)(&inner, child, nullptr, 0));
+  ASSERT_OK(CU(cuGraphAddEmptyNode)(&first, graph_, nullptr, 0));
+  ASSERT_OK(CU(cuGraphAddChildGraphNode)(&second, graph_, &first, 1, child));
+  const std::string path = ::testing::TempDir() + "softcuda_node_test.dot";
+  EXPECT_EQ(CU(cuGraphDebugDotPrint)(graph_, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuGraphDebugDotPrint)(graph_, "/no/such/folder/a.dot", 0), CUDA_ERROR_OPERATING_SYSTEM);
+  ASSERT_OK(CU(cuGraphDebugDotPrint)(graph_, path.c_str(), CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES));
+  std::ifstream file(path);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_TRUE(text.starts_with("digraph dot {")) << text;
+  EXPECT_NE(text.find("\"graph_0_node_0\" -> \"graph_0_node_1\""), std::string::npos) << text;
+  EXPECT_NE(text.find("graph_1_node_0"), std::string::npos) << text;
+  EXPECT_NE(text.find("node handle: 0x"), std::string::npos) << text;
+  EXPECT_OK(CU(cuGraphDestroy)(child));
 }
 
 }  // namespace

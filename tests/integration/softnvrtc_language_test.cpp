@@ -42,6 +42,31 @@ TEST_F(SoftnvrtcLanguage, FunctionsWithTwoResultsGiveBoth) {
             (std::vector<float>{10, 10, 4.75F, 20.25F, -3.5F, 24, 39, 11}));
 }
 
+TEST_F(SoftnvrtcLanguage, AtomicsHaveTheirHeader) {
+  EXPECT_EQ(results(R"(
+  #include <cuda/atomic>
+  #include <cuda/std/cstdint>
+  extern "C" __global__ void kernel(float* out, const float* in) {
+    if (blockIdx.x != 0) return;
+    cuda::std::uint32_t word = 4;
+    cuda::atomic_ref<cuda::std::uint32_t, cuda::thread_scope_system> shared{word};
+    out[0] = shared.fetch_add(3, cuda::memory_order_relaxed) + 10 * shared.load(cuda::memory_order_acquire);
+    cuda::std::uint32_t expected = 1;
+    out[1] = shared.compare_exchange_strong(expected, 9) + 10 * expected;
+    out[2] = shared.compare_exchange_strong(expected, 9) + 10 * word;
+    shared.store(2, cuda::std::memory_order_release);
+    out[3] = ++shared;
+    out[3] += 10 * shared.fetch_max(8u);
+    out[3] += 100 * shared.exchange(1);
+    cuda::atomic<int, cuda::thread_scope_block> own(5);
+    own -= 2;
+    cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_device);
+    out[4] = own;
+  })",
+                    5),
+            (std::vector<float>{74, 70, 91, 833, 3}));
+}
+
 TEST_F(SoftnvrtcLanguage, SignsAndNansAreDetectedInBothPrecisions) {
   EXPECT_EQ(results(R"(extern "C" __global__ void kernel(float* out, const float* in) {
     if (blockIdx.x != 0) return;
