@@ -10,6 +10,13 @@
 #include "residency/pages/row.hpp"
 
 namespace tessera {
+namespace {
+
+// What pins leave to launches.
+constexpr std::uint64_t kLeastPartBesidePins = 32, kMostPartBesidePins = 16;  // of the device
+constexpr Bytes kMostBesidePins{512 << 20};
+
+}  // namespace
 
 Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId device, TierStack tiers,
                                                      std::unique_ptr<Policy> policy, EventLog& log,
@@ -163,15 +170,22 @@ Status Residency::await_uses(const Run& run, const Status& fenced) {
 // ---- hints --------------------------------------------------------------------------------------
 
 Status Residency::pin(Run* run, const char* exposed_by, const Held& held) {
+  {
+    MutexLock lock(mutex_);
+    TESSERA_TRY(check_room_beside_pins(*run, room_beside_pins()));
+  }
   TESSERA_TRY(fetch_and_hold({&run, 1}, kNoStream, held));
   MutexLock lock(mutex_);
-  const bool exposes = exposed_by != nullptr && run->exposed == nullptr;
-  if ((exposed_by == nullptr || exposes) && run->pins.fetch_add(1) == 0) {
-    engine_.pinned_bytes += run->shape.bytes();
+  const Status fits = check_room_beside_pins(*run, room_beside_pins());  // another thread may have pinned meanwhile
+  if (fits.is_ok()) {
+    const bool exposes = exposed_by != nullptr && run->exposed == nullptr;
+    if ((exposed_by == nullptr || exposes) && run->pins.fetch_add(1) == 0) {
+      engine_.pinned_bytes += run->shape.bytes();
+    }
+    if (exposes) run->exposed = exposed_by;
   }
-  if (exposes) run->exposed = exposed_by;
   held_uses_.let_go({&run, 1});
-  return {};
+  return fits;
 }
 
 // While the run could not be evicted, work may have used it unannounced, and may go on to do so: copies in lower tiers
@@ -191,11 +205,23 @@ Status Residency::unpin(Run* run) {
   return {};
 }
 
-// Pins for addresses that no call announces must leave room for launches: for the largest so far, but at most half of
-// the device, since a larger launch may itself have used what is pinned now.
-Status Residency::check_room_beside_pins(const Run& run) const {
+// A pin that the program wants, or cannot do without, leaves little, as launches may use mostly pinned blocks; and
+// nothing where all blocks fit together.
+Bytes Residency::room_beside_pins() const {
   const Bytes device = tiers_.device.usage().capacity;
-  const Bytes launches = std::min(tracker_.largest_launch().bytes, Bytes(device.value() / 2));
+  if (engine_.stats.run_bytes <= device) return {};
+  const Bytes least = std::max(kBasePage, std::min(device / kLeastPartBesidePins, kMostBesidePins));
+  return std::max(least, std::min(tracker_.largest_launch().bytes, device / kMostPartBesidePins));
+}
+
+// Pins for addresses that no call announces leave the largest launch so far, but at most half of the device, since a
+// larger launch may itself have used what is pinned now.
+Bytes Residency::room_beside_kept() const {
+  return std::min(tracker_.largest_launch().bytes, tiers_.device.usage().capacity / 2);
+}
+
+Status Residency::check_room_beside_pins(const Run& run, Bytes launches) const {
+  const Bytes device = tiers_.device.usage().capacity;
   if (run.pins.load() != 0 || engine_.pinned_bytes + run.shape.bytes() + launches <= device) return {};
   return Status(
       Code::kOutOfMemory,
@@ -207,11 +233,11 @@ Status Residency::check_room_beside_pins(const Run& run) const {
 Status Residency::keep(Run* run, const char* reason, const Held& held) {
   {
     MutexLock lock(mutex_);
-    TESSERA_TRY(check_room_beside_pins(*run));
+    TESSERA_TRY(check_room_beside_pins(*run, room_beside_kept()));
   }
   TESSERA_TRY(fetch_and_hold({&run, 1}, kNoStream, held));
   MutexLock lock(mutex_);
-  const Status fits = check_room_beside_pins(*run);  // another thread may have pinned meanwhile
+  const Status fits = check_room_beside_pins(*run, room_beside_kept());  // another thread may have pinned meanwhile
   if (fits.is_ok()) {
     if (run->keeps++ == 0) {
       if (run->pins.fetch_add(1) == 0) engine_.pinned_bytes += run->shape.bytes();

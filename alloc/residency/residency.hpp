@@ -133,7 +133,9 @@ class Residency {
   // their pages stay. Errors: the driver's.
   Status set_automatic(bool on);
   bool is_automatic() const { return automatic_.load(); }
-  // Fetches the run and keeps it on the device; for good with `exposed_by` (a string literal).
+  // Fetches the run and keeps it on the device; for good with `exposed_by` (a string literal). Errors: also
+  // kOutOfMemory if the runs do not all fit together and pinned ones would leave launches too little
+  // (room_beside_pins).
   Status pin(Run* run, const char* exposed_by = nullptr, const Held& held = {});
   Status unpin(Run* run);
   // The same with a reason that the statistics report, until the matching unkeep(). Errors: also kOutOfMemory where
@@ -174,7 +176,9 @@ class Residency {
   void keep_to_plan() EXCLUDES_LOCK(mutex_);
   Status settle(Run& run) REQUIRES_LOCK(mutex_);
   void note_unseen_use(Run& run) REQUIRES_LOCK(mutex_);
-  Status check_room_beside_pins(const Run& run) const REQUIRES_LOCK(mutex_);
+  Bytes room_beside_pins() const REQUIRES_LOCK(mutex_);
+  Bytes room_beside_kept() const REQUIRES_LOCK(mutex_);
+  Status check_room_beside_pins(const Run& run, Bytes launches) const REQUIRES_LOCK(mutex_);
 
   // uses.cpp
   void expect_use(StreamId stream);             // outside of the gate

@@ -73,7 +73,7 @@ TESSERA_API tessera_result tessera_use_begin_blocking_ranges(tessera_allocator* 
                                                              tessera_use* use);
 
 /* The block's address is no longer tracked: the block stays in device memory until it is freed, and statistics
- * list it under `reason` (a string literal, e.g. "cuIpcGetMemHandle"). May wait. */
+ * list it under `reason` (a string literal, e.g. "cuIpcGetMemHandle"). May wait. Errors: as tessera_pin. */
 TESSERA_API tessera_result tessera_expose(tessera_allocator* allocator, tessera_address address, const char* reason);
 
 /* Call before the program waits for work of its own, for example in cuStreamSynchronize, and tessera_note_waited

@@ -116,7 +116,9 @@ TESSERA_API tessera_result tessera_prefetch(tessera_allocator* allocator, const 
                                             size_t count);
 /* Evicts blocks now. May wait. Errors: BUSY for a block that is pinned or was just used. */
 TESSERA_API tessera_result tessera_evict(tessera_allocator* allocator, const tessera_address* addresses, size_t count);
-/* Fetches the block and keeps it in device memory until the matching number of unpins. May wait. */
+/* Fetches the block and keeps it in device memory until the matching number of unpins. May wait. Errors: also
+ * OUT_OF_MEMORY if the blocks of the device do not all fit in it and pinned ones would leave launches less than
+ * 1/32 of it (at least 2 MiB, at most 512 MiB), or less than the largest launch so far, up to 1/16 of it. */
 TESSERA_API tessera_result tessera_pin(tessera_allocator* allocator, tessera_address address);
 /* Errors: INVALID_ARGUMENT if the block is not pinned. */
 TESSERA_API tessera_result tessera_unpin(tessera_allocator* allocator, tessera_address address);

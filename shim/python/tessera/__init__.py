@@ -41,7 +41,7 @@ def evict(*tensors: Any) -> None:
 def pin(*tensors: Any) -> None:
     """Fetches tensors, waits for them, and keeps them on the device until the matching number of unpins.
 
-    If one fails, none is pinned.
+    If one fails, none is pinned. It fails where pinned blocks would leave launches too little device memory.
     """
     done = []
     try:

@@ -144,6 +144,26 @@ TEST(ResidencyPins, KeptRunsLeaveRoomForLaunches) {
   EXPECT_OK(machine.touch(three));
 }
 
+TEST(ResidencyPins, TheLastPinThatLeavesLaunchesNothingFails) {
+  for (const char* const exposed_by : {static_cast<const char*>(nullptr), "ipc"}) {
+    ResidencyMachine machine({.device = 16_MiB});
+    const auto runs = machine.add_many(9);
+    for (auto* run : runs) ASSERT_OK(machine.write(run, 1));
+    for (std::size_t i = 0; i < 7; ++i) ASSERT_OK(machine.residency().pin(runs[i], exposed_by));
+    EXPECT_EQ(machine.residency().pin(runs[7], exposed_by).code(), Code::kOutOfMemory);
+    EXPECT_OK(machine.residency().pin(runs[0], exposed_by));  // it takes no additional room
+    for (auto* run : runs) EXPECT_OK(machine.touch({run}));
+    EXPECT_OK(machine.residency().validate());
+  }
+}
+
+TEST(ResidencyPins, AllMayBePinnedWhereAllFit) {
+  ResidencyMachine machine({.device = 16_MiB});
+  const auto runs = machine.add_many(8);
+  for (auto* run : runs) ASSERT_OK(machine.residency().pin(run));
+  EXPECT_OK(machine.touch(runs));
+}
+
 TEST(ResidencyStatistics, WhereaboutsAndLiveBytesFollowTheRun) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 2});
