@@ -124,6 +124,35 @@ Status CudaDriver::synchronize(DeviceId device) {
   return cuda_status(*symbols_, symbols_->cuCtxSynchronize(), "cuCtxSynchronize");
 }
 
+Status CudaDriver::synchronize(DeviceId device, Nanoseconds limit) {
+  TESSERA_TRY(check_exists(device));
+  if (symbols_->record_context == nullptr) return synchronize(device);
+  TESSERA_TRY_ASSIGN(const CUcontext wanted, contexts_->wanted_for(device));
+  TESSERA_TRY_ASSIGN(const CUcontext adopted, contexts_->adopted(device));
+  if (wanted == nullptr) {  // as above
+    CUcontext current = nullptr;
+    TESSERA_TRY(cuda_status(*symbols_, symbols_->cuCtxGetCurrent(&current), "cuCtxGetCurrent"));
+    if (current != adopted) TESSERA_TRY(synchronize(current, limit));
+  }
+  return synchronize(adopted, limit);
+}
+
+Status CudaDriver::synchronize(CUcontext context, Nanoseconds limit) {
+  const CudaScope scope(*symbols_, context);
+  TESSERA_TRY(scope.status());
+  CUevent event = nullptr;
+  TESSERA_TRY(cuda_status(*symbols_, symbols_->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate"));
+  const CUresult recorded = symbols_->record_context(context, event);
+  Status status = cuda_status(*symbols_, recorded, "cuCtxRecordEvent");
+  if (recorded == CUDA_ERROR_NOT_SUPPORTED) {
+    status = cuda_status(*symbols_, symbols_->cuCtxSynchronize(), "cuCtxSynchronize");
+  } else if (status.is_ok()) {
+    status = ask_until(limit, [&] { return cuda_status(*symbols_, symbols_->cuEventQuery(event), "cuEventQuery"); });
+  }
+  const Status destroyed = cuda_status(*symbols_, symbols_->cuEventDestroy(event), "cuEventDestroy");
+  return status.is_ok() ? destroyed : status;
+}
+
 // ---- host memory -------------------------------------------------------------------------------
 
 Status CudaDriver::register_host(void* host, Bytes bytes) {

@@ -37,6 +37,7 @@ class CudaDriver final : public Driver {
   Result<DeviceProperties> properties(DeviceId device) override;
   Result<MemoryInfo> memory_info(DeviceId device) override;
   Status synchronize(DeviceId device) override;
+  Status synchronize(DeviceId device, Nanoseconds limit) override;
 
   Result<Address> reserve(Bytes bytes, Bytes alignment, Address hint = {}) override;
   Status release(Address address, Bytes bytes) override;
@@ -86,6 +87,7 @@ class CudaDriver final : public Driver {
   CudaDriver(std::unique_ptr<CudaSymbols> symbols, std::vector<std::unique_ptr<Device>> devices);
 
   Result<EventId> make_event(DeviceId device, unsigned flags);
+  Status synchronize(CUcontext context, Nanoseconds limit);
   Status check_exists(DeviceId device) const;
   static Result<std::unique_ptr<Device>> describe(const CudaSymbols& symbols, int ordinal);
   // OK when a host frame can be created, mapped and written by copies: no attribute is reliable.

@@ -33,6 +33,7 @@ Result<CudaSymbols> CudaSymbols::find(const CudaResolver& resolver) {
 #undef TESSERA_CUDA_FIND
   (void)look_up(resolver, "cuMemcpyBatchAsync", found.first_copy_batch);
   (void)look_up(resolver, "cuMemcpyBatchAsync_v2", found.copy_batch);
+  (void)look_up(resolver, "cuCtxRecordEvent", found.record_context);
   return found;
 }
 

@@ -89,6 +89,9 @@ using CudaCopyBatch = CUresult(CUDAAPI*)(CUdeviceptr* to, CUdeviceptr* from, std
                                          CUmemcpyAttributes* attributes, std::size_t* attribute_starts,
                                          std::size_t attribute_count, CUstream stream);
 
+// Since CUDA 12.5, so headers may lack it.
+using CudaContextRecord = CUresult(CUDAAPI*)(CUcontext context, CUevent event);
+
 struct CudaSymbols {
 #define TESSERA_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
   TESSERA_CUDA_REQUIRED(TESSERA_CUDA_MEMBER)
@@ -97,6 +100,7 @@ struct CudaSymbols {
 #undef TESSERA_CUDA_MEMBER
   CudaFirstCopyBatch first_copy_batch = nullptr;
   CudaCopyBatch copy_batch = nullptr;
+  CudaContextRecord record_context = nullptr;
 
   // Errors: kNotSupported naming the first required symbol that `resolver` does not have.
   static Result<CudaSymbols> find(const CudaResolver& resolver);

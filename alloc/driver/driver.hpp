@@ -106,6 +106,8 @@ class Driver {
   virtual Result<MemoryInfo> memory_info(DeviceId device) = 0;
   // Waits until all work queued on the device so far has run.
   virtual Status synchronize(DeviceId device) = 0;
+  // The same with a time limit: kNotReady where it has not run by then. Drivers before CUDA 12.5 wait without a limit.
+  virtual Status synchronize(DeviceId device, Nanoseconds limit) = 0;
 
   // ---- addresses and frames ----------------------------------------------------------------
   // A range of addresses with nothing mapped. `alignment` is a power of two; `hint` is the preferred start, 0 for any.

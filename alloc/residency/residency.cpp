@@ -164,7 +164,17 @@ void Residency::expect_parts(Run* run) {
 Status Residency::await_uses(const Run& run, const Status& fenced) {
   const Status status = fenced.is_ok() ? streams_.wait(run.users(), run.last_work()) : fenced;
   if (status.is_ok() || status.code() == Code::kNotReady) return status;
-  return driver_.synchronize(device_);
+  return await_device();
+}
+
+Status Residency::await_device() {
+  const Nanoseconds limit = options_.patience * StreamTable::kWholePatience;
+  const Status over = driver_.synchronize(device_, limit);
+  if (over.code() != Code::kNotReady) return over;
+  return Status(Code::kNotReady,
+                fmt::format("work on the device has not ended within {} s: a kernel may be waiting for "
+                            "the program or for another kernel",
+                            limit.value() / 1'000'000'000));
 }
 
 // ---- hints --------------------------------------------------------------------------------------

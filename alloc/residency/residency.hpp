@@ -173,6 +173,7 @@ class Residency {
   Residency(Driver& driver, DeviceId device, TierStack tiers, std::unique_ptr<Policy> policy, EventLog& log,
             ResidencyOptions options, std::unique_ptr<CopyLanes> lanes);
   Status await_uses(const Run& run, const Status& fenced) REQUIRES_LOCK(mutex_);
+  Status await_device();  // kNotReady after the whole patience
   void keep_to_plan() EXCLUDES_LOCK(mutex_);
   Status settle(Run& run) REQUIRES_LOCK(mutex_);
   void note_unseen_use(Run& run) REQUIRES_LOCK(mutex_);

@@ -58,7 +58,7 @@ Status Residency::recompute(std::span<Run* const> runs, StreamId stream) {
 // Waits for what a callback queued before it failed; afterwards its frames can be freed.
 Status Residency::await_unfinished(Run& run) {
   if (!run.unfinished) return {};
-  if (!driver_.synchronize(*run.unfinished).is_ok()) TESSERA_TRY(driver_.synchronize(device_));
+  if (!driver_.synchronize(*run.unfinished).is_ok()) TESSERA_TRY(await_device());
   run.unfinished.reset();
   return {};
 }

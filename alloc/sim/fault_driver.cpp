@@ -69,6 +69,11 @@ Status FaultDriver::synchronize(DeviceId device) {
   return inner_.synchronize(device);
 }
 
+Status FaultDriver::synchronize(DeviceId device, Nanoseconds limit) {
+  TESSERA_TRY(admit(DriverCall::kSynchronizeDevice));
+  return inner_.synchronize(device, limit);
+}
+
 Result<Address> FaultDriver::reserve(Bytes bytes, Bytes alignment, Address hint) {
   TESSERA_TRY(admit(DriverCall::kReserve));
   return inner_.reserve(bytes, alignment, hint);

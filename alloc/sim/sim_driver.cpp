@@ -92,6 +92,11 @@ Status SimDriver::synchronize(DeviceId device) {
   return engines_->synchronize(device);
 }
 
+Status SimDriver::synchronize(DeviceId device, Nanoseconds limit) {
+  TESSERA_TRY(check_device(device));
+  return engines_->synchronize(device, limit);
+}
+
 Status SimDriver::set_current_device(DeviceId device) {
   TESSERA_TRY(check_device(device));
   current_device_of_thread = {.serial = serial_, .device = device};
@@ -290,6 +295,8 @@ Status SimDriver::record_event(EventId event, StreamId stream) {
   engines_->wait_for_room(meant(stream));
   return engines_->record(event, meant(stream));
 }
+
+Status SimDriver::record_all(EventId event) { return engines_->record_all(event); }
 
 Status SimDriver::wait_event(StreamId stream, EventId event) {
   engines_->wait_for_room(meant(stream));

@@ -74,6 +74,7 @@ class SimDriver final : public Driver {
   Result<DeviceProperties> properties(DeviceId device) override;
   Result<MemoryInfo> memory_info(DeviceId device) override;
   Status synchronize(DeviceId device) override;
+  Status synchronize(DeviceId device, Nanoseconds limit) override;
   Result<Address> reserve(Bytes bytes, Bytes alignment, Address hint = {}) override;
   Status release(Address address, Bytes bytes) override;
   Result<FrameId> create_frame(DeviceId device, FrameLocation location, Bytes bytes) override;
@@ -92,6 +93,8 @@ class SimDriver final : public Driver {
   Result<EventId> create_timed_event(DeviceId device) override;
   Status destroy_event(EventId event) override;
   Status record_event(EventId event, StreamId stream) override;
+  // The event stands for all work queued on its device so far.
+  Status record_all(EventId event);
   Status query(EventId event) override;
   Status synchronize(EventId event) override;
   Status synchronize(EventId event, Nanoseconds limit) override;

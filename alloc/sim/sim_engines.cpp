@@ -122,6 +122,15 @@ Status SimEngines::record(EventId event, StreamId stream) {
   return {};
 }
 
+Status SimEngines::record_all(EventId event) {
+  MutexLock lock(mutex_);
+  TESSERA_TRY_ASSIGN(const SimSchedule::Event* const known, find(event));
+  TESSERA_TRY(error(known->device));
+  schedule_.record_all(event, clock_.now());
+  note_unfinished();
+  return {};
+}
+
 Status SimEngines::wait_event(StreamId stream, EventId event) {
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const DeviceId device, find(stream));
@@ -150,6 +159,16 @@ Status SimEngines::wait(DeviceId device, SimOp op) {
 Status SimEngines::synchronize(DeviceId device) {
   MutexLock lock(mutex_);
   wait_all(schedule_.pending(device));
+  return error(device);
+}
+
+Status SimEngines::synchronize(DeviceId device, Nanoseconds limit) {
+  MutexLock lock(mutex_);
+  const Nanoseconds until = clock_.now() + limit;
+  for (const SimOp op : schedule_.pending(device)) {
+    if (!schedule_.is_finished(op)) await(op, until);
+    if (!schedule_.is_finished(op)) return not_ready_;
+  }
   return error(device);
 }
 

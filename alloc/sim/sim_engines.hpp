@@ -52,11 +52,14 @@ class SimEngines {
   Result<SimOp> submit(StreamId stream, SimEngine engine, SimWork work) EXCLUDES_LOCK(mutex_);
   // kNotFound for a stream that does not exist.
   Status record(EventId event, StreamId stream) EXCLUDES_LOCK(mutex_);
+  // For all work queued on the event's device so far.
+  Status record_all(EventId event) EXCLUDES_LOCK(mutex_);
   Status wait_event(StreamId stream, EventId event) EXCLUDES_LOCK(mutex_);
 
   // ---- waiting and polling -------------------------------------------------------------------
   Status wait(DeviceId device, SimOp op) EXCLUDES_LOCK(mutex_);
   Status synchronize(DeviceId device) EXCLUDES_LOCK(mutex_);
+  Status synchronize(DeviceId device, Nanoseconds limit) EXCLUDES_LOCK(mutex_);
   Status synchronize(StreamId stream) EXCLUDES_LOCK(mutex_);
   Status synchronize(StreamId stream, Nanoseconds limit) EXCLUDES_LOCK(mutex_);
   Status synchronize(EventId event) EXCLUDES_LOCK(mutex_);

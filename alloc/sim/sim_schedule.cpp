@@ -89,6 +89,16 @@ void SimSchedule::record(EventId event, StreamId stream, Nanoseconds now) {
   enqueue(recorded.op, stream, SimEngine::kMarker, event, SimOp(), now);
 }
 
+void SimSchedule::record_all(EventId event, Nanoseconds now) {
+  const DeviceId device = events_.at(event).device;
+  const StreamId joined = add_stream(device, SimStreamKind::kNonBlocking);
+  for (const SimOp op : pending(device)) {
+    if (!is_finished(op)) enqueue(ops_.take(), joined, SimEngine::kMarker, EventId(), op, now);
+  }
+  record(event, joined, now);
+  remove_stream(joined);
+}
+
 void SimSchedule::wait(StreamId stream, EventId event, Nanoseconds now) {
   const SimOp recorded = events_.at(event).op;
   if (is_finished(recorded)) return;

@@ -71,6 +71,8 @@ class SimSchedule {
   // ---- queueing. REQUIRES: the stream and the event exist -----------------------------------
   SimOp submit(StreamId stream, SimEngine engine, Nanoseconds now);
   void record(EventId event, StreamId stream, Nanoseconds now);
+  // For all unfinished operations of the event's device.
+  void record_all(EventId event, Nanoseconds now);
   void wait(StreamId stream, EventId event, Nanoseconds now);
 
   // ---- carrying out ------------------------------------------------------------------------

@@ -104,6 +104,10 @@ Status TraceDriver::synchronize(DeviceId device) {
   return noted(DriverCall::kSynchronizeDevice, {number(device)}, inner_.synchronize(device));
 }
 
+Status TraceDriver::synchronize(DeviceId device, Nanoseconds limit) {
+  return noted(DriverCall::kSynchronizeDevice, {number(device), limit.value()}, inner_.synchronize(device, limit));
+}
+
 Result<Address> TraceDriver::reserve(Bytes bytes, Bytes alignment, Address hint) {
   return noted(DriverCall::kReserve, {number(bytes), number(alignment), number(hint)},
                inner_.reserve(bytes, alignment, hint));

@@ -10,6 +10,7 @@
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
 #include "several_devices.hpp"
+#include "unfinished_uses.hpp"
 
 namespace tessera::preload {
 namespace {
@@ -47,6 +48,7 @@ tessera_stream orders_by(CUstream stream, bool foreign = false) {
 ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits, const char* call)
     : allocator_(running()) {
   if (allocator_ == nullptr || entry_.nested()) return;
+  unfinished_uses().end_finished();
   std::array<tessera_range, 2> of_one_copy{};
   std::vector<tessera_range> of_batch(extents.size() > of_one_copy.size() ? extents.size() : 0);
   tessera_range* const ranges = of_batch.empty() ? of_one_copy.data() : of_batch.data();
@@ -124,8 +126,10 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
 
 ManagedUse::~ManagedUse() {
   if (!begun_) return;
-  // If this fails, the program's own next wait fails too.
-  if (waits_for_ != nullptr) (void)call_true(&TrueDriver::cuStreamSynchronize, waits_for_);
+  if (waits_for_ != nullptr) {
+    unfinished_uses().end_after(waits_for_, allocator_, use_);
+    return;
+  }
   const InPrimary in_primary;
   tessera_use_end(allocator_, &use_);
 }

@@ -73,7 +73,7 @@ class ManagedUse {
   std::optional<QueuedWork> queued_;              // set for Waits::kAll: the work that will be over on return
   CUstream stream_ = nullptr;                     // the stream of that work
   const GivenParameters* const given_ = nullptr;  // of a kernel
-  CUstream waits_for_ = nullptr;                  // synchronised at the end; null: none
+  CUstream waits_for_ = nullptr;                  // waited for at the end; null: none
   bool begun_ = false;
   CUresult status_ = CUDA_SUCCESS;
   tessera_use use_;

@@ -29,6 +29,7 @@
 #include "retired_heaps.hpp"
 #include "several_devices.hpp"
 #include "true_driver.hpp"
+#include "unfinished_uses.hpp"
 
 using namespace tessera::preload;
 
@@ -90,9 +91,10 @@ Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, 
   }
   const Entry entry;
   if (entry.nested()) return Served::kNotOurs;
+  unfinished_uses().end_finished();
   tessera_allocator* allocator = started();
   if (allocator == nullptr) return Served::kNotOurs;
-  if (!is_home(device, context)) {
+  if (home_of(device) != context) {
     if (!take_home(device, context)) {
       say_second_context(device);
       return Served::kNotOurs;
@@ -132,6 +134,20 @@ CUresult release(CUdeviceptr address, tessera_stream stream) {
   const tessera_result freed = tessera_free(running(), address, stream);
   if (freed != TESSERA_OK && pooled) program_pools().put_back(address, *pooled);
   return cuda_result(freed);
+}
+
+// When the work queued on `stream` so far is over.
+CUresult release_later(CUdeviceptr address, CUstream stream) {
+  tessera_block_info block;
+  if (!find_block(address, block) || block.address != address) return CUDA_ERROR_INVALID_VALUE;
+  {
+    const InPrimary in_primary;
+    forget_tables_of(address);
+    (void)program_pools().forget_block(address);
+    if (outside_words().any()) outside_words().forget_block(address);
+  }
+  unfinished_uses().free_after(stream, running(), address);
+  return CUDA_SUCCESS;
 }
 
 // The same from a pool of the current device. Null: the default pool, where the driver names none.
@@ -239,6 +255,6 @@ TESSERA_HOOK_PTSZ(cuMemFreeAsync, (CUdeviceptr address, CUstream given), {
     if (freed == CUDA_SUCCESS) expect_device_memory();
     return freed;
   }
-  const CUresult foreign = finish_foreign(address, stream);
-  return foreign == CUDA_SUCCESS ? release(address, stream_of(stream)) : foreign;
+  if (frees_apart(address, stream) && !unfinished_uses().is_over(stream)) return release_later(address, stream);
+  return release(address, stream_of(stream));
 })

@@ -6,6 +6,7 @@
 #include "lifecycle.hpp"
 #include "managed_use.hpp"
 #include "true_driver.hpp"
+#include "unfinished_uses.hpp"
 
 namespace tessera::preload {
 namespace {
@@ -31,6 +32,7 @@ void QueuedWork::is_over(CUstream stream) const {
 
 // Tessera may have ended meanwhile, together with its context.
 void QueuedWork::note(tessera_stream stream) const {
+  unfinished_uses().end_finished();
   if (before_ != 0 && running() == allocator_) tessera_note_waited(allocator_, device_, stream, before_);
 }
 

@@ -64,11 +64,10 @@ std::vector<tessera_address> blocks_if_foreign(std::span<const std::uint64_t> wo
   return blocks;
 }
 
-CUresult finish_foreign(CUdeviceptr address, CUstream stream) {
-  if (of_green_default(stream)) return call_true(&TrueDriver::cuStreamSynchronize, stream);
+bool frees_apart(CUdeviceptr address, CUstream stream) {
+  if (of_green_default(stream)) return true;
   tessera_block_info block;
-  if (!several_devices() || !find(address, block) || block.device == device_of(stream)) return CUDA_SUCCESS;
-  return call_true(&TrueDriver::cuStreamSynchronize, stream);
+  return several_devices() && find(address, block) && block.device != device_of(stream);
 }
 
 CUresult finish_elsewhere(CUdeviceptr address) {

@@ -2,8 +2,8 @@
 //
 // Completion of work on a block is known from events of the block's device, and these cannot be recorded on streams of
 // another device. So work on a block by another device's stream (mostly copies between devices, also in graphs) is
-// waited for on the host. Kernels are not affected: a block is accessible only to kernels of its own device, and
-// programs get this answer (peer_hooks.cpp).
+// waited for on the host, with a bound (unfinished_uses.hpp). Kernels are not affected: a block is accessible only to
+// kernels of its own device, and programs get this answer (peer_hooks.cpp).
 //
 // Thread safety: any thread. Until a second device is used, every function costs one load. An InContextOf object
 // belongs to the thread that made it.
@@ -25,9 +25,9 @@ bool is_foreign(const tessera_block_info& block, CUstream stream);
 // else none.
 std::vector<tessera_address> blocks_if_foreign(std::span<const std::uint64_t> words, CUstream stream);
 
-// Call before the program frees the block at `address` in the order of `stream`: waits for the stream if it is foreign,
-// or a green context's default stream. Errors: the driver's.
-CUresult finish_foreign(CUdeviceptr address, CUstream stream);
+// Whether a free of the block at `address` in the order of `stream` has to be waited for on the host: the stream is
+// foreign, or a green context's default stream.
+bool frees_apart(CUdeviceptr address, CUstream stream);
 
 // Call before a synchronous free: waits for the block's own device, if that is not the current one.
 CUresult finish_elsewhere(CUdeviceptr address);

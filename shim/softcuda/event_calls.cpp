@@ -57,6 +57,17 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) 
   });
 }
 
+// For all work of the context's device, of which its other contexts are a part.
+CUresult cuCtxRecordEvent(CUcontext handle, CUevent event) {
+  return on_event(event, [&](Machine& machine, EventId id, const EventInfo& info) -> CUresult {
+    const Context* const context = machine.contexts.find(handle);
+    if (context == nullptr || !context->alive) return CUDA_ERROR_INVALID_CONTEXT;
+    if (info.context != context) return CUDA_ERROR_INVALID_HANDLE;
+    SOFTCUDA_TRY(machine.captures.refuse_wait_for_all());
+    return to_result(machine.driver.record_all(id));
+  });
+}
+
 CUresult cuEventQuery(CUevent event) {
   return on_event(event, [&](Machine& machine, EventId, const EventInfo&) -> CUresult {
     SOFTCUDA_TRY(machine.captures.refuse_captured(event));

@@ -89,6 +89,13 @@ TYPED_TEST_P(DriverWorkContract, AWaitWithABoundSeesTheEnd) {
   EXPECT_STATUS_OK(this->driver().synchronize(event, Nanoseconds(1)));  // nothing was recorded
   ASSERT_STATUS_OK(this->driver().record_event(event, stream));
   EXPECT_STATUS_OK(this->driver().synchronize(event, Nanoseconds(60'000'000'000)));
+  const Address at = this->memory();
+  this->put(at, {1});
+  ASSERT_STATUS_OK(this->driver().synchronize(this->kDevice));
+  ASSERT_STATUS_OK(this->churn(at, 1, 1000, stream));
+  ASSERT_STATUS_OK(this->driver().record_event(event, stream));
+  EXPECT_STATUS_OK(this->driver().synchronize(this->kDevice, Nanoseconds(60'000'000'000)));
+  EXPECT_STATUS_OK(this->driver().query(event));
 }
 
 TYPED_TEST_P(DriverWorkContract, RecordingAgainMovesTheEvent) {

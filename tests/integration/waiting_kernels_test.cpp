@@ -10,13 +10,14 @@ Outcome run_way(const std::string& way, const std::string& milliseconds) {
   const std::string command = "./waiting_kernels waiting_kernels.so " + way;
   return run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "64MiB"},
                                  {"TESSERA_DEVICE_MEMORY", "34MiB"},
+                                 {"TESSERA_SOFTWARE_DEVICES", "2"},
                                  {"TESSERA_HOST_MEMORY", "256MiB"},
                                  {"TESSERA_PATIENCE", milliseconds}});
 }
 
 // The program also continues without Tessera.
 void expect_to_go_on(const std::string& way) {
-  EXPECT_EQ(run("./waiting_kernels waiting_kernels.so " + way).output, "ok\n");
+  EXPECT_EQ(run("./waiting_kernels waiting_kernels.so " + way, {{"TESSERA_SOFTWARE_DEVICES", "2"}}).output, "ok\n");
   const Outcome ran = run_way(way, "200");
   EXPECT_EQ(ran.output, "ok\n") << ran.message;
   EXPECT_EQ(ran.message, "");
@@ -41,6 +42,12 @@ TEST(WaitingKernels, TheDefaultStreamMayWaitForThem) { expect_to_go_on("held"); 
 TEST(WaitingKernels, TwoWaitingKernelsMeetDespiteCallsBetweenTheirLaunches) { expect_to_go_on("meet"); }
 
 TEST(WaitingKernels, RecordsNoFenceOnAFullStream) { expect_to_go_on("deep"); }
+
+// No event covers these copies and frees, so the host waits for them.
+TEST(WaitingKernels, CopiesToAnotherDeviceMayBeQueuedBehindOne) { expect_to_go_on("across"); }
+
+// Nor the work of green contexts.
+TEST(WaitingKernels, AGreenContextMayWait) { expect_to_go_on("green"); }
 
 TEST(WaitingKernels, NothingEvictableIsOutOfMemoryWithACause) {
   const Outcome ran = run_way("unknown", "50");

@@ -1,14 +1,17 @@
 /* Kernels that wait for the host's next action, while the host makes calls for which blocks have to be evicted.
  *
- * Usage: waiting_kernels KERNELS stream|query|event|event_query|context|copy|held|meet|deep|inside|leaving|unknown
+ * Usage: waiting_kernels KERNELS stream|query|event|event_query|context|copy|held|meet|deep|inside|leaving|unknown|
+ *                                across|green
  * stream ... copy: blocks are filled, the program waits for that in the way that is named, a kernel then waits on the
  * same stream, and the program allocates. held: likewise with a kernel on a stream that the default stream waits for.
  * meet: as a collective in one process: one kernel waits for another one, which is launched after every kind of call
  *   that can need room.
  * deep: the stream of the kernel that waits takes no more work. inside: likewise, and another thread is inside a launch
  * on it; the allocation may be out of memory. leaving: likewise, and the blocks are leaving by then. unknown: all
- * blocks are filled behind the kernel that waits: the allocation is out of memory, and the program goes on. A program
- * that hangs is ended, with a line that says where. Prints "ok" or what was wrong.
+ * blocks are filled behind the kernel that waits: the allocation is out of memory, and the program goes on. across:
+ * behind the kernel, blocks of another device are copied and freed. green: blocks are filled and freed behind a kernel
+ * that waits in a green context. A program that hangs is ended, with a line that says where. Prints "ok" or what was
+ * wrong.
  */
 #include <cuda.h>
 #include <pthread.h>
@@ -275,6 +278,85 @@ static int allocate_behind_unknown_work(void) {
   return all_hold() ? 0 : 1;
 }
 
+/* Copies to another device, behind a kernel that waits. Meanwhile that device needs room, and their targets stay. */
+static int copy_across(CUcontext here) {
+  CUcontext there;
+  CUstream waiting, busy;
+  CUdeviceptr target[2], gone, other[BLOCKS];
+  CHECK(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
+  CHECK(cuDevicePrimaryCtxRetain(&there, 1));
+  CHECK(cuCtxSetCurrent(there));
+  CHECK(cuStreamCreate(&busy, CU_STREAM_NON_BLOCKING));
+  CHECK(cuMemAlloc(&target[0], BYTES));
+  CHECK(cuMemAlloc(&target[1], BYTES));
+  CHECK(cuMemAlloc(&gone, BYTES));
+  CHECK(cuCtxSetCurrent(here));
+  fill_all(waiting);
+  CHECK(cuStreamSynchronize(waiting));
+  await_flag(0, waiting);
+  at = "copies to another device behind a kernel that waits";
+  CHECK(cuMemcpyPeerAsync(target[0], there, block[0], here, BYTES, waiting));
+  CHECK(cuMemcpyDtoDAsync(target[1], block[1], BYTES, waiting));
+  CHECK(cuMemcpyDtoDAsync(gone, block[2], BYTES, waiting));
+  at = "a free behind it";
+  CHECK(cuMemFreeAsync(gone, waiting));
+  at = "allocations on the other device";
+  CHECK(cuCtxSetCurrent(there));
+  for (int i = 0; i < BLOCKS - 2; ++i) {
+    CHECK(cuMemAllocAsync(&other[i], BYTES, busy));
+    CHECK(cuMemsetD32Async(other[i], 77, COUNT, busy));
+  }
+  CHECK(cuStreamSynchronize(busy));
+  if (flags[0] != 0) return 1;
+  flags[0] = 1;
+  CHECK(cuCtxSetCurrent(here));
+  CHECK(cuStreamSynchronize(waiting));
+  CHECK(cuCtxSetCurrent(there));
+  CHECK(cuMemAlloc(&gone, 4 * BYTES)); /* the targets can be evicted again */
+  CHECK(cuMemsetD32(gone, 78, 4 * COUNT));
+  for (int i = 0; i < BLOCKS - 2; ++i) {
+    if (!block_holds(other[i], COUNT, i, 77)) return 1;
+  }
+  if (!block_holds(target[0], COUNT, 0, 0) || !block_holds(target[1], COUNT, 1, 1)) return 1;
+  CHECK(cuCtxSetCurrent(here));
+  return all_hold() ? 0 : 1;
+}
+
+/* On a stream of a green context, and on its default stream. */
+static int work_in_green_context(CUcontext primary) {
+  CUdevResource whole;
+  CUdevResourceDesc description;
+  CUgreenCtx handle;
+  CUcontext green;
+  CUstream of_green, work;
+  CUdeviceptr more, gone;
+  CHECK(cuDeviceGetDevResource(0, &whole, CU_DEV_RESOURCE_TYPE_SM));
+  CHECK(cuDevResourceGenerateDesc(&description, &whole, 1));
+  CHECK(cuGreenCtxCreate(&handle, description, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+  CHECK(cuCtxFromGreenCtx(&green, handle));
+  CHECK(cuGreenCtxStreamCreate(&of_green, handle, CU_STREAM_NON_BLOCKING, 0));
+  CHECK(cuStreamCreate(&work, CU_STREAM_NON_BLOCKING));
+  fill_all(work);
+  CHECK(cuStreamSynchronize(work));
+  CHECK(cuMemAllocAsync(&gone, BYTES / 4, work));
+  CHECK(cuCtxSetCurrent(green));
+  await_flag(0, of_green);
+  fill(block[0], 0, of_green);
+  await_flag(1, NULL);
+  at = "a launch on a green context's default stream";
+  fill(block[1], 1, NULL);
+  at = "a free on it";
+  CHECK(cuMemFreeAsync(gone, NULL));
+  CHECK(cuCtxSetCurrent(primary));
+  at = "an allocation beside work of a green context";
+  CHECK(cuMemAllocAsync(&more, 2 * BYTES, work));
+  if (flags[0] != 0 || flags[1] != 0) return 1;
+  flags[0] = flags[1] = 1;
+  CHECK(cuCtxSynchronize());
+  CHECK(cuMemFree(more));
+  return all_hold() ? 0 : 1;
+}
+
 int main(int count, char** arguments) {
   CUcontext context;
   pthread_t watcher;
@@ -296,6 +378,10 @@ int main(int count, char** arguments) {
     wrong = allocate_before_launch();
   } else if (strcmp(arguments[2], "unknown") == 0) {
     wrong = allocate_behind_unknown_work();
+  } else if (strcmp(arguments[2], "across") == 0) {
+    wrong = copy_across(context);
+  } else if (strcmp(arguments[2], "green") == 0) {
+    wrong = work_in_green_context(context);
   } else {
     wrong = allocate_beside(arguments[2]);
   }

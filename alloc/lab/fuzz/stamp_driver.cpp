@@ -279,6 +279,7 @@ Status StampDriver::unregister_host(void* host) { return noted("unregister_host"
 Result<DeviceProperties> StampDriver::properties(DeviceId device) { return sim_.properties(device); }
 Result<MemoryInfo> StampDriver::memory_info(DeviceId device) { return sim_.memory_info(device); }
 Status StampDriver::synchronize(DeviceId device) { return sim_.synchronize(device); }
+Status StampDriver::synchronize(DeviceId device, Nanoseconds limit) { return sim_.synchronize(device, limit); }
 Result<StreamId> StampDriver::create_stream(DeviceId device) { return sim_.create_stream(device); }
 Status StampDriver::destroy_stream(StreamId stream) { return noted("destroy_stream", sim_.destroy_stream(stream)); }
 Status StampDriver::synchronize(StreamId stream, Nanoseconds limit) {

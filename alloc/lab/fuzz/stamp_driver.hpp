@@ -47,6 +47,7 @@ class StampDriver final : public Driver {
   Result<DeviceProperties> properties(DeviceId device) override;
   Result<MemoryInfo> memory_info(DeviceId device) override;
   Status synchronize(DeviceId device) override;
+  Status synchronize(DeviceId device, Nanoseconds limit) override;
   Result<Address> reserve(Bytes bytes, Bytes alignment, Address hint = {}) override;
   Status release(Address address, Bytes bytes) override;
   Result<FrameId> create_frame(DeviceId device, FrameLocation location, Bytes bytes) override;

@@ -145,9 +145,12 @@ Result<EventId> StreamTable::take_event() {
   return event;
 }
 
-// The stream was destroyed without our knowledge. Whatever was queued on it is over once the device is idle.
+// The stream was destroyed without our knowledge, or takes no events of ours. Whatever was queued on it is over once
+// the device is idle; a later wait waits for that.
 Status StreamTable::declare_dead(User& user) {
-  TESSERA_TRY(driver_.synchronize(device_));
+  const Status over = driver_.synchronize(device_, kMoment);
+  if (over.code() == Code::kNotReady) return {};
+  TESSERA_TRY(over);
   forget(user);
   return {};
 }
@@ -197,7 +200,9 @@ void StreamTable::drop_pending(User& user, std::size_t count) {
 Status StreamTable::record(Slot& slot, User& user, std::uint64_t label) {
   close(label);
   if (user.stream == kNoStream) {
-    TESSERA_TRY(driver_.synchronize(device_));
+    const Status over = driver_.synchronize(device_, kMoment);
+    if (over.code() == Code::kNotReady) return {};  // a later wait waits for that
+    TESSERA_TRY(over);
     user.completed = std::max(user.completed, label);
     return poll_slot(slot);
   }
@@ -307,8 +312,10 @@ Status StreamTable::make_wait(StreamId waiter, std::uint64_t mask, std::uint64_t
       if (user.completed >= label) continue;
       const auto fence = first_covering(user, label);
       if (fence == user.pending.end() && can_be_asked(user)) return Status(Code::kBusy, "a stream takes no fence now");
-      TESSERA_TRY(fence != user.pending.end() ? driver_.wait_event(waiter, fence->event)
-                                              : driver_.synchronize(device_));
+      const Status waits = fence != user.pending.end() ? driver_.wait_event(waiter, fence->event)
+                                                       : driver_.synchronize(device_, patience_);
+      if (waits.code() == Code::kNotReady) return Status(Code::kBusy, "work that no event covers has not ended");
+      TESSERA_TRY(waits);
     }
   }
   return {};

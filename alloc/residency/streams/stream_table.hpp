@@ -13,7 +13,7 @@
 // GEMMs and batched linear algebra do). Such a use follows within a few launches on the same stream. The table
 // therefore also reports whether a stream has queued a few launches since an epoch; until then a block should stay.
 //
-// Work on a stream that cannot be fenced here counts as work of kNoStream, for which a fence waits for the device.
+// Work on a stream that cannot be fenced here counts as work of kNoStream, which is over when the device is idle.
 //
 // A kernel may wait for the program, or for a kernel that the program launches later, as a collective does. A fence
 // behind it passes only afterwards, so every wait here is bounded, and work that the program itself has waited for
@@ -58,6 +58,8 @@ class StreamTable {
   };
   static constexpr std::uint64_t kWholePatience = 30;
   static constexpr Nanoseconds kUsualPatience{2'000'000'000};
+  // A stream that makes progress completes something within this time.
+  static constexpr Nanoseconds kMoment{2'000'000};
 
   // `queue_depth`: as in DeviceProperties.
   StreamTable(Driver& driver, DeviceId device, Nanoseconds patience = kUsualPatience, std::size_t queue_depth = 0)
@@ -207,7 +209,9 @@ class StreamTable {
   // Recycles the events of the user's first `count` fences.
   void drop_pending(User& user, std::size_t count) REQUIRES_LOCK(mutex_);
   Status poll_slot(Slot& slot) REQUIRES_LOCK(mutex_);
-  Status wait_for_device(std::uint64_t mask, std::uint64_t epoch);
+  Status wait_for_device(std::uint64_t mask, std::uint64_t epoch, std::uint64_t slots, Bound bound);
+  Nanoseconds quiet_of(std::uint64_t slots) const;
+  Nanoseconds time_left(std::uint64_t slots, Bound bound) const;
   // What a wait still has to wait for.
   struct Unpassed {
     std::uint64_t slots = 0;

@@ -17,15 +17,11 @@ constexpr std::uint64_t kLooksInPatience = 16;
 
 // Operations on a stream that are not noted here as uses: the program's events and waits.
 constexpr std::size_t kUncounted = 128;
-// A stream that makes progress completes something within this time.
-constexpr Nanoseconds kMoment{2'000'000};
 
-Status does_not_end(StreamId stream, Nanoseconds waited) {
-  return Status(
-      Code::kNotReady,
-      fmt::format("work on stream {:#x} made no progress for {} ms: a kernel may be waiting for the program or for "
-                  "another kernel",
-                  stream.value(), waited.value() / 1'000'000));
+Status does_not_end(const std::string& where, Nanoseconds waited) {
+  return Status(Code::kNotReady, fmt::format("work on {} made no progress for {} ms: a kernel may be waiting for the "
+                                             "program or for another kernel",
+                                             where, waited.value() / 1'000'000));
 }
 
 }  // namespace
@@ -95,6 +91,20 @@ bool StreamTable::is_patient(std::uint64_t slots, Bound bound) const {
   return false;
 }
 
+Nanoseconds StreamTable::quiet_of(std::uint64_t slots) const {
+  return Nanoseconds(slots_[SlotsIn{slots}.begin().operator*()].quiet.load());
+}
+
+// Until is_patient() is false.
+Nanoseconds StreamTable::time_left(std::uint64_t slots, Bound bound) const {
+  std::uint64_t left = 1;
+  for (std::size_t i : SlotsIn{slots}) {
+    const std::uint64_t quiet = slots_[i].quiet.load(), most = bound_of(slots_[i], bound);
+    left = std::max(left, most - std::min(most, quiet));
+  }
+  return Nanoseconds(left);
+}
+
 std::uint64_t StreamTable::bound_of(const Slot& slot, Bound bound) const {
   if (bound == Bound::kWhole) return patience_.value() * kWholePatience;
   const bool waits = slot.waiter.load() > slot.completed.load();
@@ -118,15 +128,15 @@ Status StreamTable::wait(std::uint64_t mask, std::uint64_t epoch, Bound bound) {
     const Unpassed rest = unpassed(mask, epoch);
     if (rest.slots == 0) continue;
     // Without a fence to wait for (a thread ended before it fenced its own stream), waits for the device.
-    if (!rest.can_be_looked_at) return wait_for_device(mask, epoch);
+    if (!rest.can_be_looked_at) return wait_for_device(mask, epoch, rest.slots, bound);
     if (!is_patient(rest.slots, bound)) {
-      return does_not_end(rest.stream, Nanoseconds(slots_[SlotsIn{rest.slots}.begin().operator*()].quiet.load()));
+      return does_not_end(fmt::format("stream {:#x}", rest.stream.value()), quiet_of(rest.slots));
     }
     const std::uint64_t before = passes(rest.slots);
     const Nanoseconds look = look_for(rest.slots);
     const Status status = look_at(rest, look);
     if (!status.is_ok() && status.code() != Code::kNotReady) {
-      if (!rest.fence) return wait_for_device(mask, epoch);  // the stream may be gone
+      if (!rest.fence) return wait_for_device(mask, epoch, rest.slots, bound);  // the stream may be gone
       return status;
     }
     if (status.is_ok() && !rest.fence) note_over(rest.stream, rest.label);
@@ -150,8 +160,16 @@ Result<bool> StreamTable::await_news(std::uint64_t slots) {
   TESSERA_TRY(poll());
   while (passes(slots) == before) {
     const Unpassed rest = unpassed(slots, kAllSoFar);
-    if (!rest.can_be_looked_at || rest.slots != slots) return true;
+    if (rest.slots != slots) return true;
     if (!is_patient(slots, Bound::kWhole)) return false;
+    if (!rest.can_be_looked_at) {
+      const Nanoseconds longest = time_left(slots, Bound::kWhole);
+      const Status over = driver_.synchronize(device_, longest);
+      if (over.code() != Code::kNotReady) return over.is_ok() ? Result<bool>(true) : Result<bool>(over);
+      TESSERA_TRY(poll());
+      note_waited(slots, before, longest);
+      continue;
+    }
     const Nanoseconds look = look_for(rest.slots);
     const Status status = look_at(rest, look);
     if (!status.is_ok() && status.code() != Code::kNotReady) return status;
@@ -179,10 +197,20 @@ std::vector<std::uint64_t> StreamTable::left_by_threads() {
   return threads;
 }
 
-Status StreamTable::wait_for_device(std::uint64_t mask, std::uint64_t epoch) {
+// `slots`: those in `mask` whose work is not known to be over.
+Status StreamTable::wait_for_device(std::uint64_t mask, std::uint64_t epoch, std::uint64_t slots, Bound bound) {
   close(epoch);
   const std::vector<std::uint64_t> left = left_by_threads();
-  TESSERA_TRY(driver_.synchronize(device_));
+  for (;;) {
+    if (!is_patient(slots, bound)) return does_not_end("the device", quiet_of(slots));
+    const std::uint64_t before = passes(slots);
+    const Nanoseconds longest = time_left(slots, bound);
+    const Status over = driver_.synchronize(device_, longest);
+    if (over.is_ok()) break;
+    if (over.code() != Code::kNotReady) return over;
+    TESSERA_TRY(poll());
+    note_waited(slots, before, longest);
+  }
   MutexLock lock(mutex_);
   for (Slot& slot : slots_) {
     for (User& user : slot.users) {

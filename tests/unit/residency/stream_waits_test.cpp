@@ -104,6 +104,30 @@ TEST_F(StreamWaits, WorkOfNoStreamIsNotOverWithTheOthers) {
   EXPECT_FALSE(table_->passed(bit, 1));
 }
 
+// For such work there is no event: the device is waited for.
+TEST_F(StreamWaits, AWaitForTheDeviceHasABoundToo) {
+  const StreamId on = stream();
+  const std::uint64_t bit = use(kNoStream, 1);
+  EXPECT_TRUE(kernels_.emplace_back().launch(driver(), on).is_ok());
+  EXPECT_EQ(wait(bit, 1, kPatience), Code::kNotReady);
+  EXPECT_EQ(table_->stuck(), bit);
+  EXPECT_EQ(wait(bit, 1, kWhole), Code::kNotReady);
+  EXPECT_FALSE(table_->await_news(bit).value());
+  let_go();
+  EXPECT_EQ(wait(bit, 1, kPatience), Code::kOk);
+  EXPECT_EQ(table_->stuck(), 0U);
+}
+
+TEST_F(StreamWaits, WorkOnAStreamThatHasGoneIsWaitedForWithABound) {
+  const StreamId on = stream();
+  const std::uint64_t bit = held_use(on, 1);
+  streams_.clear();
+  ASSERT_TRUE(driver().destroy_stream(on).is_ok());
+  EXPECT_EQ(wait(bit, 1, kPatience), Code::kNotReady);
+  let_go();
+  EXPECT_EQ(wait(bit, 1, kPatience), Code::kOk);
+}
+
 TEST_F(StreamWaits, BehindAWaitingKernelTheWaitIsBoundedByItsAllowance) {
   const std::uint64_t bit = held_use(stream(), 5);
   ASSERT_TRUE(table_->fence(bit, 5).is_ok());

@@ -62,7 +62,13 @@ TEST_F(SimEnginesTest, QueriesSayNotReadyWhileWorkRuns) {
   const Nanoseconds limit(2'000'000), start = clock_.now();
   EXPECT_EQ(engines_.synchronize(event, limit).code(), Code::kNotReady);
   EXPECT_GE(clock_.now() - start, limit);
+  const EventId all = engines_.add_event(kDevice);
+  ASSERT_TRUE(engines_.record_all(all).is_ok());
+  EXPECT_EQ(engines_.query(all).code(), Code::kNotReady);
+  EXPECT_EQ(engines_.synchronize(kDevice, limit).code(), Code::kNotReady);
   release();
+  EXPECT_TRUE(engines_.synchronize(kDevice, Nanoseconds(~std::uint64_t{0} >> 2)).is_ok());
+  EXPECT_TRUE(engines_.query(all).is_ok());
   EXPECT_TRUE(engines_.synchronize(event, Nanoseconds(~std::uint64_t{0} >> 2)).is_ok());
   EXPECT_TRUE(engines_.synchronize(event).is_ok());
   EXPECT_TRUE(engines_.query(event).is_ok());
