@@ -235,6 +235,15 @@ Status Allocator::trim_device_by(DeviceId device, Bytes bytes) {
   return heap->residency().trim_device(held - std::min(held, bytes));
 }
 
+// The heap itself ends with the allocator: the pump may be looking at it.
+void Allocator::end_device(DeviceId device) {
+  if (device.value() >= kMaxDevices) return;
+  DeviceHeap* const heap = heaps_[device.value()].exchange(nullptr);
+  if (heap == nullptr) return;
+  heap->blocks().release_all();
+  heap->residency().trim();
+}
+
 // Also returns unused memory lent to other devices.
 Result<Bytes> Allocator::begin_yield(DeviceId device, Bytes wanted) {
   DeviceHeap* const heap = made_heap(device);

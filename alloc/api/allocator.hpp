@@ -67,6 +67,9 @@ class Allocator {
   Status trim_device(DeviceId device, Bytes keep);
   // The same for `bytes` less than what is held now.
   Status trim_device_by(DeviceId device, Bytes bytes);
+  // The context of the device ends: frees all of its blocks. No call finds them from then on. REQUIRES: no work uses
+  // them, and no call about the device follows.
+  void end_device(DeviceId device);
   // As Residency::begin_yield; 0 where there is no heap. REQUIRES: an end_yield for each that returned bytes.
   Result<Bytes> begin_yield(DeviceId device, Bytes wanted);
   void end_yield(DeviceId device);

@@ -270,6 +270,11 @@ tessera_result tessera_trim_device(tessera_allocator* allocator, int device, uin
   });
 }
 
+void tessera_end_device(tessera_allocator* allocator, int device) {
+  if (allocator == nullptr || device < 0) return;
+  allocator->allocator->end_device(DeviceId(static_cast<std::uint64_t>(device)));
+}
+
 tessera_result tessera_trim_device_by(tessera_allocator* allocator, int device, uint64_t bytes) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");

@@ -26,7 +26,9 @@ BlockCache::BlockCache(Residency& residency, PageManager& pages, BlockCacheOptio
         made ? count_allocation(nullptr, bytes, false) : count_free(nullptr, bytes);
       }) {}
 
-BlockCache::~BlockCache() {
+BlockCache::~BlockCache() { release_all(); }
+
+void BlockCache::release_all() {
   threads_.close();
   const auto release = [this](Run* run) {
     const Status released = pages_.release(run);

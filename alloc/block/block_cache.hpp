@@ -82,8 +82,10 @@ class BlockCache {
  public:
   // REQUIRES: residency and pages outlive it, and no other code acquires from `pages`.
   BlockCache(Residency& residency, PageManager& pages, BlockCacheOptions options = {});
-  // Releases all runs, including those of live blocks. REQUIRES: as Residency::remove.
+  // release_all()
   ~BlockCache();
+  // Releases all runs, including those of live blocks. REQUIRES: as Residency::remove; no other call follows.
+  void release_all();
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 

@@ -139,6 +139,9 @@ TESSERA_API tessera_result tessera_yield_begin(tessera_allocator* allocator, int
 TESSERA_API tessera_result tessera_yield_end(tessera_allocator* allocator, int device);
 /* Returns held but unused device memory to the driver until at most `keep` bytes are held. Moves nothing. */
 TESSERA_API tessera_result tessera_trim_device(tessera_allocator* allocator, int device, uint64_t keep);
+/* The context of the device ends, and with it all of its blocks. No work may use them any more, and no call
+ * about the device may follow. */
+TESSERA_API void tessera_end_device(tessera_allocator* allocator, int device);
 /* Returns up to `bytes` of held but unused device memory to the driver. Moves nothing. */
 TESSERA_API tessera_result tessera_trim_device_by(tessera_allocator* allocator, int device, uint64_t bytes);
 /* The program freed memory of the driver itself. If Tessera has yielded memory, it checks for free memory again

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "control_server.hpp"
 #include "driver_amounts.hpp"
@@ -28,6 +30,7 @@
 #include "shared_blocks.hpp"
 #include "tensor_maps.hpp"
 #include "true_driver.hpp"
+#include "unfinished_uses.hpp"
 
 namespace tessera::preload {
 
@@ -49,7 +52,8 @@ constinit std::mutex range_lock;
 constinit std::mutex ending_lock;  // for destroying the allocator, and for writing at other exits
 // The context that was current when Tessera started; its driver calls are made in that context.
 constinit std::atomic<CUcontext> home{nullptr};
-constinit std::array<std::atomic<CUcontext>, 64> homes{};  // by device
+constinit std::array<std::atomic<CUcontext>, 64> homes{};   // by device
+constinit std::array<std::atomic<bool>, 64> for_primary{};  // a helper's context had the device, and gave way
 
 void stop_in_child() {
   off.store(true);
@@ -107,6 +111,7 @@ void put_away(tessera_allocator* allocator) {
   forget_mapped();
   outside_words().forget_all();
   late_copies().forget_all();
+  unfinished_uses().end_all();
   forget_endings();
   {
     const std::lock_guard<std::mutex> lock(ending_lock);
@@ -224,6 +229,9 @@ bool is_home(CUdevice device, CUcontext context) {
   if (device < 0 || static_cast<std::size_t>(device) >= homes.size()) return true;
   std::atomic<CUcontext>& known = homes[static_cast<std::size_t>(device)];
   CUcontext first = known.load();
+  if (first == nullptr && for_primary[static_cast<std::size_t>(device)].load() && context != active_primary(device)) {
+    return false;
+  }
   if (first == nullptr && known.compare_exchange_strong(first, context)) return true;
   return first == context;
 }
@@ -255,24 +263,42 @@ void learn_range(tessera_allocator* allocator) {
   detail::range_high.store(high);
 }
 
+// Whether every heap is a helper's, and the framework whose primary context this is needs their devices. A device that
+// no helper uses is no reason as long as a helper's device has no primary context: the program may use that one as it
+// is.
+bool gives_way(CUdevice device, CUcontext context) {
+  if (context != active_primary(device) || has_host_blocks()) return false;
+  const bool is_used = home_of(device) != nullptr;
+  bool any = false;
+  for (std::size_t other = 0; other < homes.size(); ++other) {
+    const CUcontext its = homes[other].load();
+    if (its == nullptr) continue;
+    const CUcontext primary = active_primary(static_cast<CUdevice>(other));
+    if (its == primary || (!is_used && primary == nullptr)) return false;
+    any = true;
+  }
+  return any;
+}
+
 bool take_home(CUdevice device, CUcontext context) {
-  if (is_home(device, context)) return true;
+  if (home_of(device) == context) return true;
   const std::lock_guard<std::mutex> lock(start_lock);
   tessera_allocator* const allocator = running();
-  const CUcontext former = home_of(device);
-  if (allocator == nullptr || former == nullptr || former == context) return former == context;
-  const CUcontext primary = active_primary(device);
-  if (context != primary || former == primary || devices_of(allocator) != 1 || has_host_blocks()) {
-    return false;
+  if (allocator == nullptr || !gives_way(device, context)) return is_home(device, context);
+  if (keep_all_in(allocator) != TESSERA_OK) return is_home(device, context);
+  std::vector<RetiredContext> former;
+  for (std::size_t other = 0; other < homes.size(); ++other) {
+    const CUcontext its = homes[other].load();
+    if (its == nullptr) continue;
+    former.push_back({static_cast<CUdevice>(other), its});
+    for_primary[other].store(true);
+    say("device %d: switching to the primary context; blocks of the previous context stay in "
+        "device memory",
+        static_cast<int>(other));
   }
-  if (keep_all_in(allocator) != TESSERA_OK) return false;
   put_away(allocator);
-  retire(allocator, former);
-  homes[static_cast<std::size_t>(device)].store(context);
-  say("device %d: switching to the primary context; blocks of the previous context stay in "
-      "device memory",
-      device);
-  return true;
+  retire(allocator, std::move(former));
+  return is_home(device, context);
 }
 
 void leave_context(CUcontext context) {
@@ -289,6 +315,7 @@ void leave_context(CUcontext context) {
     CUcontext popped = nullptr;
     (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
   }
+  unfinished_uses().end_finished();
   end_host_blocks(context, allocator);
   bool was_home = false;
   bool is_last = true;

@@ -59,8 +59,9 @@ inline bool managed(CUdeviceptr address) {
 // Finds the live block that contains the address. False if there is none.
 bool find_block(CUdeviceptr address, tessera_block_info& block);
 
-// Whether Tessera manages allocations in `context`: on each device, the first context that asks. Completion of work is
-// known from events of that context, and streams of other contexts do not accept them.
+// Whether Tessera manages allocations in `context`: on each device, the first context that asks, or the primary one
+// where a helper's gave way. Completion of work is known from events of that context, and streams of other contexts do
+// not accept them.
 bool is_home(CUdevice device, CUcontext context);
 // That context; null if none has asked yet.
 CUcontext home_of(CUdevice device);
@@ -68,9 +69,9 @@ CUcontext home_of(CUdevice device);
 // Null if the device has no active primary context; retaining it would create one.
 CUcontext active_primary(CUdevice device);
 
-// As is_home(), but a primary context replaces an earlier context of a helper library. Tessera then starts anew with
-// the next allocation, so started() has to be called again. Does not replace it if several devices are in use, or if
-// the blocks of the other context do not all fit in device memory. REQUIRES: `context` is current.
+// As is_home(), but a primary context replaces earlier contexts of helper libraries, on all devices. Tessera then
+// starts anew with the next allocation, so started() has to be called again. Does not replace them if a primary context
+// is in use already, or if the blocks of the others do not all fit in device memory. REQUIRES: `context` is current.
 bool take_home(CUdevice device, CUcontext context);
 
 // Call after an allocation: extends the range when a device is used for the first time.

@@ -23,7 +23,7 @@ tessera_allocator* allocator_on(CUdevice device) {
     return nullptr;
   }
   tessera_allocator* const allocator = started();
-  if (allocator == nullptr || is_home(device, context)) return allocator;
+  if (allocator == nullptr || home_of(device) == context) return allocator;
   return take_home(device, context) ? started() : nullptr;
 }
 

@@ -1,6 +1,8 @@
 #include "retired_heaps.hpp"
 
+#include <algorithm>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "lifecycle.hpp"
@@ -17,7 +19,7 @@ namespace {
 
 struct Retired {
   tessera_allocator* allocator;
-  CUcontext context;
+  std::vector<RetiredContext> contexts;
 };
 
 constinit std::mutex retired_lock;
@@ -57,9 +59,9 @@ tessera_result keep_all_in(tessera_allocator* allocator) {
   return result;
 }
 
-void retire(tessera_allocator* allocator, CUcontext context) {
+void retire(tessera_allocator* allocator, std::vector<RetiredContext> contexts) {
   const std::lock_guard<std::mutex> guard(retired_lock);
-  retired_heaps().push_back({allocator, context});
+  retired_heaps().push_back({allocator, std::move(contexts)});
   detail::any_retired.store(true);
 }
 
@@ -69,7 +71,9 @@ bool detail::free_in_retired(CUdeviceptr address, CUresult& result) {
     if (tessera_manages(heap.allocator, address) == 0) continue;
     const Entry entry;
     result = call_true(&TrueDriver::cuCtxSynchronize);
-    if (result == CUDA_SUCCESS) result = finish_work_of(heap.context);
+    for (const RetiredContext& its : heap.contexts) {
+      if (result == CUDA_SUCCESS) result = finish_work_of(its.context);
+    }
     if (result == CUDA_SUCCESS) result = cuda_result(tessera_free(heap.allocator, address, TESSERA_NO_STREAM));
     return true;
   }
@@ -80,9 +84,14 @@ void end_retired(CUcontext context) {
   if (!detail::any_retired.load()) return;
   const std::lock_guard<std::mutex> guard(retired_lock);
   for (auto heap = retired_heaps().begin(); heap != retired_heaps().end(); ++heap) {
-    if (heap->context != context) continue;
+    const auto its = std::find_if(heap->contexts.begin(), heap->contexts.end(),
+                                  [context](const RetiredContext& each) { return each.context == context; });
+    if (its == heap->contexts.end()) continue;
     const Entry entry;
     (void)finish_work_of(context);  // the call that ends the context reports its failures
+    tessera_end_device(heap->allocator, its->device);
+    heap->contexts.erase(its);
+    if (!heap->contexts.empty()) break;
     tessera_allocator_destroy(heap->allocator);
     retired_heaps().erase(heap);
     break;

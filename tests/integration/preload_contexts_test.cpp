@@ -56,6 +56,33 @@ TEST(PreloadContexts, AnEarlierHelperContextDoesNotExcludeThePrimaryOne) {
   }
 }
 
+// The helper is on all of them, or on one, and the framework comes to that one last.
+TEST(PreloadContexts, EarlierHelperContextsOfSeveralDevicesDoNotExcludeThePrimaryOnes) {
+  const Environment ample = {{"TESSERA_SOFTWARE_MEMORY", "96MiB"}, {"TESSERA_SOFTWARE_DEVICES", "3"}};
+  const Environment small = {{"TESSERA_SOFTWARE_MEMORY", "48MiB"},
+                             {"TESSERA_SOFTWARE_DEVICES", "3"},
+                             {"TESSERA_DEVICE_MEMORY", "24MiB"},
+                             {"TESSERA_HOST_MEMORY", "192MiB"}};
+  const auto switching = [](int device) {
+    return "tessera: device " + std::to_string(device) +
+           ": switching to the primary context; blocks of the previous context stay in device memory\n";
+  };
+  for (const std::string what : {"keep", "free", "end", "late"}) {
+    const std::string command = "./helper_context preload_kernels.so " + what + " 3";
+    EXPECT_EQ(run(command, ample).output, "ok\n");
+    const Outcome ran = run_preloaded(command, small);
+    EXPECT_EQ(ran.output, "ok\n") << what << ": " << ran.message;
+    std::string expected = switching(0);
+    if (what != "late") expected += switching(1) + switching(2);
+    if (what == "free") {
+      for (const char* device : {"0", "1", "2"}) {
+        expected += std::string("tessera: not in use in a second context on device ") + device + "\n";
+      }
+    }
+    EXPECT_EQ(ran.message, expected) << what;
+  }
+}
+
 // Together with its blocks, which the end of a context frees.
 void expect_cycles(const std::string& how, int devices) {
   const std::string command = "./primary_cycles " + how + " " + std::to_string(devices);

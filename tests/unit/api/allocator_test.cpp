@@ -47,6 +47,22 @@ TEST_F(AllocatorTest, KeepsEveryByteOfThreeTimesTheDevice) {
   EXPECT_GT(allocator_->stats().totals.evictions, 0u);
 }
 
+TEST_F(AllocatorTest, TheEndOfADeviceReturnsItsMemoryAndKeepsThatOfOthers) {
+  start(small(32_MiB, 64_MiB));
+  const Bytes before = sim_->memory_info(DeviceId(0)).value().free;
+  const Address gone = allocate(4_MiB), pinned = allocate(1_MiB), other = allocate(4_MiB, DeviceId(1));
+  write(gone, 1, 4_MiB);
+  write(other, 2, 4_MiB);
+  ASSERT_TRUE(allocator_->pin(pinned).is_ok());
+  allocator_->end_device(DeviceId(0));
+  allocator_->end_device(DeviceId(0));
+  allocator_->end_device(DeviceId(9));
+  EXPECT_EQ(sim_->memory_info(DeviceId(0)).value().free, before);
+  EXPECT_EQ(allocator_->query(gone).status().code(), Code::kNotFound);
+  EXPECT_FALSE(allocator_->manages(gone));
+  EXPECT_TRUE(holds(other, 2, 4_MiB));
+}
+
 class CountedPages final : public HostPages {
  public:
   bool open(void* start, Bytes bytes) override {
