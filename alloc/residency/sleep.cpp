@@ -86,7 +86,7 @@ Status Residency::keep_evicting_runs() {
 // invalid.
 Status Residency::account_for_unannounced() {
   if (automatic_.load()) return {};
-  TESSERA_TRY(await_device());
+  TESSERA_TRY(driver_.synchronize(device_));  // the caller asks for this wait, so it has no bound
   MutexLock lock(mutex_);
   const std::uint64_t epoch = streams_.tick();
   for (const auto& run : engine_.runs) {

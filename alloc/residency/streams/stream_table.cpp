@@ -148,6 +148,7 @@ Result<EventId> StreamTable::take_event() {
 // The stream was destroyed without our knowledge, or takes no events of ours. Whatever was queued on it is over once
 // the device is idle; a later wait waits for that.
 Status StreamTable::declare_dead(User& user) {
+  user.takes_events = false;
   const Status over = driver_.synchronize(device_, kMoment);
   if (over.code() == Code::kNotReady) return {};
   TESSERA_TRY(over);
@@ -216,6 +217,7 @@ Status StreamTable::record(User& user, std::uint64_t label, std::uint32_t turn) 
     spare_events_.push_back(event);
     return status.code() == Code::kNotFound ? declare_dead(user) : status;
   }
+  user.takes_events = true;
   if (user.pending.size() == kMaxPending) {  // drop the second newest: its progress is seen later
     spare_events_.push_back(user.pending.back().event);
     user.pending.pop_back();

@@ -158,6 +158,7 @@ class StreamTable {
     StreamId stream;
     std::uint64_t thread = 0;  // of a per-thread default stream
     bool retired = false;
+    bool takes_events = true;     // false: it is gone, or a default stream whose context is not the current one
     std::uint64_t completed = 0;  // label of the newest fence that has passed
     std::uint32_t turn = 0;       // of its slot: work before it is known to be over
     std::vector<Fence> pending;   // oldest first, at most kMaxPending
@@ -201,7 +202,7 @@ class StreamTable {
   static std::uint64_t this_thread_key();
   // Whether a missing fence may mean a full stream, and any thread can wait for the stream itself.
   bool can_be_asked(const User& user) const {
-    return queue_depth_ != 0 && user.thread == 0 && !user.retired && user.stream != kNoStream;
+    return queue_depth_ != 0 && user.takes_events && user.thread == 0 && !user.retired && user.stream != kNoStream;
   }
   static bool is_left(const User& user);  // by a thread that ended
   std::vector<std::uint64_t> left_by_threads();
