@@ -281,7 +281,7 @@ Status Allocator::prefetch(std::span<const Address> addresses) {
   for (Address address : addresses) {
     TESSERA_TRY(with_run(address, [this, address](DeviceHeap& heap, Run* run) {
       std::vector<Run*> runs;
-      for_each_named(run, address, [&runs](Run* part) { runs.push_back(part); });
+      for_each_named(heap.pages().map(), run, address, [&runs](Run* part) { runs.push_back(part); });
       Status status = heap.residency().prefetch(runs);
       kick_pump(heap);
       return status;
@@ -300,7 +300,7 @@ Status Allocator::evict(std::span<const Address> addresses) {
     for (Address address : addresses) {
       Run* const run = heap->holds(address) ? lookup.run_of(address) : nullptr;
       if (run == nullptr) continue;  // it is on another device, or was freed meanwhile
-      for_each_named(run, address, [&runs](Run* part) { runs.push_back(part); });
+      for_each_named(heap->pages().map(), run, address, [&runs](Run* part) { runs.push_back(part); });
     }
     if (runs.empty()) continue;
     const Status status = heap->residency().evict(runs);
@@ -325,12 +325,12 @@ Status Allocator::with_run_until_held(Address address, Act act) {
 
 Status Allocator::pin(Address address, const char* exposed_by) {
   return with_run_until_held(address, [exposed_by](Residency& residency, Run* run, const Held& held) {
-    return residency.pin(run, exposed_by, held);
+    return residency.pin(&run->whole(), exposed_by, held);
   });
 }
 
 Status Allocator::unpin(Address address) {
-  return with_run(address, [](DeviceHeap& heap, Run* run) { return heap.residency().unpin(run); });
+  return with_run(address, [](DeviceHeap& heap, Run* run) { return heap.residency().unpin(&run->whole()); });
 }
 
 Status Allocator::expose(Address address, const char* reason) {
@@ -341,14 +341,14 @@ Status Allocator::expose(Address address, const char* reason) {
 
 Status Allocator::keep(Address address, const char* reason) {
   TESSERA_TRY(with_run_until_held(address, [reason](Residency& residency, Run* run, const Held& held) {
-    return residency.keep(run, reason, held);
+    return residency.keep(&run->whole(), reason, held);
   }));
   exposures_.note(reason);
   return {};
 }
 
 Status Allocator::unkeep(Address address) {
-  return with_run(address, [](DeviceHeap& heap, Run* run) { return heap.residency().unkeep(run); });
+  return with_run(address, [](DeviceHeap& heap, Run* run) { return heap.residency().unkeep(&run->whole()); });
 }
 
 Status Allocator::set_recompute(Address address, Recomputer recomputer, Nanoseconds cost) {

@@ -15,12 +15,14 @@ Status Allocator::set_extents(Address address, std::vector<Extent> extents) {
     const BlockCache::Lookup lookup(heap->blocks());
     const auto block = lookup.block_of(address);
     if (!block) return not_ours(address);
+    Run* const run = block->run->row != nullptr ? block->run->row : block->run;
     std::optional<Extents> next;
     if (!extents.empty()) {
-      TESSERA_TRY_ASSIGN(next, Extents::of(std::move(extents), block->bytes));
+      const auto reserved = run->is_range ? heap->pages().reservation_of(address) : std::nullopt;
+      TESSERA_TRY_ASSIGN(next, Extents::of(std::move(extents), reserved ? reserved->second : block->bytes));
     }
     // Others may share the run; it is too small for parts then.
-    TESSERA_TRY_ASSIGN(before, heap->residency().set_extents(block->run, std::move(next)));
+    TESSERA_TRY_ASSIGN(before, heap->residency().set_extents(run, std::move(next)));
   }
   if (before != nullptr) heap->pages().await_readers();
   return {};

@@ -26,18 +26,22 @@ class RoomForUse {
 
   DeviceHeap* heap() const { return heap_; }
   std::optional<BlockInfo> block_of(Address address) const { return lookup_.block_of(address); }
-  // Of what the address means in the block's run: false only if it is optional and does not fit.
+  // Of what the address means in the block's run: false only if it is optional and does not fit. Of a range that does
+  // not fit, what contains the address.
   bool take(const BlockInfo& block, Address address, bool needed) {
     bool fits = true;
-    for_each_named(block.run, address, [&](const Run* run) { fits = fits && take(*run, needed); });
+    for_each_named(heap_->pages().map(), block.run, address, [&](Run* run) {
+      fits = fits && (take(*run, needed) || (run->is_range && take(*block.run, needed)));
+    });
     return fits;
   }
 
  private:
   // A needed run is always taken.
-  bool take(const Run& run, bool needed) {
+  bool take(Run& run, bool needed) {
     if (taken_.contains(&run)) return true;
-    const auto bytes = run.is_pinned() ? 0 : static_cast<std::int64_t>(run.shape.bytes().value());
+    Run* const one = &run;
+    const auto bytes = run.is_pinned() ? 0 : static_cast<std::int64_t>(heap_->residency().bytes_of({&one, 1}).value());
     if (!needed && bytes > room_) return false;
     taken_.insert(&run);
     room_ -= bytes;

@@ -136,7 +136,7 @@ Result<Allocator::Where> Allocator::query(Address address) {
   const BlockCache::Lookup lookup(heap->blocks());
   const auto block = lookup.block_of(address);
   if (!block) return not_ours(address);
-  return Where{heap->device(), *block, heap->residency().whereabouts(*block->run), block->run->pins.load()};
+  return Where{heap->device(), *block, heap->residency().whereabouts(*block->run), block->run->whole().pins.load()};
 }
 
 std::pair<Address, Address> Allocator::managed_range() const { return {Address(low_.load()), Address(high_.load())}; }

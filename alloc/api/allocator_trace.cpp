@@ -1,9 +1,26 @@
 // What a recording stores about work: the blocks it uses, and of large ones the part.
 #include <algorithm>
+#include <unordered_set>
+#include <vector>
 
 #include "api/allocator.hpp"
 
 namespace tessera {
+
+namespace {
+
+// The runs that are meant. Where that is all of a range that exceeds the device, the one that contains the address.
+template <class Named>
+std::vector<Run*> in_range(DeviceHeap& heap, Run* run, const Named& named) {
+  std::vector<Run*> runs;
+  for_each_named(heap.pages().map(), run, named, [&](Run* meant) {
+    if (!meant->is_range) return runs.push_back(meant);
+    runs = heap.residency().fits({&meant, 1}) ? heap.residency().parts_of(*meant) : std::vector<Run*>{run};
+  });
+  return runs;
+}
+
+}  // namespace
 
 // A block, or the same part of it, counts once however many addresses name it.
 template <class Named>
@@ -11,6 +28,7 @@ TraceWriter::OpKind Allocator::trace_op(std::span<const Named> named, StreamId s
                                         std::string_view name) {
   TraceWriter::OpKind kind{.name = std::string(name), .blocks = 0, .bytes = {}, .device = {}};
   std::vector<TraceWriter::Operand> operands;
+  std::unordered_set<const Run*> of_ranges;
   for (const Named& each : named) {
     DeviceHeap* const heap = heap_of(address_of(each));
     if (heap == nullptr) continue;
@@ -18,6 +36,15 @@ TraceWriter::OpKind Allocator::trace_op(std::span<const Named> named, StreamId s
     const BlockCache::Lookup lookup(heap->blocks());
     const auto block = lookup.block_of(address_of(each));
     if (!block) continue;
+    if (block->run->row != nullptr) {
+      for (const Run* const run : in_range(*heap, block->run, each)) {
+        const TraceWriter::Operand whole{.id = run->address.value()};
+        if (!of_ranges.insert(run).second) continue;
+        operands.push_back(whole);
+        kind.bytes += run->shape.bytes();
+      }
+      continue;
+    }
     TraceWriter::Operand operand{.id = block->address.value()};
     if (block->bytes >= kLeastRow) {
       const Extent part = named_bytes(*block->run, each);

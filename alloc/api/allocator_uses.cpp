@@ -3,8 +3,9 @@
 #include <array>
 #include <deque>
 #include <optional>
-#include <set>
 #include <type_traits>
+#include <unordered_set>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,12 +17,43 @@ namespace {
 // A part of a large run is named, and some of the run is away: as a row, only the part has to come.
 bool profits_from_parts(const Run&, Address) { return false; }
 bool profits_from_parts(const Run& run, const AddressRange& named) {
-  if (!named.bytes || run.shape.bytes() < kLeastRow || run.is_row.load()) return false;
+  if (!named.bytes || run.shape.bytes() < kLeastRow || run.is_row.load() || run.row != nullptr) return false;
   return run.missing.load() != 0 && named.bytes < run.shape.bytes();
 }
 
 Status stray(Address address) {
   return Status(Code::kNotFound, fmt::format("{:#x} is not inside a live block", address.value()));
+}
+
+bool is_in_range(const Run* run) { return run->is_range || (run->row != nullptr && run->row->is_range); }
+
+// Whether the runs are not all present, do not fit together, and some are ranges: then a use may mean less.
+bool exceeds_in_ranges(DeviceHeap& heap, std::span<Run* const> runs) {
+  const auto is_away = [](const Run* run) { return run->is_range && run->missing.load() != 0; };
+  return std::ranges::any_of(runs, is_away) && !heap.residency().fits(runs);
+}
+
+// What such a use gets: the runs that it names, which are counted, and those nearest to them.
+template <class Named>
+std::vector<Run*> nearest_of(std::span<const Named> named, DeviceHeap& heap, const BlockCache::Lookup& lookup,
+                             Use& use) {
+  std::vector<Run*> runs, origins;
+  std::unordered_set<const Run*> distinct;
+  const auto add = [&](Run* run) {
+    if (distinct.insert(run).second) runs.push_back(run);
+  };
+  for (const Named& each : named) {
+    Run* const run = heap.holds(address_of(each)) ? lookup.run_of(address_of(each)) : nullptr;
+    if (run == nullptr) continue;
+    if (run->row != nullptr && !named_in_range(*run, each)) {
+      add(run);
+      origins.push_back(run);
+    } else {
+      for_each_named(heap.pages().map(), run, each, add);
+    }
+  }
+  use.named = static_cast<std::uint32_t>(runs.size());
+  return heap.residency().with_nearest(runs, origins);
 }
 
 }  // namespace
@@ -34,8 +66,8 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
   if (first == addresses.end()) return !guards_all_work();
   DeviceHeap* const heap = heap_of(*first);
   if (heap == nullptr) return false;
-  // Two instances, so that programs without extents do not pay for them.
-  const auto try_with = [&](auto has_extents) {
+  // Two instances, so that programs without extents and ranges do not pay for them.
+  const auto try_with = [&](auto names_parts) {
     FoundRuns found;
     const auto find = [&, low = heap->pages().low(), high = heap->pages().high(), &pages = heap->pages().map(),
                        end = addresses.end()]() -> std::optional<std::span<Run* const>> {
@@ -46,8 +78,8 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
             if (use.refuses_strays) return std::nullopt;
             continue;
           }
-          if constexpr (has_extents()) {
-            for_each_named(run, *address, [&found](Run* part) { found.add(part); });
+          if constexpr (names_parts()) {
+            for_each_named(pages, run, *address, [&found](Run* part) { found.add(part); });
           } else {
             found.add(run);
           }
@@ -60,7 +92,7 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
     };
     return heap->residency().try_use(find, stream, access, use.use);
   };
-  const bool used = heap->residency().has_extents() ? try_with(std::true_type()) : try_with(std::false_type());
+  const bool used = heap->residency().names_parts() ? try_with(std::true_type()) : try_with(std::false_type());
   if (!used) return false;
   use.heap = heap;
   use.stream = stream;
@@ -90,23 +122,35 @@ Status Allocator::begin_named_use(std::span<const Named> named, StreamId stream,
     }
     if (Run* run = lookup->run_of(address)) {
       if (profits_from_parts(*run, each)) heap->residency().expect_parts(run);
-      for_each_named(run, each, [&runs](Run* part) { runs.add(part); });
+      for_each_named(heap->pages().map(), run, each, [&runs](Run* part) { runs.add(part); });
     } else if (use.refuses_strays) {
       return stray(address);
     }
   }
-  const std::span<Run* const> found = runs.all();
+  std::span<Run* const> found = runs.all();
   if (found.empty()) {
     if (kind == Use::Kind::kGate && guards_all_work()) enter_gates(use);
     return {};
   }
   std::optional<TraceWriter::OpKind> op;
   if (trace_ && !is_inside_callback()) op = trace_op(named, stream, access, name != nullptr ? name : "");
+  std::vector<Run*> nearest;
+  const auto take_nearest = [&] {
+    nearest = nearest_of(named, *heap, *lookup, use.use);
+    found = nearest;
+    access = Access::kWrite;  // which of them it writes is not told apart
+  };
+  if (exceeds_in_ranges(*heap, found)) take_nearest();
   const Held held = [&lookup] { lookup.reset(); };  // a callback may take long
   if (kind == Use::Kind::kHold) {
     return begin_held({{heap, {found.begin(), found.end()}}}, access, use, held);
   }
   Status status = heap->residency().begin_use(found, stream, access, kind, use.use, held);
+  if (status.code() == Code::kOutOfMemory && lookup && std::ranges::any_of(found, is_in_range)) {
+    if (nearest.empty()) take_nearest();
+    found = found.first(use.use.named);  // the room was an estimate, and the tiers below may be full
+    status = heap->residency().begin_use(found, stream, access, kind, use.use, held);
+  }
   kick_pump(*heap);
   if (!status.is_ok()) return explain_use(std::move(status), *heap, found);
   use.heap = heap;
@@ -136,7 +180,7 @@ Status Allocator::begin_partly_written(std::span<const Named> named, std::size_t
     DeviceHeap* const heap = heap_of(address_of(each));
     Run* const run = heap == nullptr ? nullptr : BlockCache::live_run_of(heap->pages().map(), address_of(each));
     if (run == nullptr) continue;
-    for_each_named(run, each, [heap](Run* part) { heap->residency().note_written(*part); });
+    for_each_named(heap->pages().map(), run, each, [heap](Run* part) { heap->residency().note_written(*part); });
   }
   return {};
 }
@@ -168,7 +212,7 @@ Status Allocator::begin_on_several(std::span<const Named> named, Access access, 
       Run* const run = lookup.run_of(address_of(each));
       if (run == nullptr) continue;
       if (profits_from_parts(*run, each)) heap->residency().expect_parts(run);
-      for_each_named(run, each, [&part](Run* named_run) { part.runs.push_back(named_run); });
+      for_each_named(heap->pages().map(), run, each, [&part](Run* named_run) { part.runs.push_back(named_run); });
     }
     if (!part.runs.empty()) parts.push_back(std::move(part));
   }
@@ -211,9 +255,7 @@ void Allocator::note_waited(DeviceId device, std::optional<StreamId> stream, std
 }
 
 Status Allocator::explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const {
-  Bytes asked;
-  for (const Run* run : std::set<const Run*>(runs.begin(), runs.end())) asked += run->shape.bytes();
-  return explain(std::move(status), heap, asked, OomFigures::Cause::kWorkingSet);
+  return explain(std::move(status), heap, heap.residency().bytes_of(runs), OomFigures::Cause::kWorkingSet);
 }
 
 // The common case of touch(), as try_use() is for begin_use().

@@ -1,5 +1,7 @@
 #include "api/named_runs.hpp"
 
+#include <algorithm>
+
 namespace tessera {
 
 Extent named_bytes(const Run& run, Address address) {
@@ -13,6 +15,29 @@ Extent named_bytes(const Run& run, Address address) {
 Extent named_bytes(const Run& run, const AddressRange& named) {
   if (!named.bytes) return named_bytes(run, named.address);
   return {named.address - run.address, named.bytes};
+}
+
+std::optional<Extent> named_in_range(const Run& run, Address address) {
+  const Run& range = *run.row;
+  const Extents* const extents = range.is_cut.load() ? range.extents.load() : nullptr;
+  if (extents == nullptr) return std::nullopt;
+  const Bytes offset = address - range.address;
+  return extents->at(offset).value_or(Extent{offset, Bytes(1)});
+}
+
+std::optional<Extent> named_in_range(const Run& run, const AddressRange& named) {
+  if (!named.bytes) return named_in_range(run, named.address);
+  return Extent{named.address - run.row->address, named.bytes};
+}
+
+Run* next_in_range(const PageMap& map, const Run& range, Address address, Address end) {
+  end = std::min(end, map.high());
+  while (address < end) {
+    Run* const run = map.find(address);
+    if (run != nullptr) return run->row == &range ? run : nullptr;
+    address = Address((address.value() / kBasePage.value() + 1) * kBasePage.value());
+  }
+  return nullptr;
 }
 
 }  // namespace tessera

@@ -5,9 +5,11 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "page/page_map.hpp"
 #include "residency/pages/row.hpp"
 #include "residency/residency.hpp"
 
@@ -25,11 +27,26 @@ inline Address address_of(const AddressRange& named) { return named.address; }
 // The bytes of the run's block that are meant.
 Extent named_bytes(const Run& run, Address address);
 Extent named_bytes(const Run& run, const AddressRange& named);
+// The same for a run in a range (row.hpp), counted from the first byte of the range. Nothing: all of the range.
+std::optional<Extent> named_in_range(const Run& run, Address address);
+std::optional<Extent> named_in_range(const Run& run, const AddressRange& named);
+
+// The run that follows at this address or, with nothing mapped there, above it, if it is in the same range and begins
+// before `end`; null if there is none.
+Run* next_in_range(const PageMap& map, const Run& range, Address address, Address end);
 
 // Calls add(run) for each run that is meant: the row alone where that is all of it. An address in a row that is cut,
-// but in none of its extents, means the part that contains it.
+// but in none of its extents, means the part that contains it. `map`: where the run was found.
 template <class Named, class Add>
-[[gnu::noinline]] void name_parts(Run* run, const Named& named, Add add) {
+[[gnu::noinline]] void name_parts(const PageMap& map, Run* run, const Named& named, Add add) {
+  if (Run* const range = run->row) {
+    const std::optional<Extent> meant = named_in_range(*run, named);
+    if (!meant) return add(range);
+    const Address end = range->address + meant->end();
+    Run* part = next_in_range(map, *range, range->address + meant->offset, end);
+    for (; part != nullptr; part = next_in_range(map, *range, part->address + part->shape.bytes(), end)) add(part);
+    return;
+  }
   if (!run->is_row.load(std::memory_order_acquire)) return add(run);
   const std::span<Run* const> parts = parts_in(*run, named_bytes(*run, named));
   if (parts.size() == run->parts.size()) return add(run);
@@ -37,17 +54,18 @@ template <class Named, class Add>
 }
 
 template <class Add>
-void for_each_named(Run* run, Address address, Add add) {
+void for_each_named(const PageMap& map, Run* run, Address address, Add add) {
   if (!run->is_cut.load(std::memory_order_relaxed)) [[likely]]
     return add(run);
-  name_parts(run, address, add);
+  name_parts(map, run, address, add);
 }
 
 template <class Add>
-void for_each_named(Run* run, const AddressRange& named, Add add) {
-  if (!run->is_row.load(std::memory_order_relaxed)) [[likely]]
+void for_each_named(const PageMap& map, Run* run, const AddressRange& named, Add add) {
+  const bool is_whole = !run->is_row.load(std::memory_order_relaxed) && !run->is_cut.load(std::memory_order_relaxed);
+  if (is_whole) [[likely]]
     return add(run);
-  name_parts(run, named, add);
+  name_parts(map, run, named, add);
 }
 
 // The runs of one use, in order, without heap memory for the usual number. A run named several times in a row is stored

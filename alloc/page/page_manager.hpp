@@ -6,7 +6,8 @@
 // (Mosaic's soft guarantee). Free base pages are extents: best fit, coalesced on return. Runs are split and
 // merged only here; the layer above caches whole runs.
 //
-// A program that maps memory itself reserves addresses here, as whole windows, and a run can be moved there and back.
+// A program that maps memory itself reserves addresses here, as whole windows, and runs can be moved there and back. A
+// run that does not fill its reservation is in the range of this reservation (residency/pages/row.hpp).
 //
 // Thread safety: all functions may be called from any thread; find() takes no lock.
 //
@@ -23,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/extent_map.hpp"
 #include "base/mutex.hpp"
@@ -72,9 +74,12 @@ class PageManager {
   // Errors: kNotFound unless reserve() returned this address; kBusy while a run is in the range.
   Status unreserve(Address address);
   bool is_reserved(Address address) const;
+  // The reservation with this address: its first one and the bytes that were asked for.
+  std::optional<std::pair<Address, Bytes>> reservation_of(Address address) const;
   // Moves the run, once its uses are over, to addresses that are reserved and have no run, or to some of its own. The
-  // run cannot be found meanwhile. REQUIRES: as release(); no other call moves or releases it. Errors: kInvalidArgument
-  // if `to` is no such place, kOutOfMemory if no address is free, those of Residency::rehome; it is where it was then.
+  // run cannot be found meanwhile. REQUIRES: as release(); no other call moves or releases it, or ends the reservation.
+  // Errors: kInvalidArgument if `to` is no such place, kOutOfMemory if no address is free, those of Residency::rehome;
+  // it is where it was then.
   Status move(Run* run, std::optional<Address> to);
 
   // Runs that find() returns stay valid while a Reader exists. Keep its scope short, and call nothing within it
@@ -111,6 +116,12 @@ class PageManager {
     Domain domain;
     bool reserved = false;  // in a range that the program reserved
   };
+  struct Reserved {
+    std::uint64_t windows = 0;
+    Bytes bytes;           // as asked for
+    Run* range = nullptr;  // once a run did not fill it
+  };
+  using Reservations = std::map<std::uint64_t, Reserved>;  // by first window
   struct Home {
     ExtentMap free;  // base pages in this domain's windows
     std::uint64_t windows = 0;
@@ -120,7 +131,9 @@ class PageManager {
 
   Address address_of(std::uint64_t position) const { return low() + kBasePage * position; }
   std::uint64_t position_of(Address address) const { return (address - low()) / kBasePage; }
+  Reservations::const_iterator reservation_with(Address address) const REQUIRES_LOCK(mutex_);
   std::optional<std::uint64_t> reserved_place(Address address, Bytes bytes) const REQUIRES_LOCK(mutex_);
+  Run* range_for(Address address, const Run& run) REQUIRES_LOCK(mutex_);
   bool has_run(std::uint64_t position, std::uint64_t pages) const REQUIRES_LOCK(mutex_);
   void settle_move(std::uint64_t from, std::uint64_t to, bool moved) REQUIRES_LOCK(mutex_);
   std::optional<std::uint64_t> place(RunShape shape, const Domain& domain) REQUIRES_LOCK(mutex_);
@@ -140,9 +153,9 @@ class PageManager {
 
   mutable Mutex mutex_{LockRank::kPage};
   std::map<Domain, Home> homes_ GUARDED_BY(mutex_);
-  std::map<std::uint64_t, Domain> base_windows_ GUARDED_BY(mutex_);     // by window number
-  std::map<std::uint64_t, Placed> runs_ GUARDED_BY(mutex_);             // by position
-  std::map<std::uint64_t, std::uint64_t> reserved_ GUARDED_BY(mutex_);  // windows by first window
+  std::map<std::uint64_t, Domain> base_windows_ GUARDED_BY(mutex_);  // by window number
+  std::map<std::uint64_t, Placed> runs_ GUARDED_BY(mutex_);          // by position
+  Reservations reserved_ GUARDED_BY(mutex_);
   PageStats stats_ GUARDED_BY(mutex_);
 };
 

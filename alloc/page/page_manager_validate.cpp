@@ -77,9 +77,9 @@ Status PageManager::validate_free(const Domain& domain, const Home& home) const 
 // Reserved windows have no other role, and runs moved there lie within one reservation, side by side.
 Status PageManager::validate_reserved() const {
   Bytes bytes;
-  for (const auto& [first, count] : reserved_) {
-    bytes += kLargePage * count;
-    for (std::uint64_t window = first; window < first + count; ++window) {
+  for (const auto& [first, reserved] : reserved_) {
+    bytes += kLargePage * reserved.windows;
+    for (std::uint64_t window = first; window < first + reserved.windows; ++window) {
       if (space_->is_free(window) || base_windows_.contains(window)) {
         return broken(fmt::format("window {} is reserved and also something else", window));
       }
@@ -92,6 +92,12 @@ Status PageManager::validate_reserved() const {
     end = position + placed.shape.bytes() / kBasePage;
     if (placed.reserved && !reserved_place(address_of(position), placed.shape.bytes())) {
       return broken(fmt::format("the run at {:#x} is not where addresses are reserved", address_of(position).value()));
+    }
+    if (placed.run == nullptr) continue;
+    const auto range = placed.reserved ? reservation_with(address_of(position)) : reserved_.end();
+    const bool fills = range == reserved_.end() || range->second.bytes == placed.shape.bytes();
+    if (placed.run->row != (fills ? nullptr : range->second.range)) {
+      return broken(fmt::format("the run at {:#x} is in another range", address_of(position).value()));
     }
   }
   return Status::ok();
@@ -117,7 +123,7 @@ Status PageManager::validate_windows() const {
     if (space_->is_free(window)) return broken(fmt::format("base window {} is free", window));
   }
   std::uint64_t reserved = 0;
-  for (const auto& [first, count] : reserved_) reserved += count;
+  for (const auto& [first, range] : reserved_) reserved += range.windows;
   const std::uint64_t used = large_windows + base_windows_.size() + reserved;
   if (used + space_->free_windows() != space_->windows()) {
     return broken(fmt::format("{} windows used and {} free of {}", used, space_->free_windows(), space_->windows()));

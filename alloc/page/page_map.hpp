@@ -35,6 +35,7 @@ class PageMap {
     if (offset >= bytes_.value()) return nullptr;
     return entry(offset / kBasePage.value()).load();
   }
+  Address high() const { return low_ + bytes_; }
   // Assigns `pages` base pages from `first` on to `run`, or to none. REQUIRES: they are in the range.
   void set(Address first, std::uint64_t pages, Run* run);
 

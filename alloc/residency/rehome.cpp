@@ -2,26 +2,37 @@
 //
 // A program that maps memory itself decides which address stands for which bytes, and may change that at any time. For
 // the learner the run at the new address is another one.
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "residency/pages/row.hpp"
 #include "residency/residency.hpp"
 
 namespace tessera {
 
-Status Residency::rehome(Run* run, Address to) {
+Status Residency::rehome(Run* run, Address to, Run* range) {
   MutexLock lock(mutex_);
-  if (run->holds.load() != 0) return Status(Code::kBusy, "a call in progress uses the block");
+  const std::vector<Run*> parts = with_parts({&run, 1});
+  const auto is_held = [run](const Run* part) { return part->holds.load() != 0 || run->holds.load() != 0; };
+  if (std::ranges::any_of(parts, is_held)) return Status(Code::kBusy, "a call in progress uses the block");
   const Status fenced = engine_.fence_all();
-  Status over = await_uses(*run, fenced);
-  if (over.is_ok()) over = transfers_.await_way_out(*run);
+  Status over;
+  for (Run* const part : parts) {
+    if (over.is_ok()) over = await_uses(*part, fenced);
+    if (over.is_ok()) over = transfers_.await_way_out(*part);
+  }
   if (over.code() == Code::kNotReady) return Status(Code::kBusy, std::string(over.message()));
   TESSERA_TRY(over);
   if (run->awaits_recompute()) return Status(Code::kBusy, "only a callback has the bytes of the block");
-  TESSERA_TRY(settle(*run));
+  for (Run* const part : parts) TESSERA_TRY(settle(*part));
   executor_.follow();  // launches so far count for the run at its old address
-  TESSERA_TRY(moves_.rehome(*run, to));
+  TESSERA_TRY(rows_.rehome(*run, to, range));
   executor_.forget(*run);
+  for (Run* const part : parts) {
+    if (part != run) executor_.forget(*part);
+    part->prefetch_requested = false;
+  }
   if (run->pins.exchange(0) != 0) engine_.pinned_bytes -= run->shape.bytes();
   run->exposed = nullptr;
   run->keeps = 0;

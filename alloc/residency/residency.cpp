@@ -77,7 +77,8 @@ Residency::~Residency() {
     Run* run = nullptr;
     {
       MutexLock lock(mutex_);
-      if (!engine_.runs.empty()) run = &engine_.runs.back()->whole();
+      if (!engine_.runs.empty()) run = engine_.runs.back().get();
+      if (run != nullptr && !run->whole().is_range) run = &run->whole();
     }
     if (run == nullptr) break;
     const Status status = remove(run);
@@ -123,7 +124,9 @@ void Residency::disown(Run* run) {
 Status Residency::remove(Run* run) {
   MutexLock lock(mutex_);
   const std::vector<Run*> parts = with_parts({&run, 1});
-  if (std::ranges::any_of(parts, &Run::is_held)) return Status(Code::kBusy, "a call in progress uses the block");
+  // Calls that hold its range use other runs there.
+  const auto is_held = [run](const Run* part) { return part->holds.load() != 0 || run->holds.load() != 0; };
+  if (std::ranges::any_of(parts, is_held)) return Status(Code::kBusy, "a call in progress uses the block");
   // A caller that found the run before it was removed from the page map has noted its launch by now.
   const Status fenced = engine_.fence_all();
   Status result;
@@ -132,6 +135,7 @@ Status Residency::remove(Run* run) {
     if (result.is_ok()) result = transfers_.await_way_out(*part);
   }
   if (result.code() == Code::kNotReady) return Status(Code::kBusy, std::string(result.message()));
+  TESSERA_TRY(rows_.leave_range(*run));
   executor_.follow();
   executor_.forget(*run);
   run->live.store(0);
@@ -152,7 +156,7 @@ Status Residency::remove(Run* run) {
 
 Result<std::unique_ptr<const Extents>> Residency::set_extents(Run* run, std::optional<Extents> extents) {
   MutexLock lock(mutex_);
-  if (extents) has_extents_.store(true);
+  if (extents) names_parts_.store(true);
   return rows_.set_extents(*run, std::move(extents));
 }
 

@@ -56,16 +56,27 @@ class Residency {
   // end. `run` is gone after every other result.
   Status remove(Run* run);
   void disown(Run* run);  // its owner is destroyed, and leaves a run behind that could not be removed
-  // Moves the run to another address, without a copy, once its uses are over; pins end. REQUIRES: no other call can
-  // find it. Errors: kBusy as remove(), the driver's; it is where it was then.
-  Status rehome(Run* run, Address to);
+  // Moves the run to another address, without a copy, once its uses are over; pins end. It is in `range` then, if that
+  // is not null. REQUIRES: no other call can find it. Errors: kBusy as remove(), the driver's; it is where it was then.
+  Status rehome(Run* run, Address to, Run* range = nullptr);
+  // A range (row.hpp) of addresses from `address` on. remove_range() REQUIRES: no run is in it, and no call can find
+  // it.
+  Run* add_range(Address address, TagId tag);
+  void remove_range(Run* range);
+  std::vector<Run*> parts_of(const Run& range) const;
+  Bytes bytes_of(Runs runs) const;  // each once
+  bool fits(Runs runs) const;       // together on the device
+  // These runs, and where they do not fill the device, others of the ranges of `origins`: the nearest above these
+  // first, then those below. REQUIRES: the runs cannot be removed.
+  std::vector<Run*> with_nearest(Runs named, Runs origins);
   // From now on the run may be evicted without a copy: `recompute.work` recomputes the bytes that its block has now
   // (recompute.hpp). An empty `work` ends that; kBusy where only the callback can restore the bytes. No effect on a run
   // that several blocks share.
   Status set_recompute(Run* run, Recompute recompute);
 
   Result<std::unique_ptr<const Extents>> set_extents(Run* run, std::optional<Extents> extents);  // as Rows::set_extents
-  bool has_extents() const { return has_extents_.load(std::memory_order_relaxed); }              // some run has, or had
+  // An address may mean less, or more, than the run that contains it: some run has extents, or had, or is in a range.
+  bool names_parts() const { return names_parts_.load(std::memory_order_relaxed); }
   void expect_parts(Run* run);  // a call uses a part of it, and not all of it is present: it may become a row
 
   // ---- uses ----
@@ -205,6 +216,8 @@ class Residency {
   Status await_unfinished(Run& run) REQUIRES_LOCK(mutex_);
   void undo_mounts(Runs runs) REQUIRES_LOCK(mutex_);
 
+  void say_not_all(const Run& range) REQUIRES_LOCK(mutex_);  // ranges.cpp
+
   // yield.cpp
   Status free_idle(Bytes bytes) REQUIRES_LOCK(mutex_);
   Status evict_for_driver(Bytes wanted) REQUIRES_LOCK(mutex_);
@@ -238,8 +251,9 @@ class Residency {
   std::atomic<bool> awaits_room_{false};
   HeldUses held_uses_;
   std::atomic<bool> automatic_{true};
-  std::atomic<bool> has_extents_{false};
+  std::atomic<bool> names_parts_{false};
   std::atomic<bool> unseen_{false};
+  bool said_not_all_ GUARDED_BY(mutex_) = false;
   WaitingKernels waiting_;
   mutable Mutex mutex_{LockRank::kResidency};
 

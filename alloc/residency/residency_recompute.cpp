@@ -21,7 +21,8 @@ Status refused(const Run& run, const Status& reason) {
 Status Residency::set_recompute(Run* run, Recompute recompute) {
   MutexLock lock(mutex_);
   if (run->owner.words.size() > 1) return {};  // shared by small blocks, which are evicted together
-  if (run->is_row.load()) return {};           // a callback makes all bytes at once, and a row moves by parts
+  // A callback makes all bytes at once, and a row moves by parts; what is written in a range is stamped on the range.
+  if (run->is_row.load() || run->row != nullptr) return {};
   if (!recompute.work) {
     if (run->awaits_recompute() && !run->is_dead()) {
       return Status(Code::kBusy, "no copy of its bytes exists until its callback recomputes them: use it first");

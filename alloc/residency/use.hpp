@@ -25,6 +25,7 @@ struct Use {
   std::uint32_t gate_slot = 0;
   std::uint32_t watch = kNoWatch;  // times the work, if the learner requested it
   static constexpr std::uint32_t kNoWatch = ~std::uint32_t{0};
+  std::uint32_t named = ~std::uint32_t{0};  // set by the caller: so many of the runs are named, for the learner
 };
 
 }  // namespace tessera

@@ -1,4 +1,5 @@
 // Announced uses: what a launch stamps, and what is held by a call that returns when its work is done.
+#include <algorithm>
 #include <utility>
 
 #include "base/atomic_max.hpp"
@@ -53,7 +54,7 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
     held = true;
     gate_slot = gate_.enter();
   }
-  use = {.kind = kind, .work = use.work, .gate_slot = gate_slot};
+  use = {.kind = kind, .work = use.work, .gate_slot = gate_slot, .named = use.named};
   note_use(runs, stream, slot_for_use(stream), access, use);
   if (kind == Use::Kind::kHold && !held) held_uses_.hold(runs);
   if (kind == Use::Kind::kHold) gate_.leave(gate_slot);
@@ -70,7 +71,8 @@ void Residency::note_launch(std::span<Run* const> runs, StreamId stream, std::ui
   }
   if (watch) use.watch = *watch;
   if (tracker_.is_short() && use.kind == Use::Kind::kGate) note_kernel(use.work, stream, epoch, use.gate_slot);
-  tracker_.log().note(use.work, runs, epoch, access == Access::kWrite, watch, stream);
+  const Runs named = runs.first(std::min<std::size_t>(runs.size(), use.named));
+  tracker_.log().note(use.work, named, epoch, access == Access::kWrite, watch, stream);
 }
 
 void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const Use& use) {

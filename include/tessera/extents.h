@@ -4,6 +4,9 @@
  * Blocks of 256 MiB or more have parts of 32 to 64 MiB, which are fetched and evicted one by one. Smaller blocks,
  * and blocks with a recompute callback, are always fetched as a whole; these calls accept them all the same.
  *
+ * Blocks that are mapped side by side (mapping.h) are used as one, however small. Their extents are those of the
+ * reservation, counted from its first byte, and end when nothing is mapped there any more.
+ *
  * Thread safety: as tessera.h. */
 #ifndef TESSERA_EXTENTS_H
 #define TESSERA_EXTENTS_H

@@ -42,6 +42,8 @@ Status Fetcher::fetch(Runs runs, StreamId stream) {
   return transfers_.await_arrivals(wanted, stream);
 }
 
+bool Fetcher::fits(Runs runs) const { return check_fits(distinct(runs)).is_ok(); }
+
 Status Fetcher::check_fits(Runs runs) const {
   Bytes wanted, pinned = engine_.pinned_bytes;
   for (const Run* run : runs) {

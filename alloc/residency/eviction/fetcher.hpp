@@ -28,11 +28,13 @@ class Fetcher {
   Status fetch(Runs runs, StreamId stream);
   // Gives every page a frame and starts its copy. REQUIRES: sorted runs without duplicates.
   Status bring_in(Runs runs);
+  // Whether the runs can be on the device together. The second REQUIRES: none is a row, and no duplicates.
+  bool fits(Runs runs) const;
+  Status check_fits(Runs runs) const;
   // Starts fetching the runs, as far as that needs no eviction.
   Status prefetch(Runs runs);
 
  private:
-  Status check_fits(Runs runs) const;
   Status check_backing(std::span<const PageRef> pages) const;
   Result<std::vector<PageRef>> absent_pages(Runs runs);
   Status bring_by_parts(std::span<const PageRef> pages);

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "base/log.hpp"
+
 namespace tessera {
 
 bool Rows::can_be_row(const Run& run) const {
@@ -46,6 +48,74 @@ Result<std::unique_ptr<const Extents>> Rows::set_extents(Run& run, std::optional
   std::unique_ptr<const Extents> before(run.extents.exchange(next.release()));
   if (is_cut) run.is_cut.store(true);
   return before;
+}
+
+Run& Rows::add_range(Address address, TagId tag) {
+  engine_.rows.push_back(make_range(address, tag));
+  return *engine_.rows.back();
+}
+
+void Rows::remove_range(Run& range) {
+  std::erase_if(engine_.rows, [&range](const auto& row) { return row.get() == &range; });
+}
+
+// A pinned range pins what is mapped there. REQUIRES: the gate is closed.
+void Rows::move_to_range(Run* range, Run& run) {
+  if (run.row != nullptr) {
+    if (run.row->pins.load() != 0) engine_.pinned_bytes -= run.shape.bytes();
+    tessera::leave_range(run);
+  }
+  if (range == nullptr) return;
+  join_range(*range, run);
+  if (range->pins.load() != 0) engine_.pinned_bytes += run.shape.bytes();
+}
+
+// After an error, the parts that have moved move back.
+Status Rows::rehome_row(Run& row, Address to) {
+  const Address from = row.address;
+  std::size_t moved = 0;
+  const auto move = [&](Run& part, Address base, Address target) {
+    TESSERA_TRY(mover_.rehome(part, target + (part.address - base)));
+    part.name = part.address.value() + 1;
+    return Status();
+  };
+  Status status;
+  while (status.is_ok() && moved < row.parts.size()) {
+    status = move(*row.parts[moved], from, to);
+    moved += status.is_ok() ? 1 : 0;
+  }
+  if (status.is_ok()) {
+    row.address = to;
+    row.name = to.value();
+    return status;
+  }
+  for (std::size_t i = 0; i < moved; ++i) {
+    const Status undone = move(*row.parts[i], to, from);
+    if (!undone.is_ok()) log_line(LogLevel::kError, "part of a block is at another address: {}", undone.to_string());
+  }
+  return status;
+}
+
+Status Rows::rehome(Run& run, Address to, Run* range) {
+  if (run.is_row.load()) {
+    return range == nullptr ? rehome_row(run, to) : Status(Code::kNotSupported, "a row of runs cannot be in a range");
+  }
+  Run* const before = run.row;
+  if (before == nullptr && range == nullptr) return mover_.rehome(run, to);
+  const Gate::Closed closed(engine_.gate);
+  if (!closed.is_closed()) return Status(Code::kBusy, std::string(closed.status().message()));
+  move_to_range(nullptr, run);
+  Status moved = mover_.rehome(run, to);
+  move_to_range(moved.is_ok() ? range : before, run);
+  return moved;
+}
+
+Status Rows::leave_range(Run& run) {
+  if (run.row == nullptr) return {};
+  const Gate::Closed closed(engine_.gate);
+  if (!closed.is_closed()) return Status(Code::kBusy, std::string(closed.status().message()));
+  move_to_range(nullptr, run);
+  return {};
 }
 
 Status Rows::remove(Run& run) {

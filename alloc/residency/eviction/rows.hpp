@@ -34,12 +34,25 @@ class Rows {
   // launch in progress does not return; nothing has changed then.
   Result<std::unique_ptr<const Extents>> set_extents(Run& run, std::optional<Extents> extents);
 
+  // ---- ranges: rows of runs that the program maps
+  Run& add_range(Address address, TagId tag);
+  // REQUIRES: it has no parts, no launch can find it, and nothing refers to it.
+  void remove_range(Run& range);
+  // PageMover::rehome of the run, or of all parts of the row. The run is in `range` then; null: in none. Errors: also
+  // kBusy where a launch in progress does not return, and kNotSupported for a row and a range; nothing has changed
+  // then. REQUIRES: no launch can find the run.
+  Status rehome(Run& run, Address to, Run* range);
+  // It is in no range then. Errors, REQUIRES: as rehome().
+  Status leave_range(Run& run);
+
   // Takes the frames of a run with pages away, takes it from the engine's list, and destroys it. REQUIRES: no work uses
   // it, and nothing refers to it.
   Status remove(Run& run);
 
  private:
   std::unique_ptr<Run> take_out(Run& run);
+  Status rehome_row(Run& row, Address to);
+  void move_to_range(Run* range, Run& run);
 
   Engine& engine_;
   PageMoves& moves_;

@@ -5,7 +5,22 @@
 
 #include <fmt/format.h>
 
+#include "base/atomic_max.hpp"
+
 namespace tessera {
+namespace {
+
+// Adds what a part brings to the sums of its range, or takes it away.
+template <class Change>
+void change_sums(Run& range, const Run& part, Change change) {
+  change(range.shape.large, part.shape.large);
+  change(range.shape.base, part.shape.base);
+  for (std::size_t state = 0; state < kPageStates; ++state) {
+    change(range.bytes_by_state[state], part.bytes_by_state[state]);
+  }
+}
+
+}  // namespace
 
 // Two large pages each. The tail of base pages makes the last part larger, with one large page.
 std::vector<RunShape> part_shapes(RunShape whole) {
@@ -101,6 +116,43 @@ std::span<Run* const> parts_in(const Run& row, Extent stretch) {
   return {first, last};
 }
 
+// Its name is not that of a run at the same address.
+std::unique_ptr<Run> make_range(Address address, TagId tag) {
+  auto range = std::make_unique<Run>(address, RunShape{}, tag, RunOwner{nullptr, {}, address.value() + 1});
+  range->is_range = true;
+  range->is_row.store(true);
+  return range;
+}
+
+void join_range(Run& range, Run& part) {
+  change_sums(range, part, [](auto& sum, auto one) { sum += one; });
+  range.missing.fetch_add(part.missing.load());
+  range.live.fetch_add(1);
+  part.row = &range;
+  part.is_cut.store(true);
+  range.parts.insert(std::ranges::upper_bound(range.parts, part.address, {}, &Run::address), &part);
+}
+
+void leave_range(Run& part) {
+  Run& range = *part.row;
+  change_sums(range, part, [](auto& sum, auto one) { sum -= one; });
+  range.missing.fetch_sub(part.missing.load());
+  range.live.fetch_sub(1);
+  std::erase(range.parts, &part);
+  raise_to(part.used, range.used.load());
+  raise_to(part.written, range.written.load());
+  part.streams.fetch_or(range.streams.load());
+  part.is_cut.store(false);
+  part.row = nullptr;
+  if (!range.parts.empty()) return;
+  range.is_cut.store(false);  // what is mapped there next is one object, and pinned by nothing
+  delete range.extents.exchange(nullptr);
+  range.pins.store(0);
+  range.exposed = nullptr;
+  range.keeps = 0;
+  range.kept_for = nullptr;
+}
+
 // What the streams have queued on a part counts for the block.
 void end_block(Run& row) {
   row.is_cut.store(false);
@@ -119,14 +171,17 @@ Status validate_row(const Run& row) {
   if (!row.pages.empty()) return wrong("pages of its own");
   std::uint32_t missing = 0;
   std::array<Bytes, kPageStates> bytes;
+  Bytes all;
   Address next = row.address;
   for (const Run* part : row.parts) {
-    if (part->row != &row || part->address != next) return wrong("its parts do not follow each other");
+    const bool follows = row.is_range ? part->address >= next : part->address == next;
+    if (part->row != &row || !follows) return wrong("its parts do not follow each other");
     next = part->address + part->shape.bytes();
+    all += part->shape.bytes();
     missing += part->missing.load();
     for (std::size_t state = 0; state < kPageStates; ++state) bytes[state] += part->bytes_by_state[state];
   }
-  if (next != row.address + row.shape.bytes()) return wrong("its parts do not fill it");
+  if (all != row.shape.bytes()) return wrong("its parts do not fill it");
   if (missing != row.missing.load()) return wrong("its missing pages do not add up");
   if (bytes != row.bytes_by_state) return wrong("its bytes by state do not add up");
   return {};

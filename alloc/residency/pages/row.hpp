@@ -4,7 +4,13 @@
 // and what is in flight for it. That run stays as the row. It has no pages any more, only their sums, so the pointers
 // to it stay valid, and a launch that uses the whole block checks and stamps one run however large the block is.
 //
-// Thread safety: none; the engine's lock. A row's parts may be read by any thread once Run::is_row is set.
+// A *range* is a row of another kind: the runs that a program has mapped into addresses that it reserved. A kernel that
+// is given an address there may use everything mapped there, so these runs are used as one, and stamped as one. They
+// join and leave the range as they are mapped and unmapped. Launches find the runs in the page map, and the range by
+// Run::row.
+//
+// Thread safety: none; the engine's lock. The parts of a row that is no range may be read by any thread once
+// Run::is_row is set.
 //
 // Invariants: validate_row().
 #pragma once
@@ -41,6 +47,13 @@ std::vector<Run*> with_parts(std::span<Run* const> runs);
 std::vector<PageRef> pages_of(Run& run);
 // The parts of a row that have bytes in this stretch of it, in address order. REQUIRES: Run::is_row is set.
 std::span<Run* const> parts_in(const Run& row, Extent stretch);
+
+// A range without parts, for addresses that begin at `address`.
+std::unique_ptr<Run> make_range(Address address, TagId tag);
+// The run is mapped into the range's addresses, or will not be any more. What the range's uses have stamped is stamped
+// on a run that leaves. REQUIRES: no launch can find the run, and the gate is closed.
+void join_range(Run& range, Run& part);
+void leave_range(Run& part);
 
 // The block of the row has ended; the next one in it is one object. REQUIRES: no launch may find it any more.
 void end_block(Run& row);

@@ -113,7 +113,7 @@ struct Run {
   Run& operator=(const Run&) = delete;
 
   Address address;  // changes only while no map has it (Residency::rehome)
-  const RunShape shape;
+  RunShape shape;   // constant, but for a range: the sum of its parts', which changes under the engine's lock
   const TagId tag;
   std::uint64_t name;  // its identity for the learner: its address, unless the owner names it
   RunOwner owner;      // from before the run is published until it is removed or disowned
@@ -126,7 +126,7 @@ struct Run {
   std::atomic<std::uint64_t> gap{0};               // epochs between its last two uses; 0 = unknown
   std::atomic<bool> fresh{true};                   // allocated since its last use
   std::atomic<bool> is_row{false};                 // `parts` are there, and stay
-  std::atomic<bool> is_cut{false};                 // an address in it means one of `extents`
+  std::atomic<bool> is_cut{false};                 // an address in it may mean less, or more, than the run
   std::atomic<std::uint64_t> recomputed_in{0};     // nanoseconds, for the learner; 0 = no callback
   std::atomic<std::uint64_t> streams{0};           // a bit per StreamTable slot that may still use it
   std::atomic<std::uint64_t> freed{0};             // epoch in which one of its blocks was last freed
@@ -134,8 +134,9 @@ struct Run {
   std::atomic<std::uint32_t> pins{0};   // by the caller, plus 1 if exposed and 1 if kept
   std::atomic<std::uint32_t> holds{0};  // calls in progress that need it: not evictable
 
-  Run* row = nullptr;                            // of which it is a part; constant
-  std::vector<Run*> parts;                       // of a row, in address order; constant once is_row is set
+  Run* row = nullptr;                            // of which it is a part; changes as `address` does
+  bool is_range = false;                         // a row of runs that the program maps: they come and go (row.hpp)
+  std::vector<Run*> parts;                       // of a row, in address order; constant but for a range
   std::atomic<const Extents*> extents{nullptr};  // of a row: owned; read inside the gate, or by a reader of the pages
 
   std::vector<Page> pages;

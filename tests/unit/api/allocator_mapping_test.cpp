@@ -1,6 +1,10 @@
 // Blocks that the program maps, in the complete allocator: memory answers, tags, sleep, and out of memory.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+#include <vector>
+
 #include "allocator_machine.hpp"
 
 namespace tessera {
@@ -82,6 +86,132 @@ TEST_F(AllocatorMapping, CachedBlocksMakeRoomInTheHeap) {
   const auto block = allocator_->create_mappable(DeviceId(), 24_MiB);
   ASSERT_TRUE(block.is_ok()) << block.status().to_string();
   EXPECT_TRUE(allocator_->destroy_mappable(block.value()).is_ok());
+}
+
+// A segment of handles of 4 MiB, and what launches get of it.
+class AllocatorSegment : public AllocatorMapping {
+ protected:
+  void start_with(Bytes device, std::size_t handles) {
+    start(small(device, 256_MiB));
+    segment_ = allocator_->reserve_addresses(DeviceId(), 256_MiB).value();
+    for (std::size_t i = 0; i < handles; ++i) map(i);
+  }
+  void map(std::size_t i) {
+    const Address own = allocator_->create_mappable(DeviceId(), 4_MiB).value();
+    EXPECT_EQ(allocator_->move_mappable(own, at(i)).value(), at(i));
+    mapped_.insert(i);
+  }
+  void unmap(std::size_t i) {
+    EXPECT_TRUE(allocator_->destroy_mappable(at(i)).is_ok());
+    mapped_.erase(i);
+  }
+  void end_all() {
+    while (!mapped_.empty()) unmap(*mapped_.begin());
+    EXPECT_TRUE(allocator_->unreserve_addresses(segment_).is_ok());
+    EXPECT_TRUE(allocator_->validate().is_ok());
+  }
+  Address at(std::size_t i) const { return segment_ + 4_MiB * i; }
+  Status use(std::vector<Address> addresses) {
+    AnnouncedUse use;
+    TESSERA_TRY(allocator_->begin_use(addresses, StreamId(), Access::kWrite, Use::Kind::kGate, "", use));
+    allocator_->end_use(use);
+    return {};
+  }
+  Status use_graded(std::vector<Address> words, std::size_t certain) {
+    AnnouncedUse use;
+    const GradedAddresses graded{words, certain, 0};
+    TESSERA_TRY(allocator_->begin_use(graded, StreamId(), Access::kWrite, "", use));
+    allocator_->end_use(use);
+    return {};
+  }
+  Status copy(Address from, Bytes bytes) {
+    AnnouncedUse use;
+    const AddressRange range{from, bytes};
+    TESSERA_TRY(allocator_->begin_use(std::span(&range, 1), StreamId(), Access::kRead, Use::Kind::kHold, "copy", use));
+    allocator_->end_use(use);
+    return {};
+  }
+  bool is_there(std::size_t i) { return allocator_->query(at(i)).value().tiers[0] == 4_MiB; }
+  std::string there() {
+    std::string which;
+    for (const std::size_t i : mapped_) which += is_there(i) ? std::to_string(i) : "";
+    return which;
+  }
+  void evict_all() {
+    for (const std::size_t i : mapped_) {
+      const Address address = at(i);
+      EXPECT_TRUE(copy(address, 1_MiB).is_ok());
+      EXPECT_TRUE(allocator_->synchronize(DeviceId()).is_ok());
+    }
+    EXPECT_TRUE(allocator_->sleep(nullptr).is_ok());
+    EXPECT_EQ(there(), "");
+  }
+
+  Address segment_;
+  std::set<std::size_t> mapped_;
+};
+
+TEST_F(AllocatorSegment, AnAddressMeansAllThatIsMappedWhereItFits) {
+  start_with(32_MiB, 5);
+  unmap(3);
+  evict_all();
+  ASSERT_TRUE(use({at(1) + 1_MiB}).is_ok());
+  EXPECT_EQ(there(), "0124");
+  end_all();
+}
+
+TEST_F(AllocatorSegment, ALengthMeansTheHandlesThatItTouches) {
+  start_with(32_MiB, 5);
+  evict_all();
+  ASSERT_TRUE(copy(at(1) + 3_MiB, 2_MiB).is_ok());
+  EXPECT_EQ(there(), "12");
+  end_all();
+}
+
+TEST_F(AllocatorSegment, ALaunchOfMoreThanTheDeviceGetsTheNearest) {
+  start_with(16_MiB, 9);
+  evict_all();
+  ASSERT_TRUE(use({at(4)}).is_ok());
+  EXPECT_EQ(there(), "4567");
+  ASSERT_TRUE(use({at(1), at(7)}).is_ok());
+  EXPECT_EQ(there(), "1278");
+  ASSERT_TRUE(use_graded({at(0), at(5) + 1_MiB}, 1).is_ok());
+  EXPECT_EQ(there(), "0156");
+  ASSERT_TRUE(use({at(0), at(2), at(4), at(6)}).is_ok());
+  EXPECT_EQ(there(), "0246");
+  EXPECT_EQ(use({at(0), at(2), at(4), at(6), at(8)}).code(), Code::kOutOfMemory) << "what it names does not fit";
+  end_all();
+}
+
+TEST_F(AllocatorSegment, ExtentsSayWhatAnAddressMeans) {
+  start_with(32_MiB, 6);
+  ASSERT_TRUE(allocator_->set_extents(at(2), {{6_MiB, 6_MiB}, {16_MiB, 100_MiB}}).is_ok());
+  EXPECT_EQ(allocator_->set_extents(at(2), {{255_MiB, 2_MiB}}).code(), Code::kInvalidArgument);
+  evict_all();
+  ASSERT_TRUE(use({at(1) + 3_MiB}).is_ok());
+  EXPECT_EQ(there(), "12");
+  ASSERT_TRUE(use({at(4)}).is_ok());
+  EXPECT_EQ(there(), "1245");
+  ASSERT_TRUE(use({at(0)}).is_ok());
+  EXPECT_EQ(there(), "01245") << "in no extent: the handle alone";
+  while (mapped_.size() != 0) unmap(*mapped_.begin());
+  map(0);
+  map(3);
+  evict_all();
+  ASSERT_TRUE(use({at(0)}).is_ok());
+  EXPECT_EQ(there(), "03") << "extents end with what was mapped";
+  end_all();
+}
+
+TEST_F(AllocatorSegment, APinMeansAllThatIsMapped) {
+  start_with(32_MiB, 3);
+  ASSERT_TRUE(allocator_->pin(at(1)).is_ok());
+  EXPECT_EQ(allocator_->query(at(2)).value().pins, 1U);
+  const Address address = at(2);
+  EXPECT_EQ(allocator_->evict({&address, 1}).code(), Code::kBusy);
+  ASSERT_TRUE(allocator_->unpin(at(0)).is_ok());
+  EXPECT_EQ(allocator_->query(at(2)).value().pins, 0U);
+  end_all();
 }
 
 }  // namespace

@@ -10,10 +10,14 @@ using DeviceRun = Run;  // gtest has a member of that name
 const Address kAt{std::uint64_t{1} << 32};
 
 template <class Named>
-std::vector<Run*> named_by(Run& run, const Named& named) {
+std::vector<Run*> named_by(const PageMap& map, Run& run, const Named& named) {
   std::vector<Run*> runs;
-  for_each_named(&run, named, [&runs](Run* each) { runs.push_back(each); });
+  for_each_named(map, &run, named, [&runs](Run* each) { runs.push_back(each); });
   return runs;
+}
+template <class Named>
+std::vector<Run*> named_by(Run& run, const Named& named) {
+  return named_by(*PageMap::create(kAt, 256_MiB).take(), run, named);
 }
 
 TEST(NamedRuns, InAWholeRunEverythingMeansTheRun) {
@@ -41,6 +45,49 @@ TEST(NamedRuns, WithExtentsAnAddressMeansItsExtent) {
   EXPECT_EQ(named_by(run, kAt + 200_MiB), std::vector{run.parts[3]}) << "in no extent: only its part";
   EXPECT_EQ(named_by(run, AddressRange{kAt + 69_MiB, 1_B}), std::vector{run.parts[1]}) << "a length says more";
   EXPECT_EQ(named_by(run, AddressRange{kAt + 69_MiB, 0_B}), (std::vector{run.parts[0], run.parts[1]}));
+}
+
+// A range of 64 MiB with runs of 4 MiB at 0, 4 and 12 MiB.
+class NamedRange : public ::testing::Test {
+ protected:
+  NamedRange() : map_(PageMap::create(kAt, 256_MiB).take()), range_(make_range(kAt, TagId())) {
+    for (const Bytes offset : {0_B, 4_MiB, 12_MiB}) {
+      runs_.push_back(std::make_unique<DeviceRun>(kAt + offset, RunShape{0, 2}, TagId()));
+      join_range(*range_, *runs_.back());
+      map_->set(kAt + offset, 2, runs_.back().get());
+    }
+  }
+  ~NamedRange() override {
+    for (const auto& run : runs_) leave_range(*run);
+  }
+  template <class Named>
+  std::vector<DeviceRun*> by(std::size_t run, const Named& named) {
+    return named_by(*map_, *runs_[run], named);
+  }
+
+  std::unique_ptr<PageMap> map_;
+  std::unique_ptr<DeviceRun> range_;
+  std::vector<std::unique_ptr<DeviceRun>> runs_;
+};
+
+TEST_F(NamedRange, AnAddressMeansAllOfIt) {
+  EXPECT_EQ(by(1, kAt + 5_MiB), std::vector{range_.get()});
+  EXPECT_EQ(by(1, AddressRange{kAt + 5_MiB, 0_B}), std::vector{range_.get()});
+}
+
+TEST_F(NamedRange, ALengthMeansTheRunsThatItTouches) {
+  EXPECT_EQ(by(0, AddressRange{kAt + 1_MiB, 1_MiB}), std::vector{runs_[0].get()});
+  EXPECT_EQ(by(0, AddressRange{kAt + 3_MiB, 2_MiB}), (std::vector{runs_[0].get(), runs_[1].get()}));
+  EXPECT_EQ(by(1, AddressRange{kAt + 7_MiB, 6_MiB}), (std::vector{runs_[1].get(), runs_[2].get()})) << "over a gap";
+  EXPECT_EQ(by(2, AddressRange{kAt + 13_MiB, Bytes(~std::uint64_t{0} / 2)}), std::vector{runs_[2].get()});
+}
+
+TEST_F(NamedRange, WithExtentsAnAddressMeansItsExtent) {
+  range_->extents.store(new Extents(Extents::of({{2_MiB, 4_MiB}, {11_MiB, 3_MiB}}, 64_MiB).take()));
+  range_->is_cut.store(true);
+  EXPECT_EQ(by(1, kAt + 5_MiB), (std::vector{runs_[0].get(), runs_[1].get()}));
+  EXPECT_EQ(by(2, kAt + 13_MiB), std::vector{runs_[2].get()});
+  EXPECT_EQ(by(0, kAt), std::vector{runs_[0].get()}) << "in no extent: only the run";
 }
 
 TEST(NamedRuns, TheRunsOfAUseAreKeptInOrder) {

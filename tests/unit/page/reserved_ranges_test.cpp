@@ -104,5 +104,29 @@ TEST_F(ReservedRanges, ARunInABlockingUseIsNotMoved) {
   expect_ok(pages().unreserve(range));
 }
 
+TEST_F(ReservedRanges, RunsThatDoNotFillAReservationAreInItsRange) {
+  const Address range = take(pages().reserve(40_MiB)), other = take(pages().reserve(4_MiB));
+  EXPECT_EQ(pages().reservation_of(range + 39_MiB), std::pair(range, 40_MiB));
+  EXPECT_EQ(pages().reservation_of(Address(range.value() - 1)), std::nullopt);
+  Run* const one = acquire(4_MiB);
+  Run* const two = acquire(4_MiB);
+  EXPECT_EQ(one->row, nullptr);
+  expect_ok(pages().move(one, range));
+  expect_ok(pages().move(two, range + 10_MiB));
+  ASSERT_NE(one->row, nullptr);
+  EXPECT_EQ(two->row, one->row);
+  EXPECT_EQ(pages().find(range), one) << "the map has the runs, not the range";
+  expect_ok(pages().validate());
+  EXPECT_EQ(pages().unreserve(range).code(), Code::kBusy);
+  EXPECT_EQ(pages().move(two, range + 2_MiB).code(), Code::kInvalidArgument);
+  EXPECT_EQ(two->row, one->row);
+  expect_ok(pages().move(two, other));
+  EXPECT_EQ(two->row, nullptr) << "it fills that one";
+  expect_ok(pages().release(one));
+  expect_ok(pages().unreserve(range));
+  expect_ok(pages().release(two));
+  expect_ok(pages().unreserve(other));
+}
+
 }  // namespace
 }  // namespace tessera

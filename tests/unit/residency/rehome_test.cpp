@@ -115,6 +115,51 @@ TEST_F(Rehome, WhatCannotBeMappedIsMappedByTheNextUse) {
   EXPECT_OK(machine_.settle());
 }
 
+class RehomeRow : public Rehome {
+ protected:
+  RehomeRow() : Rehome({.device = 320_MiB, .host = 512_MiB, .staging = 64_MiB, .sim = {.memory = 384_MiB}}) {}
+
+  AnyRun* row() {
+    AnyRun* const run = machine_.add({8, 0});
+    EXPECT_OK(machine_.write(run, 1));
+    machine_.residency().expect_parts(run);
+    EXPECT_TRUE(run->is_row.load());
+    return run;
+  }
+};
+
+TEST_F(RehomeRow, ItsPartsMoveWithIt) {
+  AnyRun* const run = row();
+  const Address before = run->address;
+  ASSERT_OK(machine_.evict(run->parts[1]));
+  ASSERT_OK(rehome(run));
+  EXPECT_NE(run->address, before);
+  EXPECT_EQ(run->parts[1]->address, run->address + 64_MiB);
+  EXPECT_EQ(machine_.valid(), "ok");
+  EXPECT_OK(check(run, before, 1));
+  EXPECT_OK(machine_.settle());
+}
+
+TEST_F(RehomeRow, WhereTheDriverRefusesAllPartsStay) {
+  AnyRun* const run = row();
+  const Address before = run->address;
+  ASSERT_OK(machine_.settle());
+  machine_.fault().fail({DriverCall::kUnmap, 3, Status(Code::kDriver, "injected", 999), false});
+  EXPECT_EQ(rehome(run).code(), Code::kDriver);
+  EXPECT_EQ(run->address, before);
+  EXPECT_EQ(machine_.valid(), "ok");
+  EXPECT_OK(machine_.check(run, 1));
+  EXPECT_OK(machine_.settle());
+}
+
+TEST_F(RehomeRow, ItCannotBeBesideOthers) {
+  AnyRun* const run = row();
+  AnyRun* const range = machine_.residency().add_range(machine_.reserve({16, 0}), TagId());
+  EXPECT_EQ(machine_.residency().rehome(run, range->address, range).code(), Code::kNotSupported);
+  EXPECT_OK(machine_.check(run, 1));
+  EXPECT_OK(machine_.settle());
+}
+
 class RehomeInFlight : public Rehome {
  protected:
   RehomeInFlight()

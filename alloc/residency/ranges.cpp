@@ -1,0 +1,124 @@
+// Ranges: runs that the program has mapped side by side, and what of them a launch gets where not all fits.
+//
+// Without extents, an address in a range means all of the range. Where that exceeds the device it would be a refusal of
+// work that may use little of it. So the launch gets the runs that it names, and of the others as many as fit: those
+// above its addresses first, the nearest first, since the address of an object is usually its first byte.
+#include <algorithm>
+#include <queue>
+#include <unordered_set>
+#include <utility>
+
+#include "base/log.hpp"
+#include "residency/pages/row.hpp"
+#include "residency/residency.hpp"
+
+namespace tessera {
+namespace {
+
+// From one named run through its range, upwards or downwards.
+struct Walk {
+  const std::vector<Run*>* parts;
+  std::ptrdiff_t at;
+  std::ptrdiff_t step;
+  Bytes walked;
+
+  bool has_next() const { return at + step >= 0 && at + step < static_cast<std::ptrdiff_t>(parts->size()); }
+  Run* next() {
+    at += step;
+    Run* const run = (*parts)[static_cast<std::size_t>(at)];
+    walked += run->shape.bytes();
+    return run;
+  }
+};
+
+struct IsFarther {
+  bool operator()(const Walk& one, const Walk& other) const { return one.walked > other.walked; }
+};
+
+}  // namespace
+
+Run* Residency::add_range(Address address, TagId tag) {
+  MutexLock lock(mutex_);
+  names_parts_.store(true);
+  return &rows_.add_range(address, tag);
+}
+
+void Residency::remove_range(Run* range) {
+  MutexLock lock(mutex_);
+  executor_.follow();  // launches so far refer to it
+  executor_.forget(*range);
+  rows_.remove_range(*range);
+}
+
+Bytes Residency::bytes_of(Runs runs) const {
+  MutexLock lock(mutex_);
+  std::unordered_set<const Run*> counted;
+  Bytes bytes;
+  for (const Run* const run : runs) {
+    if (counted.insert(run).second) bytes += run->shape.bytes();
+  }
+  return bytes;
+}
+
+std::vector<Run*> Residency::parts_of(const Run& range) const {
+  MutexLock lock(mutex_);
+  return range.parts;
+}
+
+bool Residency::fits(Runs runs) const {
+  MutexLock lock(mutex_);
+  return fetcher_.fits(runs);
+}
+
+// Once: what follows from it may look like an error of the program.
+void Residency::say_not_all(const Run& range) {
+  if (std::exchange(said_not_all_, true)) return;
+  log_line(LogLevel::kWarning,
+           "a launch names memory that the program has mapped itself: {} MiB in one reservation do not fit with the "
+           "rest, so it gets what fits around its addresses; a kernel that uses more fails with an illegal address",
+           range.shape.bytes() / 1_MiB);
+}
+
+// All walks of a direction advance by the same number of bytes. One that reaches a run where another has been ends: the
+// other goes on from there.
+std::vector<Run*> Residency::with_nearest(Runs named, Runs origins) {
+  MutexLock lock(mutex_);
+  std::vector<Run*> result;
+  std::unordered_set<const Run*> taken, walked;
+  Bytes wanted = engine_.pinned_bytes;
+  const auto take = [&](Run* run) {
+    if (!taken.insert(run).second) return;
+    result.push_back(run);
+    if (!run->is_pinned()) wanted += run->shape.bytes();
+  };
+  for (Run* const run : named) take(run);
+  if (tiers_.is_backed()) return result;  // the others can be used where they are
+  const Bytes capacity = tiers_.device.usage().capacity;
+  for (const std::ptrdiff_t step : {1, -1}) {
+    std::priority_queue<Walk, std::vector<Walk>, IsFarther> walks;
+    for (Run* const origin : origins) {
+      const std::vector<Run*>& parts = origin->row->parts;
+      const auto at = std::ranges::lower_bound(parts, origin->address, {}, &Run::address);
+      if (step > 0) origin->row->is_cut.store(true);  // from now on it is learned by its runs
+      walks.push({&parts, at - parts.begin(), step, Bytes()});
+    }
+    walked.clear();
+    while (!walks.empty()) {
+      Walk walk = walks.top();
+      walks.pop();
+      if (!walk.has_next()) continue;
+      Run* const run = walk.next();
+      if (!walked.insert(run).second) continue;
+      const bool fits = taken.contains(run) || run->is_pinned() || wanted + run->shape.bytes() <= capacity;
+      if (!fits) {
+        say_not_all(*run->row);
+        return result;
+      }
+      take(run);
+      walks.push(walk);
+    }
+  }
+  return result;
+}
+
+}  // namespace tessera
