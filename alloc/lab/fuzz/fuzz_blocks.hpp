@@ -34,6 +34,7 @@ struct FuzzBlock {
   std::uint32_t pins = 0;
   bool exposed = false;
   bool mappable = false;
+  bool beside = false;            // it is mapped in a segment, beside others
   Address reserved = {};          // the addresses it is mapped at; none: it has one of its own
   bool remade = false;            // it got a callback
   std::vector<FuzzPart> parts{};  // a cut block is used by its parts, of which `stamp` says nothing

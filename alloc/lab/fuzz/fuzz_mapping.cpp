@@ -1,4 +1,6 @@
 // Memory that a fuzz program maps itself: blocks that are moved between reserved addresses and their own.
+#include <algorithm>
+
 #include "base/page_class.hpp"
 #include "lab/fuzz/fuzz_player.hpp"
 
@@ -21,24 +23,56 @@ void FuzzPlayer::make_mapped(const FuzzOp& op, FuzzBlock& block) {
   move(op, block);
 }
 
-// One move in three is to no reserved addresses, as if it were unmapped.
+// Where the block fits between the others of the device's segment, from a place on that the operation chooses.
+std::optional<Address> FuzzPlayer::place_in_segment(const FuzzOp& op, const FuzzBlock& block) {
+  const DeviceId device = device_of(number_of(op));
+  Address& segment = segments_[device.value()];
+  if (!segment) {
+    const Result<Address> made = machine_.allocator().reserve_addresses(device, kSegment);
+    if (!passed("reserve_addresses", made.status())) return std::nullopt;
+    segment = made.value();
+  }
+  const std::uint64_t places = (kSegment - std::min(kSegment, block.bytes)) / kBasePage + 1;
+  for (std::uint64_t i = 0; i < places; ++i) {
+    const Address at = segment + kBasePage * ((i + op.nth * 7) % places);
+    const auto overlaps = [&](const FuzzBlock& other) {
+      return other && at < other.address + round_up(other.bytes, kBasePage) && other.address < at + block.bytes;
+    };
+    if (at + block.bytes <= segment + kSegment && std::ranges::none_of(blocks_, overlaps)) return at;
+  }
+  return std::nullopt;
+}
+
+void FuzzPlayer::end_segments() {
+  for (Address& segment : segments_) {
+    if (segment) passed("unreserve_addresses", machine_.allocator().unreserve_addresses(segment));
+    segment = Address();
+  }
+}
+
+// One move in three is to no reserved addresses, as if it were unmapped; one in three is beside others.
 void FuzzPlayer::move(const FuzzOp& op, FuzzBlock& block) {
   Allocator& allocator = machine_.allocator();
   await_users(block);
   std::optional<Address> to;
-  if (op.variant % 3 != 0) {
+  bool beside = false;
+  if (op.variant % 3 == 2) {
+    to = place_in_segment(op, block);
+    beside = to.has_value();
+  } else if (op.variant % 3 == 1) {
     const Result<Address> range = allocator.reserve_addresses(device_of(number_of(op)), block.bytes);
     if (!passed("reserve_addresses", range.status())) return;
     to = range.value();
   }
   const Result<Address> moved = allocator.move_mappable(block.address, to);
   if (!passed("move_mappable", moved.status())) {
-    if (to) passed("unreserve_addresses", allocator.unreserve_addresses(*to));
+    if (to && !beside) passed("unreserve_addresses", allocator.unreserve_addresses(*to));
     return;
   }
   give_addresses_back(block);
   block.address = moved.value();
-  block.reserved = to.value_or(Address());
+  block.reserved = beside ? Address() : to.value_or(Address());
+  block.beside = beside;
   block.pins = 0;  // a pin ends with the address
   block.exposed = false;
 }

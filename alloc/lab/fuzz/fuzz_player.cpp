@@ -385,6 +385,7 @@ void FuzzPlayer::finish() {
     free(block, block.writer, 0);
     look();
   }
+  if (!failure_) end_segments();
   if (!failure_) passed("trim", machine_.allocator().trim());
   settle();
   look();

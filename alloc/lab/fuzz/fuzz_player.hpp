@@ -69,6 +69,8 @@ class FuzzPlayer {
   void map(const FuzzOp& op);
   void make_mapped(const FuzzOp& op, FuzzBlock& block);
   void move(const FuzzOp& op, FuzzBlock& block);
+  std::optional<Address> place_in_segment(const FuzzOp& op, const FuzzBlock& block);
+  void end_segments();
   void end_mapped(FuzzBlock& block);
   void give_addresses_back(FuzzBlock& block);
   void await_users(const FuzzBlock& block);
@@ -118,6 +120,8 @@ class FuzzPlayer {
   std::array<TagId, FuzzProgram::kTags> tags_{};
   std::vector<Nanoseconds> held_until_;  // per stream: work on it may wait for a kernel until this time
   FuzzBlocks blocks_;
+  static constexpr Bytes kSegment = 512_MiB;
+  std::array<Address, FuzzProgram::kMostDevices> segments_{};  // where blocks are mapped side by side
   Stamp last_stamp_ = 0;
   std::uint64_t driver_struck_ = 0;
   std::uint64_t driver_noted_ = 0;  // of those, by the current fault

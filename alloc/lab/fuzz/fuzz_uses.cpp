@@ -42,14 +42,19 @@ void FuzzPlayer::cut(const FuzzOp& op) {
   Allocator& allocator = machine_.allocator();
   if (op.variant == 6) {
     expect_wrong("set_extents", allocator.set_extents(block->address, {{1_B, 2_B}, {2_B, 1_B}}));
-    return expect_wrong("set_extents", allocator.set_extents(block->address, {{block->bytes, 1_B}}));
+    const Bytes all = block->beside ? kSegment : block->bytes;
+    return expect_wrong("set_extents", allocator.set_extents(block->address, {{all, 1_B}}));
   }
+  // Of a block in a segment they count from the start of the segment, and end those of the other blocks there.
+  const DeviceId device(static_cast<std::uint64_t>(block - blocks_.data()) %
+                        static_cast<std::uint64_t>(setup_.devices));
+  const Bytes start = block->beside ? block->address - segments_[device.value()] : Bytes();
   const std::uint32_t count = op.variant == 7 ? 0 : extents_of(op);
   std::vector<Extent> extents;
   std::vector<FuzzPart> parts;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Bytes each = block->bytes / count, gap(op.nth % 2 * 4096);
-    extents.push_back({each * i, each - gap});
+    extents.push_back({start + each * i, each - gap});
     parts.push_back({each * i, each - gap});
   }
   const Address inside = block->address + block->bytes / 2;
