@@ -13,8 +13,8 @@ constexpr PresetVariable kTorchAsync[] = {{"PYTORCH_ALLOC_CONF", "backend:cudaMa
 constexpr PresetVariable kTorchNative[] = {{"PYTORCH_ALLOC_CONF", "max_split_size_mb:21"},
                                            {"PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:21"}};
 constexpr const char* kSegmentsStay =
-    "PyTorch then maps its segments itself: they are outside the heap and do not move; without this setting, or with "
-    "expandable_segments:False, its tensors move";
+    "PyTorch then maps its segments itself: a launch fetches as much of them as fits; without this setting, or with "
+    "expandable_segments:False, its tensors move one by one";
 constexpr PresetConflict kTorchConflicts[] = {{nullptr, "backend:cudaMallocAsync", ""},
                                               {nullptr, "backend:", "segments move as a whole, not tensor by tensor"},
                                               {nullptr, "expandable_segments:True", kSegmentsStay}};
@@ -25,7 +25,7 @@ constexpr PresetConflict kNativeConflicts[] = {{nullptr, "backend:cudaMallocAsyn
 constexpr PresetVariable kJax[] = {{"XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async"},
                                    {"XLA_PYTHON_CLIENT_PREALLOCATE", "false"}};
 constexpr const char* kArenaStays =
-    "from JAX 0.10.2 on this allocator maps its memory itself: it is outside the heap and does not move";
+    "from JAX 0.10.2 on this allocator maps its memory itself, and it moves as a whole, not buffer by buffer";
 constexpr PresetConflict kJaxConflicts[] = {
     {"XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async", ""},
     {"XLA_PYTHON_CLIENT_ALLOCATOR", "", kArenaStays},

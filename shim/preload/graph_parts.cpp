@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lifecycle.hpp"
+#include "mapped_memory.hpp"
 #include "outcome.hpp"
 #include "true_driver.hpp"
 
@@ -18,14 +19,22 @@ using Pages = std::set<std::pair<std::uint64_t, std::uint64_t>>;  // first and l
 
 void CUDA_CB call_nothing(void*) {}
 
-// The pages that a launch needs: see tessera_use_begin_graded.
-Pages pages_of(tessera_allocator* allocator, const Words& words) {
+enum class InRanges { kHandle, kAll };
+
+// The pages that a launch needs: see tessera_use_begin_graded. Of memory that the program has mapped, those of the
+// handle at the address, or as many as are mapped in its reservation.
+Pages pages_of(tessera_allocator* allocator, const Words& words, InRanges in_ranges = InRanges::kAll) {
   Pages pages;
   const auto add = [&](std::uint64_t word, bool certain) {
     tessera_block_info block{};
     block.size = sizeof(block);
     if (tessera_query(allocator, word, &block) != TESSERA_OK) return;
     if (!certain && block.address != word) return;
+    MappedRange range;
+    if (in_ranges == InRanges::kAll && find_mapped_range(word, range)) {
+      pages.emplace(range.address / kPage, (range.address + range.mapped) / kPage - 1);
+      return;
+    }
     const std::uint64_t last = block.address + std::max<std::uint64_t>(block.capacity, 1) - 1;
     pages.emplace(block.address / kPage, last / kPage);
   };
@@ -91,8 +100,10 @@ GraphCut cut(std::span<const OrderedNode> order, const GraphWords& words) {
   while (!order.empty()) {
     GraphPart next = take_joined(order, words);
     const Pages pages = pages_of(allocator, next.words);
-    if (const std::uint64_t bytes = bytes_of(pages); bytes > room && bytes > largest) {
-      largest = bytes;
+    // A range of which not all fits is a part of its own: it gets what does.
+    const std::uint64_t least = bytes_of(pages_of(allocator, next.words, InRanges::kHandle));
+    if (least > room && least > largest) {
+      largest = least;
       made.too_large = std::move(next.words);
     }
     if (largest != 0) continue;

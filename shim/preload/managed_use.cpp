@@ -7,6 +7,7 @@
 #include "capture.hpp"
 #include "green_contexts.hpp"
 #include "handed_addresses.hpp"
+#include "mapped_memory.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
 #include "several_devices.hpp"
@@ -18,6 +19,19 @@ namespace {
 // CUDA's own allocations end at a multiple of this, and its bounds checks have this granularity.
 constexpr std::uint64_t kGrain = 512;
 
+// Of memory that the program has mapped side by side, also by handles of the driver.
+CUresult check_across(tessera_allocator* allocator, const Extent& extent) {
+  const CUdeviceptr end = extent.address + extent.bytes;
+  for (CUdeviceptr at = extent.address; at < end;) {
+    if (!managed(at)) return CUDA_SUCCESS;  // the driver checks the rest
+    tessera_block_info block{};
+    block.size = sizeof(block);
+    if (!is_mapped(at) || tessera_query(allocator, at, &block) != TESSERA_OK) return CUDA_ERROR_INVALID_VALUE;
+    at = block.address + block.bytes;
+  }
+  return CUDA_SUCCESS;
+}
+
 CUresult check(tessera_allocator* allocator, const Extent& extent, tessera_block_info& info) {
   info = {};
   info.size = sizeof(info);
@@ -26,7 +40,9 @@ CUresult check(tessera_allocator* allocator, const Extent& extent, tessera_block
   }
   const std::uint64_t usable = std::min((info.bytes + kGrain - 1) / kGrain * kGrain, info.capacity);
   const std::uint64_t offset = extent.address - info.address;
-  return offset <= usable && extent.bytes <= usable - offset ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (offset > usable) return CUDA_ERROR_INVALID_VALUE;
+  if (extent.bytes <= usable - offset) return CUDA_SUCCESS;
+  return is_mapped(extent.address) ? check_across(allocator, extent) : CUDA_ERROR_INVALID_VALUE;
 }
 
 std::vector<tessera_range> objects_at(std::span<const tessera_address> addresses) {

@@ -93,10 +93,7 @@ bool reserve_in_heap(std::size_t bytes, CUdeviceptr* address) {
   CUdevice device = -1;
   if (entry.nested() || call_true(&TrueDriver::cuCtxGetDevice, &device) != CUDA_SUCCESS) return false;
   tessera_allocator* const allocator = allocator_on(device);
-  std::uint64_t free = 0, total = 0;
-  if (allocator == nullptr || tessera_memory_info(allocator, device, &free, &total) != TESSERA_OK || bytes > total) {
-    return false;
-  }
+  if (allocator == nullptr) return false;
   tessera_address start = 0;
   if (tessera_addresses_reserve(allocator, device, bytes, &start) != TESSERA_OK) return false;
   learn_range(allocator);
@@ -110,8 +107,17 @@ CUresult move_block(OurHandle& handle, tessera_address to) {
   tessera_allocator* const allocator = running();
   if (allocator == nullptr || handle.block == 0) return CUDA_SUCCESS;
   if (to == 0) forget_contents(handle.block);
-  return cuda_result_said(tessera_mappable_move(allocator, handle.block, to, &handle.block),
-                          to == 0 ? "cuMemUnmap" : "cuMemSetAccess");
+  const tessera_result moved = tessera_mappable_move(allocator, handle.block, to, &handle.block);
+  if (moved == TESSERA_NOT_SUPPORTED) return cuda_result(moved);
+  return cuda_result_said(moved, to == 0 ? "cuMemUnmap" : "cuMemSetAccess");
+}
+
+void keep_on_device(const OurHandle& handle) {
+  const InPrimary in_primary;
+  const Entry entry;
+  tessera_allocator* const allocator = running();
+  if (allocator == nullptr || handle.block == 0) return;
+  (void)cuda_result_said(tessera_expose(allocator, handle.block, "cuMemMap"), "cuMemMap");
 }
 
 CUresult destroy_block(const OurHandle& handle, const char* call) {

@@ -18,11 +18,13 @@ bool can_serve(const CUmemAllocationProp& wanted);
 
 // Makes the block of a new handle. False: the driver has to serve the request.
 bool create_block(std::size_t bytes, CUdevice device, tessera_address& block);
-// Reserves addresses of the heap, if a block that fills them can be in device memory. False: as above.
+// Reserves addresses of the heap. False: as above.
 bool reserve_in_heap(std::size_t bytes, CUdeviceptr* address);
 
-// Moves the block to reserved addresses, or to its own (0).
+// Moves the block to reserved addresses, or to its own (0). CUDA_ERROR_NOT_SUPPORTED: it cannot be beside others there.
 CUresult move_block(OurHandle& handle, tessera_address to);
+// The block, and what is used with it, is not evicted until it is moved or destroyed.
+void keep_on_device(const OurHandle& handle);
 CUresult destroy_block(const OurHandle& handle, const char* call);
 // Copies the block's bytes to the driver's handle.
 CUresult copy_to(const OurHandle& handle, Handle real);

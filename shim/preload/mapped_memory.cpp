@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "driver_objects.hpp"
 #include "driver_room.hpp"
@@ -58,13 +59,13 @@ CUresult map_real(OurHandle& handle) {
   if (result == CUDA_SUCCESS) {
     foreign_ranges().add(at, handle.bytes);
   } else {
-    range.mappings.erase(at);
+    range.remove(at);
   }
   return result;
 }
 
 // Makes the handle the driver's, with its bytes. A handle that was never accessible needs no copy.
-CUresult make_real(OurHandle& handle) {
+CUresult make_one_real(OurHandle& handle) {
   if (handle.real != 0) return CUDA_SUCCESS;
   Handle real = 0;
   CUresult result = call_with_room({.bytes = handle.bytes, .device = handle.properties.location.id},
@@ -87,29 +88,87 @@ CUresult make_real(OurHandle& handle) {
   return result;
 }
 
-// ---- mapping ------------------------------------------------------------------------------------
-
-bool fills(const OurHandle& handle, CUdeviceptr address, const MappedTable::Range& range) {
-  return range->second.ours && range->first == address && range->second.bytes == handle.bytes && handle.mapped == 0 &&
-         range->second.mappings.empty();
+// All of ours in the reservation. Where that fails, those that remain stay on the device: work that names memory of the
+// driver there may use them.
+CUresult make_all_real(Reservation& in) {
+  CUresult result = CUDA_SUCCESS;
+  const std::vector<MappedTable::Place> places(in.mappings.begin(), in.mappings.end());
+  for (const auto& [address, mapping] : places) {
+    OurHandle* const handle = mapping.ours != 0 ? table().find(mapping.ours) : nullptr;
+    if (handle == nullptr) continue;
+    if (result == CUDA_SUCCESS) result = make_one_real(*handle);
+    if (result != CUDA_SUCCESS && handle->open) keep_on_device(*handle);
+  }
+  return result;
 }
+
+// With those beside it.
+CUresult make_real(OurHandle& handle) {
+  const CUdeviceptr at = handle.mapped;
+  const CUresult made = make_one_real(handle);
+  if (made != CUDA_SUCCESS || at == 0) return made;
+  return make_all_real(table().reservation_of(at)->second);
+}
+
+// ---- mapping ------------------------------------------------------------------------------------
 
 // A handle of the driver's, in a reservation that we know.
 CUresult map_drivers(CUdeviceptr address, std::size_t bytes, std::size_t offset, Handle handle,
                      unsigned long long flags, MappedTable::Range range, const void* caller) {
+  const bool known = range != table().reservations.end();
+  const CUresult made = known && range->second.ours ? make_all_real(range->second) : CUDA_SUCCESS;
+  if (made != CUDA_SUCCESS) return made;
   const CUresult result = call_with_room({}, &TrueDriver::cuMemMap, address, bytes, offset, handle, flags);
   if (result == CUDA_SUCCESS) outside_memory().mapped(address, bytes, handle, {"cuMemMap", caller});
-  if (result != CUDA_SUCCESS || range == table().reservations.end()) return result;
-  Reservation& in = range->second;
-  (address == range->first && bytes == in.bytes ? in.was_whole : in.was_part) = true;
-  in.mappings.emplace(address, Mapping{bytes, 0});
-  if (in.ours) foreign_ranges().add(address, bytes);
+  if (result != CUDA_SUCCESS || !known) return result;
+  range->second.add(address, Mapping{bytes, 0});
+  if (range->second.ours) foreign_ranges().add(address, bytes);
+  return result;
+}
+
+// On success nothing is mapped at the address any more.
+CUresult unmap_ours(Reservation& in, CUdeviceptr address, Handle number) {
+  OurHandle& handle = *table().find(number);
+  CUresult result = CUDA_SUCCESS;
+  if (handle.count == 0) {
+    result = destroy_block(handle, "cuMemUnmap");
+  } else if (handle.open) {
+    result = move_block(handle, 0);
+  }
+  if (result != CUDA_SUCCESS) return result;
+  handle.mapped = 0;
+  handle.open = false;
+  if (handle.count == 0) table().handles.erase(number);
+  in.remove(address);
+  return result;
+}
+
+CUresult unmap_drivers_in(Reservation& in, CUdeviceptr address, std::size_t bytes) {
+  const CUresult result = unmap_drivers(address, bytes);
+  if (result != CUDA_SUCCESS) return result;
+  for (const auto& [at, mapping] : MappedTable::mappings_in(in, address, bytes).mappings) in.remove(at);
+  foreign_ranges().remove(address, bytes);
   return result;
 }
 
 bool is_full_access(const OurHandle& handle, const CUmemAccessDesc& access) {
   return access.location.type == CU_MEM_LOCATION_TYPE_DEVICE && access.location.id == handle.properties.location.id &&
          access.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+}
+
+// To one mapping of ours.
+CUresult set_access_to(OurHandle& handle, const CUmemAccessDesc* access, std::size_t count) {
+  const CUdeviceptr at = handle.mapped;
+  if (count == 1 && is_full_access(handle, access[0])) {
+    if (handle.open) return CUDA_SUCCESS;
+    const CUresult moved = move_block(handle, at);
+    handle.open = moved == CUDA_SUCCESS;
+    handle.written = handle.written || handle.open;
+    if (moved != CUDA_ERROR_NOT_SUPPORTED) return moved;
+  }
+  const std::size_t bytes = handle.bytes;
+  const CUresult made = make_real(handle);
+  return made == CUDA_SUCCESS ? call_true(&TrueDriver::cuMemSetAccess, at, bytes, access, count) : made;
 }
 
 }  // namespace
@@ -122,6 +181,14 @@ bool detail::find_mapped(CUdeviceptr address, CUmemAllocationProp& properties) {
   return true;
 }
 
+bool detail::find_mapped_range(CUdeviceptr address, MappedRange& range) {
+  const std::lock_guard<std::mutex> guard(table_lock);
+  if (table().ours_at(address) == nullptr) return false;
+  const auto known = table().reservation_of(address);
+  range = {known->first, known->second.mapped};
+  return true;
+}
+
 CUresult reserve_addresses(CUdeviceptr* address, std::size_t bytes, std::size_t alignment, CUdeviceptr hint,
                            unsigned long long flags, const void* caller) {
   const bool plain = address != nullptr && bytes != 0 && bytes % kGranule == 0 && hint == 0 && flags == 0 &&
@@ -131,7 +198,7 @@ CUresult reserve_addresses(CUdeviceptr* address, std::size_t bytes, std::size_t 
       ours ? CUDA_SUCCESS : call_true(&TrueDriver::cuMemAddressReserve, address, bytes, alignment, hint, flags);
   if (result != CUDA_SUCCESS || lies_in_known_driver(caller)) return result;
   const std::lock_guard<std::mutex> guard(table_lock);
-  table().reservations[*address] = Reservation{.bytes = bytes, .ours = ours, .was_whole = lies_in_nccl(caller)};
+  table().reservations[*address] = Reservation{.bytes = bytes, .ours = ours, .is_library = lies_in_nccl(caller)};
   detail::any_mapped.store(true);
   return result;
 }
@@ -164,7 +231,7 @@ CUresult create_handle(Handle* handle, std::size_t bytes, const CUmemAllocationP
   if (plain && can_serve(*properties)) {
     const std::lock_guard<std::mutex> guard(table_lock);
     OurHandle made{*properties, bytes};
-    if (table().may_fill_one(bytes) && create_block(bytes, properties->location.id, made.block)) {
+    if (table().may_place(bytes) && create_block(bytes, properties->location.id, made.block)) {
       *handle = table().new_number();
       table().handles.emplace(*handle, made);
       detail::any_mapped.store(true);
@@ -200,6 +267,7 @@ CUresult release_handle(Handle handle) {
 CUresult retain_handle(Handle* handle, void* address) {
   const auto at = reinterpret_cast<CUdeviceptr>(address);
   const std::lock_guard<std::mutex> guard(table_lock);
+  const MappedTable::Place* const mapping = table().mapping_at(at);
   OurHandle* const ours = table().ours_at(at);
   if (ours == nullptr) {
     if (served(at)) return CUDA_ERROR_INVALID_VALUE;
@@ -209,7 +277,7 @@ CUresult retain_handle(Handle* handle, void* address) {
   }
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
   ++ours->count;
-  *handle = table().reservation_of(at)->second.mappings.begin()->second.ours;
+  *handle = mapping->second.ours;
   return CUDA_SUCCESS;
 }
 
@@ -227,10 +295,10 @@ CUresult map_handle(CUdeviceptr address, std::size_t bytes, std::size_t offset, 
   if (ours == nullptr) return map_drivers(address, bytes, offset, handle, flags, range, caller);
   const bool wrong = !known || ours->count == 0 || offset != 0 || flags != 0 || bytes != ours->bytes;
   if (wrong) return CUDA_ERROR_INVALID_VALUE;
-  if (ours->real == 0 && fills(*ours, address, range)) {
+  if (address % kGranule != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (ours->real == 0 && ours->mapped == 0 && range->second.ours && !range->second.has_drivers()) {
     ours->mapped = address;
-    range->second.was_whole = true;
-    range->second.mappings.emplace(address, Mapping{bytes, handle});
+    range->second.add(address, Mapping{bytes, handle});
     return CUDA_SUCCESS;
   }
   const CUresult made = make_real(*ours);
@@ -243,51 +311,42 @@ CUresult unmap_addresses(CUdeviceptr address, std::size_t bytes) {
   if (range == table().reservations.end()) {
     return served(address) ? CUDA_ERROR_INVALID_VALUE : unmap_drivers(address, bytes);
   }
-  std::map<CUdeviceptr, Mapping>& mappings = range->second.mappings;
-  OurHandle* const ours = table().ours_at(address);
-  if (ours == nullptr) {
-    if (range->second.ours && !MappedTable::has_mapping(range->second, address, bytes)) return CUDA_ERROR_INVALID_VALUE;
-    const CUresult result = unmap_drivers(address, bytes);
-    if (result != CUDA_SUCCESS) return result;
-    mappings.erase(mappings.lower_bound(address), mappings.lower_bound(address + bytes));
-    foreign_ranges().remove(address, bytes);
-    expect_device_memory();
-    return result;
-  }
-  if (address != ours->mapped || bytes != ours->bytes) return CUDA_ERROR_INVALID_VALUE;
+  Reservation& in = range->second;
+  const MappedTable::Stretch found = MappedTable::mappings_in(in, address, bytes);
+  const bool cuts_ours = !found.is_filled && (found.has_ours || table().ours_at(address) != nullptr);
+  if (cuts_ours || (in.ours && !MappedTable::has_mapping(in, address, bytes))) return CUDA_ERROR_INVALID_VALUE;
   CUresult result = CUDA_SUCCESS;
-  if (ours->count == 0) {
-    result = destroy_block(*ours, "cuMemUnmap");
-  } else if (ours->open) {
-    result = move_block(*ours, 0);
+  if (!found.has_ours) {
+    result = unmap_drivers_in(in, address, bytes);
+  } else {
+    for (const auto& [at, mapping] : found.mappings) {
+      if (result != CUDA_SUCCESS) break;
+      result = mapping.ours != 0 ? unmap_ours(in, at, mapping.ours) : unmap_drivers_in(in, at, mapping.bytes);
+    }
   }
-  if (result != CUDA_SUCCESS) return result;
-  ours->mapped = 0;
-  ours->open = false;
-  if (ours->count == 0) table().handles.erase(mappings.begin()->second.ours);
-  mappings.clear();
+  if (result == CUDA_SUCCESS) expect_device_memory();
   return result;
 }
 
 CUresult set_access(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* access, std::size_t count) {
   const std::lock_guard<std::mutex> guard(table_lock);
-  OurHandle* const ours = table().ours_at(address);
-  if (ours == nullptr) {
-    const bool refused = served(address) && table().reservation_of(address) == table().reservations.end();
-    return refused ? CUDA_ERROR_INVALID_VALUE : call_true(&TrueDriver::cuMemSetAccess, address, bytes, access, count);
+  const auto range = table().reservation_of(address);
+  const bool known = range != table().reservations.end();
+  if (!known && served(address)) return CUDA_ERROR_INVALID_VALUE;
+  const MappedTable::Stretch found =
+      known ? MappedTable::mappings_in(range->second, address, bytes) : MappedTable::Stretch();
+  if (!found.has_ours && (!known || table().ours_at(address) == nullptr)) {
+    return call_true(&TrueDriver::cuMemSetAccess, address, bytes, access, count);
   }
-  if (access == nullptr || count == 0 || address != ours->mapped || bytes != ours->bytes) {
-    return CUDA_ERROR_INVALID_VALUE;
+  if (access == nullptr || count == 0 || !found.is_filled) return CUDA_ERROR_INVALID_VALUE;
+  CUresult result = CUDA_SUCCESS;
+  for (const auto& [at, mapping] : found.mappings) {
+    if (result != CUDA_SUCCESS) break;
+    OurHandle* const ours = table().ours_at(at);  // an earlier one may have made it the driver's
+    result = ours != nullptr ? set_access_to(*ours, access, count)
+                             : call_true(&TrueDriver::cuMemSetAccess, at, mapping.bytes, access, count);
   }
-  if (count == 1 && is_full_access(*ours, access[0])) {
-    if (ours->open) return CUDA_SUCCESS;
-    const CUresult moved = move_block(*ours, ours->mapped);
-    ours->open = moved == CUDA_SUCCESS;
-    ours->written = ours->written || ours->open;
-    return moved;
-  }
-  const CUresult made = make_real(*ours);
-  return made == CUDA_SUCCESS ? call_true(&TrueDriver::cuMemSetAccess, address, bytes, access, count) : made;
+  return result;
 }
 
 CUresult get_access(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr address) {

@@ -1,12 +1,12 @@
 // The program's own virtual memory management, where Tessera serves it: reservations, handles and mappings.
 //
-// A handle of cuMemCreate is *ours*, a mappable block (tessera/mapping.h), if it can be expected to fill a reservation:
-// then a pointer into the reservation means this block and nothing else. Other handles are the driver's from the start.
-// A handle of ours becomes the driver's, with its bytes, when it is used in a way that a movable block cannot serve:
-// export, a second mapping, a mapping that does not fill its reservation, access by other devices or by the host,
-// multicast, and a handle for network cards. The program does not notice; the handle keeps its number.
+// A handle of cuMemCreate is *ours*, a mappable block (tessera/mapping.h), if it can be expected to be mapped into the
+// heap. A pointer into a reservation means everything that is mapped there, unless extents tell more. A handle of ours
+// becomes the driver's, with its bytes, when it is used in a way that a movable block cannot serve: export, a second
+// mapping, a mapping into addresses of the driver, access by other devices or by the host, multicast, and a handle for
+// network cards. The program does not notice; the handle keeps its number.
 //
-// Reservations that one block could fill lie in the heap. The driver may map its own handles there too: such addresses
+// Reservations lie in the heap where it has room. The driver may map its own handles there too: such addresses
 // are *foreign*, and calls that use them go to the driver (managed() is false for them).
 //
 // Thread safety: any thread. While the program makes no such calls, each function costs one load.
@@ -19,9 +19,16 @@
 
 namespace tessera::preload {
 
+// A reservation, and how many bytes are mapped there.
+struct MappedRange {
+  CUdeviceptr address = 0;
+  std::size_t mapped = 0;
+};
+
 namespace detail {
 extern constinit std::atomic<bool> any_mapped;
 bool find_mapped(CUdeviceptr address, CUmemAllocationProp& properties);
+bool find_mapped_range(CUdeviceptr address, MappedRange& range);
 }  // namespace detail
 
 // Each of these serves the call if it concerns us, and leaves it to the driver otherwise. `caller`: the hook's return
@@ -52,6 +59,11 @@ inline bool is_mapped(CUdeviceptr address, CUmemAllocationProp& properties) {
 inline bool is_mapped(CUdeviceptr address) {
   CUmemAllocationProp properties;
   return is_mapped(address, properties);
+}
+
+// The reservation in which a block of ours is mapped at the address.
+inline bool find_mapped_range(CUdeviceptr address, MappedRange& range) {
+  return detail::any_mapped.load(std::memory_order_relaxed) && detail::find_mapped_range(address, range);
 }
 
 // Tessera ends, or starts anew: calls on what was ours succeed and do nothing.

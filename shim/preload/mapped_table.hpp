@@ -3,8 +3,10 @@
 // Thread safety: none; mapped_memory.cpp holds its lock.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
+#include <vector>
 
 #include "cuda_api.hpp"
 #include "tessera/mapping.h"
@@ -31,10 +33,25 @@ struct Mapping {
 
 struct Reservation {
   std::size_t bytes;
-  bool ours;               // its addresses are in the heap
-  bool was_whole = false;  // one handle filled it
-  bool was_part = false;   // a mapping did not fill it
+  bool ours;                // its addresses are in the heap
+  bool is_library = false;  // NCCL's, which maps what it creates itself
+  std::size_t mapped = 0;   // bytes
   std::map<CUdeviceptr, Mapping> mappings{};
+
+  // A reservation has mappings of ours or of the driver, not both: an address there means all that is mapped there.
+  bool has_drivers() const {
+    return std::ranges::any_of(mappings, [](const auto& place) { return place.second.ours == 0; });
+  }
+  void add(CUdeviceptr address, Mapping mapping) {
+    mapped += mapping.bytes;
+    mappings.emplace(address, mapping);
+  }
+  void remove(CUdeviceptr address) {
+    const auto known = mappings.find(address);
+    if (known == mappings.end()) return;
+    mapped -= known->second.bytes;
+    mappings.erase(known);
+  }
 };
 
 class MappedTable {
@@ -57,12 +74,39 @@ class MappedTable {
     --range;
     return address - range->first < range->second.bytes ? range : reservations.end();
   }
+  using Place = std::map<CUdeviceptr, Mapping>::value_type;
+  // The mapping that contains the address; null if there is none.
+  Place* mapping_at(CUdeviceptr address) {
+    const auto range = reservation_of(address);
+    if (range == reservations.end()) return nullptr;
+    auto mapping = range->second.mappings.upper_bound(address);
+    if (mapping == range->second.mappings.begin()) return nullptr;
+    --mapping;
+    return address - mapping->first < mapping->second.bytes ? &*mapping : nullptr;
+  }
   // The handle of ours that is mapped at the address; null if there is none.
   OurHandle* ours_at(CUdeviceptr address) {
-    const auto range = reservation_of(address);
-    if (range == reservations.end() || range->second.mappings.empty()) return nullptr;
-    const Mapping& only = range->second.mappings.begin()->second;  // ours fill the reservation
-    return only.ours != 0 ? find(only.ours) : nullptr;
+    const Place* const mapping = mapping_at(address);
+    return mapping != nullptr && mapping->second.ours != 0 ? find(mapping->second.ours) : nullptr;
+  }
+  struct Stretch {
+    std::vector<Place> mappings;  // those that begin in it
+    bool is_filled = false;       // by them, without a gap and exactly
+    bool has_ours = false;
+  };
+  static Stretch mappings_in(const Reservation& in, CUdeviceptr address, std::size_t bytes) {
+    Stretch found;
+    CUdeviceptr next = address;
+    found.is_filled = true;
+    auto mapping = in.mappings.lower_bound(address);
+    for (; mapping != in.mappings.end() && mapping->first - address < bytes; ++mapping) {
+      found.mappings.push_back(*mapping);
+      found.is_filled = found.is_filled && mapping->first == next;
+      found.has_ours = found.has_ours || mapping->second.ours != 0;
+      next = mapping->first + mapping->second.bytes;
+    }
+    found.is_filled = found.is_filled && !found.mappings.empty() && next == address + bytes;
+    return found;
   }
   // Whether anything is mapped in [address, address + bytes).
   static bool has_mapping(const Reservation& in, CUdeviceptr address, std::size_t bytes) {
@@ -71,16 +115,17 @@ class MappedTable {
     --next;
     return next->first + next->second.bytes > address;
   }
-  // Whether a new handle of this size can be expected to fill a reservation. Programs that grow a reservation by many
-  // handles reserve it first; programs with a handle for each reservation make either first, of one size.
-  bool may_fill_one(std::size_t bytes) const {
-    bool grows = false;
+  // Whether a new handle of this size can be expected to be mapped into the heap: where no reservation has room for it,
+  // one is made for it next.
+  bool may_place(std::size_t bytes) const {
+    bool elsewhere = false;
     for (const auto& [address, range] : reservations) {
-      const bool empty = range.mappings.empty();
-      if (empty && range.ours && !range.was_part && range.bytes == bytes) return true;
-      grows = grows || (range.bytes > bytes && !range.was_whole && (empty || range.was_part));
+      const bool has_room = range.bytes - range.mapped >= bytes;
+      if (has_room && range.ours) return true;
+      // Where the driver has many mappings, new ones replace some.
+      elsewhere = elsewhere || (!range.ours && !range.is_library && (has_room || range.mappings.size() > 1));
     }
-    return !grows;
+    return !elsewhere;
   }
 
  private:

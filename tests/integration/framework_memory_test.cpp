@@ -65,8 +65,16 @@ void expect_told(const std::string& way, const char* kind, const std::string& fi
   EXPECT_NE(all.stats["first_call_by_kind"][kind].get<std::string>().find(first), std::string::npos);
 }
 
-TEST(FrameworkMemory, MappedSegmentsAreOutsideAndReported) {
-  expect_told("torch-segments 12", "virtual_memory", "cuMemCreate of framework_memory", "cudaMallocAsync");
+TEST(FrameworkMemory, MappedSegmentsAreBlocks) {
+  const Reported all = take("torch-segments 12", "256MiB");
+  EXPECT_EQ(all.ran.output, "ok\n") << all.ran.message;
+  EXPECT_EQ(all.ran.message, "");
+  EXPECT_GE(all.figure("blocks", "peak_live_bytes"), 12 * kTensor);
+  EXPECT_EQ(all.figure("outside", "outside_peak"), 0u);
+}
+
+TEST(FrameworkMemory, CachesAtGivenAddressesAreOutsideAndReported) {
+  expect_told("pages-at 12", "virtual_memory", "cuMemCreate of framework_memory", "cudaMallocAsync");
 }
 
 TEST(FrameworkMemory, OneLargeMappingIsABlock) {
@@ -83,7 +91,7 @@ TEST(FrameworkMemory, ManagedMemoryIsCountedAndReported) {
 
 // Less than TESSERA_OUTSIDE_LEAST is not worth a line.
 TEST(FrameworkMemory, LittleMemoryOutsideIsCountedOnly) {
-  const Outcome ran = run_preloaded("./framework_memory torch-segments 4", {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}});
+  const Outcome ran = run_preloaded("./framework_memory pages-at 4", {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}});
   EXPECT_EQ(ran.output, "ok\n");
   EXPECT_EQ(ran.message, "");
 }

@@ -9,6 +9,8 @@
  *                   (microsoft/onnxruntime onnxruntime/core/framework/bfc_arena.cc)
  *   torch-segments  PyTorch with expandable_segments:True: a reservation, mapped 20 MiB at a time
  *                   (pytorch/pytorch c10/cuda/CUDACachingAllocator.cpp)
+ *   pages-at        kvcached: a reservation near an address, one page of zeros mapped everywhere in it, and pages of
+ *                   their own in its place where they are needed (ovg-project/kvcached csrc/ftensor.cpp)
  *   xla-default     JAX from 0.10.2 on: one mapping of all, with a handle that can be exported
  *                   (openxla/xla#41652, #43125)
  *   managed         XLA with TF_FORCE_UNIFIED_MEMORY=1, as AlphaFold 3 sets it: managed memory
@@ -135,6 +137,32 @@ static void torch_segments(void) {
   CHECK(cuMemAddressFree(base, MOST * SEGMENT));
 }
 
+static void pages_at(void) {
+  const CUmemAllocationProp properties = on_device();
+  const size_t page = (size_t)2 << 20, pages = (size_t)count * TENSOR / page;
+  CUmemGenericAllocationHandle zeros, handle;
+  CUmemAccessDesc access;
+  CUdeviceptr base;
+  memset(&access, 0, sizeof(access));
+  access.location = properties.location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  CHECK(cuMemAddressReserve(&base, pages * page, page, (CUdeviceptr)0x1f0000000000, 0));
+  CHECK(cuMemCreate(&zeros, page, &properties, 0));
+  for (size_t i = 0; i < pages; ++i) CHECK(cuMemMap(base + i * page, page, 0, zeros, 0));
+  CHECK(cuMemSetAccess(base, pages * page, &access, 1));
+  for (size_t i = 0; i < pages; ++i) {
+    CHECK(cuMemUnmap(base + i * page, page));
+    handle = map_piece(base + i * page, page, &properties);
+    CHECK(cuMemRelease(handle)); /* its mapping keeps the memory */
+  }
+  for (int i = 0; i < count; ++i) tensors[i] = base + (size_t)i * TENSOR;
+  use_all();
+  CHECK(cuCtxSynchronize());
+  CHECK(cuMemUnmap(base, pages * page));
+  CHECK(cuMemAddressFree(base, pages * page));
+  CHECK(cuMemRelease(zeros));
+}
+
 static void xla_default(void) {
   CUmemAllocationProp properties = on_device();
   const size_t bytes = (size_t)count * TENSOR;
@@ -155,8 +183,9 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*take)(void);
-  } ways[] = {{"torch-async", torch_async},       {"xla-async", xla_async},     {"arena", arena},
-              {"torch-segments", torch_segments}, {"xla-default", xla_default}, {"managed", managed}};
+  } ways[] = {
+      {"torch-async", torch_async}, {"xla-async", xla_async}, {"arena", arena},      {"torch-segments", torch_segments},
+      {"xla-default", xla_default}, {"managed", managed},     {"pages-at", pages_at}};
   CUcontext context;
   if (argc > 2) count = atoi(argv[2]);
   if (argc < 2 || count < 1 || count > MOST) return 2;

@@ -1,12 +1,14 @@
 /* Mapped memory in ways that a movable block cannot serve, and in wrong ways.
  *
- *   mapped_misuse KERNELS export|twice|part|release|errors
+ *   mapped_misuse KERNELS export|twice|part|release|beside|errors|segment
  *
  * export   a handle is exported after use, and opened again: both addresses show the same bytes
  * twice    a handle is mapped at a second address while the first is in use
  * part     a handle is mapped into a reservation that it does not fill, next to another
  * release  a handle is released while it is mapped, and retained again by its address
+ * beside   of several handles in a reservation one is exported, one is mapped a second time, one can only be read
  * errors   calls that CUDA refuses; the results are printed
+ * segment  the same in a reservation with several handles and a gap
  *
  * Prints "ok" if every byte is right. With and without Tessera the output is the same.
  *
@@ -108,6 +110,69 @@ static int release(void) {
   return right;
 }
 
+/* Three handles of 4 pages, a gap, and one more. */
+enum { PARTS = 4 };
+
+static CUdeviceptr make_segment(CUmemGenericAllocationHandle* handles) {
+  const CUdeviceptr base = reserve(8 * BYTES);
+  for (size_t i = 0; i < PARTS; ++i) {
+    const CUdeviceptr at = base + (i == 3 ? 5 : i) * BYTES;
+    CHECK(create(&handles[i], BYTES));
+    CHECK(cuMemMap(at, BYTES, 0, handles[i], 0));
+  }
+  CHECK(give_access(base, 3 * BYTES));
+  CHECK(give_access(base + 5 * BYTES, BYTES));
+  fill(base, 3 * BYTES, 5);
+  fill(base + 5 * BYTES, BYTES, 6);
+  return base;
+}
+
+static void end_segment(CUdeviceptr base, CUmemGenericAllocationHandle* handles) {
+  CHECK(cuMemUnmap(base, 3 * BYTES));
+  CHECK(cuMemUnmap(base + 5 * BYTES, BYTES));
+  for (size_t i = 0; i < PARTS; ++i) CHECK(cuMemRelease(handles[i]));
+  CHECK(cuMemAddressFree(base, 8 * BYTES));
+}
+
+static int beside(void) {
+  int right = 1;
+  for (int way = 0; way < 3; ++way) {
+    CUmemGenericAllocationHandle handles[PARTS];
+    CUdeviceptr other = 0;
+    int file = -1;
+    shared_as = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    const CUdeviceptr base = make_segment(handles);
+    if (way == 0) {
+      CHECK(cuMemExportToShareableHandle(&file, handles[1], shared_as, 0));
+      close(file);
+    } else if (way == 1) {
+      struct mapping second = {reserve(BYTES), BYTES, handles[1]};
+      map(&second);
+      other = second.at;
+    } else {
+      CUmemAccessDesc access;
+      memset(&access, 0, sizeof(access));
+      access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+      access.location.id = device;
+      access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+      CHECK(cuMemSetAccess(base + BYTES, BYTES, &access, 1));
+      right = holds(base + BYTES, BYTES, 0, 5) && right;
+      CHECK(give_access(base + BYTES, BYTES));
+    }
+    add_one(base, 3 * BYTES);
+    right = holds(base, 3 * BYTES, 0, 6) && right;
+    if (other != 0) {
+      right = holds(other, BYTES, 1, 6) && right;
+      CHECK(cuMemUnmap(other, BYTES));
+      CHECK(cuMemAddressFree(other, BYTES));
+    }
+    right = holds(base + 5 * BYTES, BYTES, 2, 6) && right;
+    CHECK(cuCtxSynchronize());
+    end_segment(base, handles);
+  }
+  return right;
+}
+
 static void say(const char* what, CUresult result) {
   const char* name = "unknown error";
   cuGetErrorName(result, &name);
@@ -170,6 +235,44 @@ static int errors(void) {
   return right;
 }
 
+static int segment(void) {
+  CUmemGenericAllocationHandle handles[PARTS], more = 0, again = 0;
+  const CUdeviceptr base = make_segment(handles);
+  int number = 0;
+  CHECK(create(&more, BYTES));
+  CHECK(cuCtxSynchronize());
+  say("map over a mapping", cuMemMap(base + BYTES, BYTES, 0, more, 0));
+  say("map over the end of one", cuMemMap(base + 3 * BYTES - PAGE, BYTES, 0, more, 0));
+  say("map beyond the reservation", cuMemMap(base + 8 * BYTES - PAGE, BYTES, 0, more, 0));
+  say("map between pages", cuMemMap(base + 3 * BYTES + PAGE / 2, BYTES, 0, more, 0));
+  say("unmap of a part", cuMemUnmap(base + BYTES, PAGE));
+  say("unmap of one and a half", cuMemUnmap(base, BYTES + PAGE));
+  say("unmap from the middle of one", cuMemUnmap(base + PAGE, 2 * BYTES - PAGE));
+  say("unmap of everything", cuMemUnmap(base, ~(size_t)0 / PAGE * PAGE));
+  say("access to everything", give_access(base, ~(size_t)0 / PAGE * PAGE));
+  say("unmap of a gap", cuMemUnmap(base + 3 * BYTES, BYTES));
+  say("access to a gap", give_access(base + 3 * BYTES, BYTES));
+  say("access across a gap", give_access(base, 6 * BYTES));
+  say("copy from a gap", cuMemcpyDtoH(&number, base + 3 * BYTES, sizeof(number)));
+  say("set across the end", cuMemsetD32(base + 3 * BYTES - 4, 1, 2));
+  say("free of mapped addresses", cuMemAddressFree(base, 8 * BYTES));
+  say("release while mapped", cuMemRelease(handles[2]));
+  say("copy after that", cuMemcpyDtoH(&number, base + 2 * BYTES, sizeof(number)));
+  printf("value: %d\n", number);
+  say("retain", cuMemRetainAllocationHandle(&again, (void*)(uintptr_t)(base + 3 * BYTES - PAGE)));
+  handles[2] = again;
+  say("unmap of the last", cuMemUnmap(base + 5 * BYTES, BYTES));
+  say("unmap again", cuMemUnmap(base + 5 * BYTES, BYTES));
+  say("copy where it was", cuMemcpyDtoH(&number, base + 5 * BYTES, sizeof(number)));
+  say("map again", cuMemMap(base + 5 * BYTES, BYTES, 0, handles[3], 0));
+  say("copy without access", cuMemcpyDtoH(&number, base + 5 * BYTES, sizeof(number)));
+  say("access", give_access(base + 5 * BYTES, BYTES));
+  const int right = holds(base, 3 * BYTES, 0, 5) && holds(base + 5 * BYTES, BYTES, 1, 6);
+  CHECK(cuMemRelease(more));
+  end_segment(base, handles);
+  return right;
+}
+
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const char* const how = argv[2];
@@ -178,6 +281,8 @@ int main(int argc, char** argv) {
   if (strcmp(how, "twice") == 0) return end(twice());
   if (strcmp(how, "part") == 0) return end(part());
   if (strcmp(how, "release") == 0) return end(release());
+  if (strcmp(how, "beside") == 0) return end(beside());
   if (strcmp(how, "errors") == 0) return end(errors());
+  if (strcmp(how, "segment") == 0) return end(segment());
   return 2;
 }
