@@ -107,6 +107,7 @@ Status Rows::rehome(Run& run, Address to, Run* range) {
   move_to_range(nullptr, run);
   Status moved = mover_.rehome(run, to);
   move_to_range(moved.is_ok() ? range : before, run);
+  if (before != nullptr && before->parts.empty()) clear_range(*before);
   return moved;
 }
 
@@ -114,7 +115,9 @@ Status Rows::leave_range(Run& run) {
   if (run.row == nullptr) return {};
   const Gate::Closed closed(engine_.gate);
   if (!closed.is_closed()) return Status(Code::kBusy, std::string(closed.status().message()));
+  Run& range = *run.row;
   move_to_range(nullptr, run);
+  if (range.parts.empty()) clear_range(range);
   return {};
 }
 

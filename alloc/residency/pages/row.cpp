@@ -144,8 +144,10 @@ void leave_range(Run& part) {
   part.streams.fetch_or(range.streams.load());
   part.is_cut.store(false);
   part.row = nullptr;
-  if (!range.parts.empty()) return;
-  range.is_cut.store(false);  // what is mapped there next is one object, and pinned by nothing
+}
+
+void clear_range(Run& range) {
+  range.is_cut.store(false);
   delete range.extents.exchange(nullptr);
   range.pins.store(0);
   range.exposed = nullptr;

@@ -1,8 +1,10 @@
 // Blocks that the program maps, in the complete allocator: memory answers, tags, sleep, and out of memory.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "allocator_machine.hpp"
@@ -211,6 +213,33 @@ TEST_F(AllocatorSegment, APinMeansAllThatIsMapped) {
   EXPECT_EQ(allocator_->evict({&address, 1}).code(), Code::kBusy);
   ASSERT_TRUE(allocator_->unpin(at(0)).is_ok());
   EXPECT_EQ(allocator_->query(at(2)).value().pins, 0U);
+  end_all();
+}
+
+// Launches go on while handles come and go beside what they use; a handle in no call is never busy.
+TEST_F(AllocatorSegment, ThreadsLaunchWhileAnotherMaps) {
+  start_with(32_MiB, 4);
+  std::atomic<bool> over{false};
+  std::atomic<std::uint64_t> failed{0}, launched{0};
+  const auto launch = [&] {
+    do {
+      failed += use({at(0), at(2)}).is_ok() ? 0 : 1;
+      failed += copy(at(0) + 3_MiB, 2_MiB).is_ok() ? 0 : 1;
+      ++launched;
+    } while (!over.load());
+  };
+  std::thread one(launch), two(launch);
+  for (int i = 0; i < 50; ++i) {
+    map(5);
+    map(4);
+    unmap(5);
+    unmap(4);
+  }
+  over.store(true);
+  one.join();
+  two.join();
+  EXPECT_EQ(failed.load(), 0U);
+  EXPECT_GE(launched.load(), 2U);
   end_all();
 }
 

@@ -108,6 +108,8 @@ TEST_F(Ranges, APinnedRangePinsWhatIsMappedThere) {
   EXPECT_EQ(machine_.residency().exposures().front().second, 8_MiB);
   unmap(one);
   EXPECT_EQ(machine_.residency().pinned_bytes(), 4_MiB);
+  unmap(two);
+  EXPECT_EQ(range_->pins.load(), 0U) << "a pin ends when nothing is mapped";
   EXPECT_EQ(machine_.valid(), "ok");
 }
 
@@ -138,9 +140,11 @@ TEST_F(Ranges, WhereTheDriverRefusesARunStaysInItsRange) {
   AnyRun* const one = map(0_B);
   ASSERT_OK(machine_.write(one, 1));
   ASSERT_OK(machine_.settle());
+  ASSERT_OK(machine_.residency().pin(range_));
   machine_.fault().fail({DriverCall::kUnmap, 1, Status(Code::kDriver, "injected", 999), false});
   EXPECT_EQ(machine_.residency().rehome(one, machine_.reserve(one->shape), nullptr).code(), Code::kDriver);
   EXPECT_EQ(one->row, range_);
+  EXPECT_EQ(machine_.residency().pinned_bytes(), 4_MiB);
   EXPECT_EQ(machine_.valid(), "ok");
   EXPECT_OK(machine_.check(one, 1));
   EXPECT_OK(machine_.settle());
