@@ -6,7 +6,8 @@
  * twice    a handle is mapped at a second address while the first is in use
  * part     a handle is mapped into a reservation that it does not fill, next to another
  * release  a handle is released while it is mapped, and retained again by its address
- * beside   of several handles in a reservation one is exported, one is mapped a second time, one can only be read
+ * beside   of several handles in a reservation one is exported, or mapped a second time, or another is opened beside
+ *          them
  * errors   calls that CUDA refuses; the results are printed
  * segment  the same in a reservation with several handles and a gap
  *
@@ -150,14 +151,19 @@ static int beside(void) {
       map(&second);
       other = second.at;
     } else {
-      CUmemAccessDesc access;
-      memset(&access, 0, sizeof(access));
-      access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-      access.location.id = device;
-      access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
-      CHECK(cuMemSetAccess(base + BYTES, BYTES, &access, 1));
-      right = holds(base + BYTES, BYTES, 0, 5) && right;
-      CHECK(give_access(base + BYTES, BYTES));
+      CUmemGenericAllocationHandle made, opened;
+      CHECK(create(&made, BYTES));
+      CHECK(cuMemExportToShareableHandle(&file, made, shared_as, 0));
+      CHECK(cuMemImportFromShareableHandle(&opened, (void*)(intptr_t)file, shared_as));
+      close(file);
+      CHECK(cuMemMap(base + 3 * BYTES, BYTES, 0, opened, 0));
+      CHECK(give_access(base + 3 * BYTES, BYTES));
+      fill(base + 3 * BYTES - PAGE, BYTES + PAGE, 5); /* across both */
+      add_one(base + 3 * BYTES, BYTES);
+      right = holds(base + 3 * BYTES, BYTES, 3, 6) && right;
+      CHECK(cuMemUnmap(base + 3 * BYTES, BYTES));
+      CHECK(cuMemRelease(opened));
+      CHECK(cuMemRelease(made));
     }
     add_one(base, 3 * BYTES);
     right = holds(base, 3 * BYTES, 0, 6) && right;
