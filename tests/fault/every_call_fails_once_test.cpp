@@ -15,7 +15,7 @@ struct Step {
 };
 
 // A sequence with every kind of move: eviction to host and file, fetch, clean eviction, prefetch, explicit eviction and
-// pin, on two streams, with a run that is freed and a stream that is destroyed.
+// pin, on two streams, with a run that is mapped elsewhere, one that is freed, and a stream that is destroyed.
 class Life {
  public:
   enum class Uses : bool { kAnnounced, kUnseen };
@@ -26,6 +26,9 @@ class Life {
     runs_.push_back(machine_.add({0, 2}));
     first_ = machine_.stream();
     second_ = machine_.stream();
+    mapped_at_ = machine_.reserve({1, 0});
+    own_ = machine_.reserve({0, 2});
+    range_ = machine_.residency().add_range(mapped_at_, TagId());
   }
 
   ResidencyMachine& machine() { return machine_; }
@@ -56,6 +59,12 @@ class Life {
     add("write two pages", [this] { return machine_.write(runs_[7], 7, first_); });
     add("evict them at once", [this] { return machine_.evict(runs_[7]); });
     add("check them", [this] { return machine_.check(runs_[7], 7, first_); });
+    add("map them in a range", [this] { return machine_.residency().rehome(runs_[7], mapped_at_, range_); });
+    add("write them there", [this] { return machine_.write(runs_[7], 7, first_); });
+    add("use the range", [this] { return machine_.touch({range_}, Access::kWrite, second_); });
+    add("unmap them", [this] { return machine_.residency().rehome(runs_[7], own_); });
+    add("check them elsewhere",
+        [this] { return machine_.check(runs_[7], mapped_at_.value() + 7 - runs_[7]->address.value(), first_); });
     for (std::uint64_t i = 0; i < runs_.size(); ++i) {
       add("write", [this, i] { return machine_.write(runs_[i], i, i % 2 == 0 ? first_ : second_); });
     }
@@ -95,6 +104,8 @@ class Life {
   ResidencyMachine machine_;
   std::vector<Run*> runs_;
   StreamId first_, second_;
+  Address mapped_at_, own_;
+  Run* range_ = nullptr;
 };
 
 const ResidencySetup kTracked = {.device = 8_MiB, .host = 4_MiB, .file = 32_MiB};
