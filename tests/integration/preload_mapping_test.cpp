@@ -101,6 +101,20 @@ TEST(PreloadMapping, ManyHandlesInAReservationAreLargerThanTheDevice) {
   }
 }
 
+// A kernel that uses more than the device at once. Without host frames behind its addresses it fails, after a line.
+TEST(PreloadMapping, AKernelFindsInTheHostWhatDoesNotFit) {
+  const std::string command = segments("whole", 100);
+  EXPECT_EQ(run(command, device_of("256MiB")).output, "ok\n");
+  const Outcome backed = run_preloaded(
+      command, device_of("256MiB", {{"TESSERA_DEVICE_MEMORY", "48MiB"}, {"TESSERA_UNHINTED_ACCESS", "host-backed"}}));
+  EXPECT_EQ(backed.output, "ok\n") << backed.message;
+  EXPECT_EQ(backed.message, "");
+  const Outcome alone = run_preloaded(command, device_of("256MiB", {{"TESSERA_DEVICE_MEMORY", "48MiB"}}));
+  EXPECT_NE(alone.exit_code, 0) << alone.output;
+  EXPECT_NE(alone.message.find(kNotAll), std::string::npos) << alone.message;
+  EXPECT_NE(alone.message.find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos) << alone.message;
+}
+
 TEST(PreloadMapping, WhatABlockCannotDoIsDoneByTheDriver) {
   for (const char* const how : {"export", "twice", "part", "release", "beside"}) {
     EXPECT_EQ(run(misuse(how), device_of("64MiB")).output, "ok\n") << how;

@@ -1,11 +1,12 @@
 /* Reservations with many handles, by the calls of the allocators that make them, in their order.
  *
- *   mapped_segments KERNELS torch|graph|scratch|sparse|pauses|moves BYTES
+ *   mapped_segments KERNELS torch|graph|whole|scratch|sparse|pauses|moves BYTES
  *
  * torch    segments that grow: 9/8 of the device reserved for each, all handles of a growth made first, then mapped,
  * then one access call over all of them. Tensors lie across handles. Freed ones are unmapped in the middle, and mapped
  *          again at the end. If a handle is refused, what was made for the growth is released.
  * graph    a graph over all tensors of such a segment, launched several times
+ * whole    one kernel that uses all of a segment, piece by piece filled
  * scratch  the stack of temporary buffers of ggml: it grows by handles of many sizes, which are released as soon as
  * they are mapped, and is unmapped at the end, in one call sparse   a cache of pages: pages of a large reservation are
  * mapped and unmapped where they are needed, with gaps pauses   handles side by side that are unmapped and released
@@ -120,6 +121,19 @@ static int torch(size_t total, size_t bytes) {
   right = holds(at[0], tensor, 0, 4) && right;
   for (int i = 4; i < TENSORS; ++i) right = holds(at[i], tensor, i, 100 * i + 2 * ROUNDS) && right;
   while (pool.count != 0) end_segment(&pool.segments[--pool.count]);
+  return right;
+}
+
+static int whole(size_t bytes) {
+  struct segment all = new_segment(2 * bytes, HANDLE);
+  const size_t each = handle_bytes(&all), count = bytes / each;
+  int right = 1;
+  if (!map_handles(&all, 0, count)) CHECK(CUDA_ERROR_OUT_OF_MEMORY);
+  for (size_t i = 0; i < count; ++i) fill(all.at + i * each, each, (int)i);
+  for (int round = 0; round < ROUNDS; ++round) add_one(all.at, count * each);
+  CHECK(cuCtxSynchronize());
+  for (size_t i = 0; i < count; ++i) right = holds(all.at + i * each, each, (int)i, (int)i + ROUNDS) && right;
+  end_segment(&all);
   return right;
 }
 
@@ -289,6 +303,7 @@ int main(int argc, char** argv) {
   CHECK(cuDeviceTotalMem(&total, device));
   if (strcmp(how, "torch") == 0) return end(torch(total, bytes));
   if (strcmp(how, "graph") == 0) return end(graph(total, bytes));
+  if (strcmp(how, "whole") == 0) return end(whole(bytes));
   if (strcmp(how, "scratch") == 0) return end(scratch(bytes));
   if (strcmp(how, "sparse") == 0) return end(sparse(bytes));
   if (strcmp(how, "pauses") == 0) return end(pauses(bytes));
