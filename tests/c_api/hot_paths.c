@@ -1,10 +1,12 @@
 /* The paths that a program takes all the time, again and again: a use of sixteen blocks, a touch, an
- * allocation that is served from the cache, with its free. All must succeed.
+ * allocation that is served from the cache, with its free; and a use of memory that is mapped by many handles, which
+ * costs no more than one by few. All must succeed.
  *
  * First so often as launches and allocations are noted of a program that is not short of memory, which costs them more.
  * Each function runs twice, so that a tool that counts its instructions (tests/integration/instruction_counts_test.py)
  * can leave the first time out.
  */
+#include "tessera/mapping.h"
 #include "tessera/tessera.h"
 
 #include <stdio.h>
@@ -12,11 +14,12 @@
 
 #define ROUNDS 1000
 #define BLOCKS 16
+#define HANDLES 32
 #define NOTED (1 << 17)
 #define NOTED_ALLOCATIONS (1 << 15)
 
 static tessera_allocator* allocator;
-static tessera_address blocks[BLOCKS];
+static tessera_address blocks[BLOCKS], segment;
 
 static void must(tessera_result result) {
   if (result == TESSERA_OK) return;
@@ -54,6 +57,29 @@ __attribute__((always_inline)) static inline void pairs(size_t bytes) {
 __attribute__((noinline)) static void cached_pair_of_4_kib(void) { pairs(4096); }
 __attribute__((noinline)) static void cached_pair_of_8_mib(void) { pairs((size_t)8 << 20); }
 
+__attribute__((noinline)) static void use_of_a_segment(void) {
+  const tessera_address inside = segment + 12345;
+  for (int i = 0; i < ROUNDS; ++i) {
+    tessera_use use;
+    must(tessera_use_begin(allocator, &inside, 1, NULL, TESSERA_WRITE, &use));
+    tessera_use_end(allocator, &use);
+  }
+}
+
+static void map_segment(void) {
+  must(tessera_addresses_reserve(allocator, 0, 2 * HANDLES * TESSERA_MAPPABLE_PAGE, &segment));
+  for (size_t i = 0; i < HANDLES; ++i) {
+    tessera_address block;
+    must(tessera_mappable_create(allocator, 0, TESSERA_MAPPABLE_PAGE, &block));
+    must(tessera_mappable_move(allocator, block, segment + i * TESSERA_MAPPABLE_PAGE, &block));
+  }
+}
+
+static void unmap_segment(void) {
+  for (size_t i = 0; i < HANDLES; ++i) must(tessera_mappable_destroy(allocator, segment + i * TESSERA_MAPPABLE_PAGE));
+  must(tessera_addresses_release(allocator, segment));
+}
+
 int main(void) {
   static void (*const paths[])(void) = {use_of_sixteen_blocks, touch, cached_pair_of_4_kib, cached_pair_of_8_mib};
   tessera_options* options = NULL;
@@ -68,6 +94,10 @@ int main(void) {
     paths[i]();
     paths[i]();
   }
+  map_segment(); /* last: from now on an address may mean more than its block */
+  use_of_a_segment();
+  use_of_a_segment();
+  unmap_segment();
   for (int i = 0; i < BLOCKS; ++i) must(tessera_free(allocator, blocks[i], NULL));
   tessera_allocator_destroy(allocator);
   puts("ok");

@@ -21,7 +21,8 @@ GOLDEN = SOURCE / "tests/golden/instructions.txt"
 SKIPPED = 77
 TOLERANCE, TOLERANCE_OF_OTHERS = 0.03, 0.5
 LAUNCHES, ROUNDS = 5000, 1000  # per turn of tests/programs/launch_cost.c and tests/c_api/hot_paths.c
-PATHS = ("use_of_sixteen_blocks", "touch", "cached_pair_of_4_kib", "cached_pair_of_8_mib")
+PATHS = ("use_of_sixteen_blocks", "touch", "cached_pair_of_4_kib", "cached_pair_of_8_mib",
+         "use_of_a_segment")
 
 
 def count(program, function, preload="", **variables):
