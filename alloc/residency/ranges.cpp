@@ -99,7 +99,6 @@ std::vector<Run*> Residency::with_nearest(Runs named, Runs origins) {
     for (Run* const origin : origins) {
       const std::vector<Run*>& parts = origin->row->parts;
       const auto at = std::ranges::lower_bound(parts, origin->address, {}, &Run::address);
-      if (step > 0) origin->row->is_cut.store(true);  // from now on it is learned by its runs
       walks.push({&parts, at - parts.begin(), step, Bytes()});
     }
     walked.clear();
@@ -111,6 +110,7 @@ std::vector<Run*> Residency::with_nearest(Runs named, Runs origins) {
       if (!walked.insert(run).second) continue;
       const bool fits = taken.contains(run) || run->is_pinned() || wanted + run->shape.bytes() <= capacity;
       if (!fits) {
+        for (Run* const origin : origins) origin->row->is_wide.store(true);
         say_not_all(*run->row);
         return result;
       }

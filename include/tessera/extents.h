@@ -5,7 +5,7 @@
  * and blocks with a recompute callback, are always fetched as a whole; these calls accept them all the same.
  *
  * Blocks that are mapped side by side (mapping.h) are used as one, however small. Their extents are those of the
- * reservation, counted from its first byte, and end when nothing is mapped there any more.
+ * reservation, counted from its first byte, and end when another block is mapped there, or none is.
  *
  * Thread safety: as tessera.h. */
 #ifndef TESSERA_EXTENTS_H

@@ -128,6 +128,7 @@ void join_range(Run& range, Run& part) {
   change_sums(range, part, [](auto& sum, auto one) { sum += one; });
   range.missing.fetch_add(part.missing.load());
   range.live.fetch_add(1);
+  range.is_cut.store(false);  // the extents did not count it in
   part.row = &range;
   part.is_cut.store(true);
   range.parts.insert(std::ranges::upper_bound(range.parts, part.address, {}, &Run::address), &part);
@@ -148,6 +149,7 @@ void leave_range(Run& part) {
 
 void clear_range(Run& range) {
   range.is_cut.store(false);
+  range.is_wide.store(false);
   delete range.extents.exchange(nullptr);
   range.pins.store(0);
   range.exposed = nullptr;

@@ -127,6 +127,7 @@ struct Run {
   std::atomic<bool> fresh{true};                   // allocated since its last use
   std::atomic<bool> is_row{false};                 // `parts` are there, and stay
   std::atomic<bool> is_cut{false};                 // an address in it may mean less, or more, than the run
+  std::atomic<bool> is_wide{false};                // of a range: not all of it fitted on the device for a use
   std::atomic<std::uint64_t> recomputed_in{0};     // nanoseconds, for the learner; 0 = no callback
   std::atomic<std::uint64_t> streams{0};           // a bit per StreamTable slot that may still use it
   std::atomic<std::uint64_t> freed{0};             // epoch in which one of its blocks was last freed
@@ -221,8 +222,12 @@ struct Run {
   // The run that stands for all of its block.
   Run& whole() { return row == nullptr ? *this : *row; }
   const Run& whole() const { return row == nullptr ? *this : *row; }
-  // The run by which the learner knows its uses: parts have uses of their own only where extents are known.
-  Run& learned() { return row == nullptr || row->is_cut.load(std::memory_order_relaxed) ? *this : *row; }
+  bool is_used_by_parts() const {
+    return is_cut.load(std::memory_order_relaxed) || is_wide.load(std::memory_order_relaxed);
+  }
+  // The run by which the learner knows its uses: parts have uses of their own only where extents are known, or where
+  // not all of them are used at once.
+  Run& learned() { return row == nullptr || row->is_used_by_parts() ? *this : *row; }
   const Run& learned() const { return const_cast<Run*>(this)->learned(); }
   // The reason why it stays on the device, for the statistics; null: there is none.
   const char* stays_for() const {

@@ -196,6 +196,11 @@ TEST_F(AllocatorSegment, ExtentsSayWhatAnAddressMeans) {
   EXPECT_EQ(there(), "1245");
   ASSERT_TRUE(use({at(0)}).is_ok());
   EXPECT_EQ(there(), "01245") << "in no extent: the handle alone";
+  map(6);
+  evict_all();
+  ASSERT_TRUE(use({at(1) + 3_MiB}).is_ok());
+  EXPECT_EQ(there(), "0123456") << "the extents did not count it in";
+  ASSERT_TRUE(allocator_->set_extents(at(2), {{0_MiB, 4_MiB}}).is_ok());
   while (mapped_.size() != 0) unmap(*mapped_.begin());
   map(0);
   map(3);
@@ -217,30 +222,42 @@ TEST_F(AllocatorSegment, APinMeansAllThatIsMapped) {
 }
 
 // Launches go on while handles come and go beside what they use; a handle in no call is never busy.
-TEST_F(AllocatorSegment, ThreadsLaunchWhileAnotherMaps) {
-  start_with(32_MiB, 4);
-  std::atomic<bool> over{false};
-  std::atomic<std::uint64_t> failed{0}, launched{0};
-  const auto launch = [&] {
-    do {
-      failed += use({at(0), at(2)}).is_ok() ? 0 : 1;
-      failed += copy(at(0) + 3_MiB, 2_MiB).is_ok() ? 0 : 1;
-      ++launched;
-    } while (!over.load());
-  };
-  std::thread one(launch), two(launch);
-  for (int i = 0; i < 50; ++i) {
-    map(5);
-    map(4);
-    unmap(5);
-    unmap(4);
+class SegmentThreads : public AllocatorSegment {
+ protected:
+  void launch_while_handles_come_and_go() {
+    std::atomic<bool> over{false};
+    std::atomic<std::uint64_t> failed{0}, launched{0};
+    const auto launch = [&] {
+      do {
+        failed += use({at(0), at(2)}).is_ok() ? 0 : 1;
+        failed += copy(at(0) + 3_MiB, 2_MiB).is_ok() ? 0 : 1;
+        ++launched;
+      } while (!over.load());
+    };
+    std::thread one(launch), two(launch);
+    for (int i = 0; i < 50; ++i) {
+      map(5);
+      map(4);
+      unmap(5);
+      unmap(4);
+    }
+    over.store(true);
+    one.join();
+    two.join();
+    EXPECT_EQ(failed.load(), 0U);
+    EXPECT_GE(launched.load(), 2U);
+    end_all();
   }
-  over.store(true);
-  one.join();
-  two.join();
-  EXPECT_EQ(failed.load(), 0U);
-  EXPECT_GE(launched.load(), 2U);
-  end_all();
+};
+
+TEST_F(SegmentThreads, WhereAllFits) {
+  start_with(32_MiB, 4);
+  launch_while_handles_come_and_go();
+}
+
+TEST_F(SegmentThreads, WhereLaunchesGetTheNearest) {
+  start_with(14_MiB, 4);
+  launch_while_handles_come_and_go();
 }
 
 }  // namespace
