@@ -75,7 +75,7 @@ Status Rows::rehome_row(Run& row, Address to) {
   const Address from = row.address;
   std::size_t moved = 0;
   const auto move = [&](Run& part, Address base, Address target) {
-    TESSERA_TRY(mover_.rehome(part, target + (part.address - base)));
+    TESSERA_TRY(moves_.rehome(part, target + (part.address - base)));
     part.name = part.address.value() + 1;
     return Status();
   };
@@ -101,11 +101,11 @@ Status Rows::rehome(Run& run, Address to, Run* range) {
     return range == nullptr ? rehome_row(run, to) : Status(Code::kNotSupported, "a row of runs cannot be in a range");
   }
   Run* const before = run.row;
-  if (before == nullptr && range == nullptr) return mover_.rehome(run, to);
+  if (before == nullptr && range == nullptr) return moves_.rehome(run, to);
   const Gate::Closed closed(engine_.gate);
   if (!closed.is_closed()) return Status(Code::kBusy, std::string(closed.status().message()));
   move_to_range(nullptr, run);
-  Status moved = mover_.rehome(run, to);
+  Status moved = moves_.rehome(run, to);
   move_to_range(moved.is_ok() ? range : before, run);
   if (before != nullptr && before->parts.empty()) clear_range(*before);
   return moved;
