@@ -5,14 +5,17 @@ copy that is valid need not be made again. Memory is counted at some moments of 
 begins of operations with the most operands; what the device cannot hold there is elsewhere. Time is what the
 operations take, and what the link takes longer. Every run of many equal iterations obeys these rules, so none is faster
 in the mean, and the mean of a run is a solution: the program is one of averages. More moments make the bound tighter,
-fewer leave it valid. Operations that need more than the device has make it impossible, as they make the run.
+fewer leave it valid. It is mostly tighter than the bound that a replay prints, not always: blocks under 1 MiB and what
+happens between two moments do not count here. Of two bounds the greater holds. Operations that need more than the device has make it impossible, as they make the run.
 
 Usage: fluid_bound.py TRACE... [--budgets 90,70,50,35] [--rate BYTES_PER_SECOND] [--moments N] [-o FILE]
 Needs highspy (PyPI).
 """
 
 import argparse
+import contextlib
 import json
+import os
 import pathlib
 import sys
 
@@ -24,6 +27,19 @@ import options
 
 GB = 1e9  # numbers near one are what a solver likes
 SMALL = 1 << 20  # smaller blocks are left out: this only lowers the bound
+
+
+@contextlib.contextmanager
+def native_output_to_stderr():
+    """Some versions of the solver print a banner whatever their options: standard output is for the result."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 class Program:
@@ -178,7 +194,8 @@ def main():
     for path in chosen.traces:
         trace = iteration.read(path)
         for budget in chosen.budgets:
-            seconds = bound_of(trace, budget / 100, chosen.rate, chosen.moments)
+            with native_output_to_stderr():
+                seconds = bound_of(trace, budget / 100, chosen.rate, chosen.moments)
             rows.append({"trace": pathlib.Path(path).name.split(".")[0], "budget": budget,
                          "bound_ns": None if seconds is None else round(seconds * 1e9)})
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)

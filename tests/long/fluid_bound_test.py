@@ -81,5 +81,5 @@ class FluidBound(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PYTHON = python_with(BUILD, "highspy", "1.15.1")
+    PYTHON = python_with(BUILD, "highspy", "1.16.0")
     unittest.main(argv=sys.argv[:1])

@@ -151,6 +151,19 @@ class Training(RecordTest):
             fake = self.record(training)
         self.assertEqual(fake, real)
 
+    def test_fake_modules_of_another_type_are_made_in_it(self):
+        def program(_):
+            made = torch.nn.Linear(64, 64, dtype=torch.bfloat16)
+            replaced = torch.nn.Linear(64, 64)
+            for name, each in list(replaced.named_parameters()):
+                setattr(replaced, name, torch.nn.Parameter(each.detach().to(torch.bfloat16)))
+            replaced(made(torch.empty(4, 64, dtype=torch.bfloat16))).sum().backward()
+
+        with FakeTensorMode():
+            lines = self.record(program)
+        weights = [line["bytes"] for line in lines if line["t"] == "alloc" and line.get("tag") == "weight"]
+        self.assertEqual(weights.count(64 * 64 * 2), 2)
+
     def test_the_same_program_gives_the_same_bytes(self):
         with FakeTensorMode():
             self.record(training, "a.jsonl")
