@@ -139,6 +139,7 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   for (const char* name : waiting_) made->residency().expect_waiting(name);
   owned_.push_back(std::move(made));
   entry.store(owned_.back().get(), std::memory_order_release);
+  only_heap_.store(owned_.size() == 1 ? owned_.back().get() : nullptr, std::memory_order_release);
   if (backing != nullptr) backed_devices_.fetch_or(std::uint64_t{1} << device.value());
   return owned_.back().get();
 }

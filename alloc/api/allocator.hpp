@@ -215,6 +215,7 @@ class Allocator {
   Status pin(Address address, const char* exposed_by);
   // allocator_uses.cpp
   bool try_use(std::span<const Address> addresses, StreamId stream, Access access, AnnouncedUse& use);
+  bool try_other(StreamId stream, AnnouncedUse& use);
   template <class Named>
   Status begin_named_use(std::span<const Named> named, StreamId stream, Access access, Use::Kind kind, const char* name,
                          AnnouncedUse& use);
@@ -266,6 +267,7 @@ class Allocator {
   std::vector<PolicyTurn> policies_ GUARDED_BY(mutex_);  // never empty, at most kMostTurns; the last is active
   std::string unhinted_ GUARDED_BY(mutex_) = "off";      // as the statistics report it
   std::array<std::atomic<DeviceHeap*>, kMaxDevices> heaps_{};
+  std::atomic<DeviceHeap*> only_heap_{nullptr};  // null if there are none or several
   std::atomic<std::uint64_t> low_{0};
   std::atomic<std::uint64_t> high_{0};
   Outputs outputs_;

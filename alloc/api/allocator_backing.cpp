@@ -90,7 +90,8 @@ void Allocator::begin_unnamed(std::optional<DeviceId> device, StreamId stream, c
   for (std::size_t i = 0; i < heaps_.size(); ++i) {
     DeviceHeap* const heap = heaps_[i].load(std::memory_order_acquire);
     if (heap == nullptr || (device && device->value() != i)) continue;
-    use.use.gate_slot = heap->residency().begin_unnamed(stream, name);
+    const bool is_alone = device.has_value() || only_heap_.load(std::memory_order_relaxed) == heap;
+    use.use.gate_slot = heap->residency().begin_unnamed(stream, name, is_alone ? &use.use.watch : nullptr);
     use.gates |= std::uint64_t{1} << i;
   }
 }
@@ -109,7 +110,7 @@ void Allocator::enter_gates(AnnouncedUse& use) {
 void Allocator::leave_gates(AnnouncedUse& use) {
   for (std::size_t device = 0; device < heaps_.size(); ++device) {
     if ((use.gates >> device & 1) == 0) continue;
-    heaps_[device].load()->residency().end_unnamed(use.stream, use.use.gate_slot);
+    heaps_[device].load()->residency().end_unnamed(use.stream, use.use.gate_slot, use.use.watch);
   }
   use.gates = 0;
 }

@@ -63,7 +63,7 @@ std::vector<Run*> nearest_of(std::span<const Named> named, DeviceHeap& heap, con
 bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Access access, AnnouncedUse& use) {
   const auto first =
       std::find_if(addresses.begin(), addresses.end(), [this](Address address) { return manages(address); });
-  if (first == addresses.end()) return !guards_all_work();
+  if (first == addresses.end()) return try_other(stream, use);
   DeviceHeap* const heap = heap_of(*first);
   if (heap == nullptr) return false;
   // Two instances, so that programs without extents and ranges do not pay for them.
@@ -97,6 +97,16 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
   use.heap = heap;
   use.stream = stream;
   kick_pump(*heap);
+  return true;
+}
+
+// Work without managed blocks. With several devices the owner of its stream is unknown, and it is not timed.
+bool Allocator::try_other(StreamId stream, AnnouncedUse& use) {
+  if (guards_all_work()) return false;
+  DeviceHeap* const heap = only_heap_.load(std::memory_order_acquire);
+  if (heap == nullptr || !heap->residency().try_time(stream, use.use)) return true;
+  use.heap = heap;
+  use.stream = stream;
   return true;
 }
 

@@ -153,6 +153,7 @@ class AggressivePlanner {
   void execute(std::uint64_t at) {
     starts_.push_back(now_);
     const IterationStep& step = iteration_.steps[at % count_];
+    now_ += static_cast<Time>(step.before.value());
     for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
       now_ = std::max(now_, runs_[iteration_.uses[i].run].ready);
     }

@@ -22,7 +22,7 @@ class Cover {
         gaps_(find_gaps(iteration)),
         count_(static_cast<std::uint32_t>(iteration.steps.size())) {
     for (const IterationStep& step : iteration.steps) {
-      const auto duration = static_cast<double>(step.duration.value());
+      const auto duration = static_cast<double>((step.before + step.duration).value());
       out_left_.push_back(duration);
       in_left_.push_back(duration);
     }

@@ -80,6 +80,7 @@ class Model {
     const auto uses = iteration_.uses_of(step);
     waiting_.insert(waiting_.end(), coming_[step].begin(), coming_[step].end());
     fetch_waiting();
+    now_ += static_cast<double>(iteration_.steps[step].before.value());
     Time start = now_;
     for (const RunUse& use : uses) busy_.push_back(use.run);
     for (const RunUse& use : uses) {

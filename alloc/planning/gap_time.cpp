@@ -16,7 +16,7 @@ GapTime::GapTime(const Iteration& iteration, const Machine& machine)
       begins_{0.0},
       written_(iteration.runs.size()) {
   for (const IterationStep& step : iteration.steps) {
-    begins_.push_back(begins_.back() + static_cast<double>(step.duration.value()));
+    begins_.push_back(begins_.back() + static_cast<double>((step.before + step.duration).value()));
   }
   for (const RunUse& use : iteration.uses) {
     if (use.writes) written_[use.run] = true;
@@ -45,7 +45,9 @@ double GapTime::since(const Gap& gap, std::uint32_t position) const {
   return begin - begins_[gap.after + 1];
 }
 
-double GapTime::between(const Gap& gap) const { return since(gap, steps_inside(gap)); }
+double GapTime::between(const Gap& gap) const {
+  return since(gap, steps_inside(gap)) + static_cast<double>(iteration_.steps[gap.until].before.value());
+}
 
 double GapTime::free_time(const Gap& gap, OffloadTarget to) const {
   return between(gap) - copy_out(gap.run, to) - copy_in(gap.run, to);

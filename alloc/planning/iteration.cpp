@@ -49,7 +49,7 @@ std::vector<Gap> find_gaps(const Iteration& iteration) {
 
 Nanoseconds computing_time(const Iteration& iteration) {
   std::array<Nanoseconds, kMostStreams> sums{};
-  for (const IterationStep& step : iteration.steps) sums[step.stream] += step.duration;
+  for (const IterationStep& step : iteration.steps) sums[step.stream] += step.before + step.duration;
   return *std::ranges::max_element(sums);
 }
 
@@ -91,7 +91,7 @@ Iteration with_small_runs(const Iteration& iteration) {
       all.uses.back().run += first;
     }
     all.steps.push_back({iteration.steps[step].duration, first_use, static_cast<std::uint32_t>(all.uses.size()),
-                         iteration.steps[step].stream});
+                         iteration.steps[step].stream, iteration.steps[step].before});
   }
   return all;
 }

@@ -44,6 +44,7 @@ struct IterationStep {
   std::uint32_t first_use = 0;  // index into Iteration::uses
   std::uint32_t end_use = 0;
   std::uint32_t stream = 0;  // below kMostStreams; steps of different streams may overlap
+  Nanoseconds before{};      // work on the stream ahead of it that uses no managed block: no step, but time for copies
 };
 
 // Runs of up to one base page, mostly slabs, with one entry per period in which blocks live there. Plans do not
@@ -82,7 +83,7 @@ struct Gap {
 // All gaps of all used runs; the gaps of one run are in step order, the wrapping one last.
 std::vector<Gap> find_gaps(const Iteration& iteration);
 
-// A lower bound for the iteration: the largest sum of step durations on one stream.
+// A lower bound for the iteration: the largest sum of work on one stream.
 Nanoseconds computing_time(const Iteration& iteration);
 
 // The same iteration, starting at another step. REQUIRES: last_step is not set.

@@ -92,9 +92,11 @@ class Residency {
   bool try_use(Find find, StreamId stream, Access access, Use& use);
   void end_use(Runs runs, StreamId stream, const Use& use);
   // Announces queued work that names no run but may access any: no run is evicted before it is over. kNoStream: the
-  // stream may belong to another device. Returns the gate slot. `work`: as Use::work.
-  std::uint32_t begin_unnamed(StreamId stream, const void* work = nullptr);
-  void end_unnamed(StreamId stream, std::uint32_t gate_slot);
+  // stream may belong to another device. Returns the gate slot. `work`: as Use::work; `watch`: set if it is timed.
+  std::uint32_t begin_unnamed(StreamId stream, const void* work = nullptr, std::uint32_t* watch = nullptr);
+  void end_unnamed(StreamId stream, std::uint32_t gate_slot, std::uint32_t watch = Use::kNoWatch);
+  // Work that uses no run is about to be queued: true if it is timed, until end_use().
+  bool try_time(StreamId stream, Use& use);
   // From now on, work may use runs without announcing it: a run is evicted only after all work on the device queued so
   // far, and stays for a few launches after its last announced use (ResidencyOptions::grace). Cheap.
   void expect_unseen_work() {
@@ -203,6 +205,7 @@ class Residency {
   static constexpr std::uint64_t kBrief = 20;
   void note_kernel(const void* work, StreamId stream, std::uint64_t epoch, std::uint32_t gate_slot);
   void note_launch(Runs runs, StreamId stream, std::uint64_t epoch, Access access, Use& use);
+  std::uint32_t time_other(StreamId stream);
   void end_other_use(Runs runs, StreamId stream, const Use& use);  // held, timed, or on a per-thread stream
 
   // fetch.cpp: a use that has to wait

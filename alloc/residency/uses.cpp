@@ -93,13 +93,32 @@ void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const
   if (tracker_.log().calls()) keep_to_plan();
 }
 
-std::uint32_t Residency::begin_unnamed(StreamId stream, const void* work) {
+bool Residency::try_time(StreamId stream, Use& use) {
+  if (!tracker_.times() || stream == kNoStream) return false;
+  expect_use(stream);
+  use = {.kind = Use::Kind::kGate, .work = use.work, .gate_slot = gate_.enter()};
+  use.watch = time_other(stream);
+  return true;
+}
+
+// The watch, or kNoWatch. REQUIRES: inside the gate.
+std::uint32_t Residency::time_other(StreamId stream) {
+  if (!tracker_.times() || stream == kNoStream || is_inside_callback()) return Use::kNoWatch;
+  const std::optional<Stopwatches::Watch> watch = tracker_.watches().start(stream);
+  if (!watch) return Use::kNoWatch;
+  if (tracker_.log().note_other(*watch, stream)) return *watch;
+  tracker_.watches().give_back(*watch);
+  return Use::kNoWatch;
+}
+
+std::uint32_t Residency::begin_unnamed(StreamId stream, const void* work, std::uint32_t* watch) {
   expect_unseen_work();
   expect_use(stream);
   const std::uint32_t gate_slot = gate_.enter();
   const std::uint64_t epoch = streams_.tick();
   streams_.note_use(streams_.slot_of(stream), epoch);
   if (tracker_.is_short()) note_kernel(work, stream, epoch, gate_slot);
+  if (watch != nullptr) *watch = time_other(stream);
   return gate_slot;
 }
 
@@ -117,8 +136,8 @@ void Residency::note_kernel(const void* work, StreamId stream, std::uint64_t epo
   }
 }
 
-void Residency::end_unnamed(StreamId stream, std::uint32_t gate_slot) {
-  end_use({}, stream, {.kind = Use::Kind::kGate, .gate_slot = gate_slot});
+void Residency::end_unnamed(StreamId stream, std::uint32_t gate_slot, std::uint32_t watch) {
+  end_use({}, stream, {.kind = Use::Kind::kGate, .gate_slot = gate_slot, .watch = watch});
 }
 
 void Residency::note_written(Run& run) {

@@ -188,6 +188,7 @@ bool SimulatedEngine::is_hopeless() const {
 Status SimulatedEngine::play_step(std::uint32_t index) {
   look();
   const IterationStep& step = iteration_.steps[index];
+  if (step.before) TESSERA_TRY(driver_.occupy(streams_[step.stream], step.before, {}));
   operands_.clear();
   ranges_.clear();
   for (const RunUse& use : iteration_.uses_of(index)) {

@@ -19,7 +19,8 @@ std::vector<Layer> layers_of(const PlanGround& ground) {
   std::vector<std::uint32_t> counted(ground.iteration.runs.size());  // layer + 1 of the latest count
   for (std::uint32_t step = 0; step < ground.iteration.steps.size(); ++step) {
     const std::uint32_t layer = ground.structure.layer_of[step];
-    layers[layer].compute += static_cast<double>(ground.iteration.steps[step].duration.value());
+    const IterationStep& each = ground.iteration.steps[step];
+    layers[layer].compute += static_cast<double>((each.before + each.duration).value());
     for (const RunUse& use : ground.iteration.uses_of(step)) {
       const bool is_weight = ground.structure.classes[use.run] == RunClass::kWeight;
       if (!is_weight || counted[use.run] == layer + 1) continue;

@@ -80,8 +80,11 @@ void IterationTracker::read(Orders& orders, Nanoseconds now) {
   if (asked_) take_answer(orders);
   log_.take(batch_);
   auto write = batch_.writes.begin();
-  std::size_t first = 0;
+  auto other = batch_.others.begin();
+  std::size_t first = 0, read = 0;
   for (const LaunchLog::Launch& launch : batch_.launches) {
+    for (; other != batch_.others.end() && other->before <= read; ++other) history_.remember_other(*other);
+    ++read;
     const std::span<LaunchLog::Use> uses = distinct(std::span(batch_.uses).subspan(first, launch.uses));
     first += launch.uses;
     for (; write != batch_.writes.end() && write->first <= launch.epoch; ++write) {
@@ -90,6 +93,7 @@ void IterationTracker::read(Orders& orders, Nanoseconds now) {
     sort_parts_first(uses);
     read_launch(launch, uses, orders, now);
   }
+  for (; other != batch_.others.end(); ++other) history_.remember_other(*other);
   if (batch_.lost) {
     lose_sync();
     finder_.interrupt();
@@ -254,7 +258,7 @@ bool IterationTracker::learns_durations() {
   if (known == 0 && history_.is_timing()) return false;
   const Nanoseconds mean(known == 0 ? 1 : sum / known);
   std::ranges::replace(durations, Nanoseconds(), mean);
-  newest_->set_durations(durations);
+  newest_->set_durations(durations, history_.other_times(began_, count));
   return true;
 }
 

@@ -58,8 +58,21 @@ std::vector<std::uint64_t> LaunchHistory::last_signatures(std::size_t launches) 
   return signatures;
 }
 
+void LaunchHistory::remember_other(const LaunchLog::OtherWork& other) {
+  if (others_.size() >= 2 * kMostSteps) return watches_.give_back(other.watch);
+  others_.push_back({.launch = next(), .stream = other.stream, .watch = other.watch});
+}
+
 // Launches behind the first that is not over are most likely not over either.
 void LaunchHistory::read_watches() {
+  for (; unread_others_ < others_.size(); ++unread_others_) {
+    Other& other = others_[unread_others_];
+    if (!other.watch) continue;
+    const Result<Nanoseconds> time = watches_.read(*other.watch);
+    if (time.status().code() == Code::kNotReady) break;
+    other.watch.reset();
+    if (time.is_ok()) other.duration = time.value();
+  }
   for (; unread_ < steps_.size(); ++unread_) {
     Step& step = steps_[unread_];
     if (!step.watch) continue;
@@ -75,6 +88,12 @@ void LaunchHistory::drop_oldest(std::size_t steps) {
     if (step.watch) watches_.give_back(*step.watch);
   }
   dropped_ += steps;
+  const auto kept = std::ranges::lower_bound(others_, dropped_, {}, &Other::launch);
+  for (auto other = others_.begin(); other != kept; ++other) {
+    if (other->watch) watches_.give_back(*other->watch);
+  }
+  unread_others_ -= std::min(unread_others_, static_cast<std::size_t>(kept - others_.begin()));
+  others_.erase(others_.begin(), kept);
   unread_ -= std::min(unread_, steps);
   const std::uint32_t dropped =
       steps < steps_.size() ? steps_[steps].first : static_cast<std::uint32_t>(mentions_.size());
@@ -206,6 +225,36 @@ std::vector<Nanoseconds> LaunchHistory::durations(std::uint64_t first, std::size
     if (const auto mean = means.find(signature); mean != means.end()) durations[i] = mean->second;
   }
   return durations;
+}
+
+// What was timed ahead of the same place counts, if that launch was timed too: else its work may be missing. Work on
+// another stream counts there with the next launch on that stream.
+std::vector<Nanoseconds> LaunchHistory::other_times(std::uint64_t first, std::size_t period) const {
+  std::vector<Nanoseconds> times(period);
+  if (others_.empty()) return times;
+  std::vector<Nanoseconds> ahead(steps_.size());  // of each step
+  for (const Other& other : others_) {
+    for (std::size_t step = other.launch - dropped_; step < steps_.size(); ++step) {
+      if (steps_[step].stream != other.stream) continue;
+      ahead[step] += other.duration;
+      break;
+    }
+  }
+  for (std::size_t i = 0; i < period; ++i) {
+    if (first + i < dropped_) continue;
+    const std::size_t own = first + i - dropped_;
+    bool known = false;
+    const auto take = [&](std::size_t index) {
+      if (known || index >= steps_.size() || steps_[index].signature != steps_[own].signature) return;
+      known = static_cast<bool>(steps_[index].duration);
+      if (known) times[i] = ahead[index];
+    };
+    take(own);
+    take(own + period);
+    take(own + 2 * period);
+    if (own >= period) take(own - period);
+  }
+  return times;
 }
 
 std::unordered_map<std::uint64_t, Nanoseconds> LaunchHistory::mean_durations() const {

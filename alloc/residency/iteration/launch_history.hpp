@@ -5,11 +5,14 @@
 // freed, which is noticed when the address is next used afresh.
 //
 // The duration of a launch is known once the device has executed it, which may be after the iteration is known. A
-// launch like it (the same work on runs of the same sizes) took as long, so there is no need to wait.
+// launch like it (the same work on runs of the same sizes) took as long, so there is no need to wait. Work that uses no
+// managed block is no launch here: it may come and go without breaking the iteration. Its time counts ahead of the next
+// launch.
 //
 // Thread safety: none; its owner's lock.
 //
-// Bounds: trim() keeps kMostSteps launches and kMostMentions of runs, or twice as many launches while they are needed.
+// Bounds: trim() keeps kMostSteps launches and kMostMentions of runs, or twice as many launches while they are needed;
+// as many pieces of other work are remembered, and beyond that none.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +43,8 @@ class LaunchHistory {
   // the order of their roles, the parts of which have that signature (launch_signature.hpp).
   void remember(const LaunchLog::Launch& launch, std::uint64_t signature, std::span<const LaunchLog::Use> uses,
                 std::size_t parts, Nanoseconds now);
+  // Work that uses no managed block was timed ahead of the next launch.
+  void remember_other(const LaunchLog::OtherWork& other);
   // Rewrites the history as if these blocks had always shared runs. REQUIRES: at least one, in allocation order.
   void rewrite(std::span<const MovedBlock> moved);
   // Reads and releases the stopwatches of launches that are over.
@@ -72,6 +77,8 @@ class LaunchHistory {
   // For `period` launches from number `first` on: the launch's own time, else that of the same place an iteration
   // earlier, or one or two later, else the mean of launches like it; 0 where none is known yet.
   std::vector<Nanoseconds> durations(std::uint64_t first, std::size_t period) const;
+  // For the same launches the time of other work ahead of each on its stream, by IterationStep::before.
+  std::vector<Nanoseconds> other_times(std::uint64_t first, std::size_t period) const;
 
  private:
   struct Step {
@@ -85,6 +92,13 @@ class LaunchHistory {
     Nanoseconds read_at{};
     std::optional<Stopwatches::Watch> watch;  // not read yet
     Nanoseconds duration{};                   // 0 = not known
+  };
+  // Work without managed blocks.
+  struct Other {
+    std::uint64_t launch = 0;  // the next, counting all launches ever
+    StreamId stream;
+    std::optional<Stopwatches::Watch> watch;  // not read yet
+    Nanoseconds duration{};
   };
   // The record of a use; the run itself may have been removed.
   struct Mention {
@@ -125,6 +139,8 @@ class LaunchHistory {
   Stopwatches& watches_;
   std::vector<Step> steps_;  // oldest first
   std::vector<Mention> mentions_;
+  std::vector<Other> others_;  // oldest first
+  std::size_t unread_others_ = 0;  // none before it has a watch
   // Runs in the last rewrite() that did not exist yet, by name: when a block of theirs was last freed.
   std::unordered_map<std::uint64_t, std::uint64_t> freed_;
   std::uint64_t dropped_ = 0;  // steps, ever

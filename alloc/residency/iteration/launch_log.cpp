@@ -26,6 +26,14 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
   if (noted_.launches.size() == call_at_) calls_.store(true, std::memory_order_relaxed);
 }
 
+// Alone it is no reason to read the log.
+bool LaunchLog::note_other(Stopwatches::Watch watch, StreamId stream) {
+  MutexLock lock(mutex_);
+  if (noted_.lost || noted_.others.size() == kMaxLaunches) return false;
+  noted_.others.push_back({noted_.launches.size(), watch, stream});
+  return true;
+}
+
 void LaunchLog::note_write(Run& run, std::uint64_t epoch) {
   MutexLock lock(mutex_);
   noted_.lost |= noted_.writes.size() == kMaxUses;
@@ -35,6 +43,7 @@ void LaunchLog::note_write(Run& run, std::uint64_t epoch) {
 void LaunchLog::take(Batch& batch) {
   batch.launches.clear();
   batch.uses.clear();
+  batch.others.clear();
   batch.writes.clear();
   batch.lost = false;
   MutexLock lock(mutex_);

@@ -5,7 +5,8 @@
 //
 // Thread safety: every call may be made from any thread.
 //
-// Bounds: at most kMaxLaunches unread launches, using kMaxUses runs together, and as many writes that were noted later.
+// Bounds: at most kMaxLaunches unread launches, using kMaxUses runs together, as many writes that were noted later, and
+// kMaxLaunches timed pieces of other work.
 // Anything beyond is lost, and the batch reports it.
 #pragma once
 
@@ -40,9 +41,16 @@ class LaunchLog {
     std::optional<Stopwatches::Watch> watch{};
     StreamId stream{};
   };
+  // Timed work that uses no managed block.
+  struct OtherWork {
+    std::size_t before = 0;  // launches of the batch that were logged earlier
+    Stopwatches::Watch watch{};
+    StreamId stream{};
+  };
   struct Batch {
     std::vector<Launch> launches;
     std::vector<Use> uses;
+    std::vector<OtherWork> others;
     std::vector<std::pair<std::uint64_t, Run*>> writes;  // noted after their launch, by its epoch
     bool lost = false;                                   // launches are missing at the end
   };
@@ -60,6 +68,8 @@ class LaunchLog {
 
   void note(const void* work, std::span<Run* const> runs, std::uint64_t epoch, bool writes,
             std::optional<Stopwatches::Watch> watch, StreamId stream);
+  // False: the log is full, and the watch is the caller's again.
+  bool note_other(Stopwatches::Watch watch, StreamId stream);
   // The launch of this epoch was announced as reading only, but also writes the run.
   void note_write(Run& run, std::uint64_t epoch);
   // Takes everything logged since the last call. `batch` is reused. Resets calls().

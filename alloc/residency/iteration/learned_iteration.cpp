@@ -13,8 +13,11 @@ LearnedIteration::LearnedIteration(Iteration iteration, std::vector<std::uint64_
       runs_(std::move(runs)),
       distances_(next_use_distances(iteration_)) {}
 
-void LearnedIteration::set_durations(std::span<const Nanoseconds> by_step) {
-  for (std::size_t i = 0; i < by_step.size(); ++i) iteration_.steps[i].duration = by_step[i];
+void LearnedIteration::set_durations(std::span<const Nanoseconds> durations, std::span<const Nanoseconds> before) {
+  for (std::size_t i = 0; i < durations.size(); ++i) {
+    iteration_.steps[i].duration = durations[i];
+    iteration_.steps[i].before = before[i];
+  }
 }
 
 // ---- position -----------------------------------------------------------------------------------

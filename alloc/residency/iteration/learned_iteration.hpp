@@ -50,7 +50,8 @@ class LearnedIteration {
   const Iteration& iteration() const { return iteration_; }
   // By run of the iteration, as last seen.
   const std::vector<Order>& players() const { return runs_; }
-  void set_durations(std::span<const Nanoseconds> by_step);
+  // By step; `before` as IterationStep::before.
+  void set_durations(std::span<const Nanoseconds> durations, std::span<const Nanoseconds> before);
 
   // ---- position
 

@@ -48,6 +48,20 @@ TEST(Forecast, HidesAnIntervalInALongEnoughGap) {
   EXPECT_EQ(result.peak, Bytes(300));
 }
 
+TEST(Forecast, HidesCopiesBehindOtherWork) {
+  // As one block is used, the other cannot be there.
+  test::IterationBuilder build;
+  const auto a = build.run(Bytes(1000)), b = build.run(Bytes(1000));
+  build.step(100, {test::writes(a)});
+  build.step(100, {test::makes(b)});
+  Iteration iteration = build.done();
+  const OffloadPlan plan{{.gap = {.run = a, .after = 0, .until = 0, .wraps = true}, .back_at = 0}};
+  const Machine machine = test::machine_of(Bytes(1000), test::kRate);
+  EXPECT_EQ(forecast(iteration, machine, plan).makespan, Nanoseconds(2200));
+  iteration.steps[1].before = Nanoseconds(1000);  // the copy out runs meanwhile
+  EXPECT_EQ(forecast(iteration, machine, plan).makespan, Nanoseconds(2200));
+}
+
 TEST(Forecast, CountsTheWaitForATriggerThatIsTooLate) {
   const Iteration iteration = test::stack(2, Bytes(100), 100);
   OffloadPlan plan;

@@ -42,6 +42,17 @@ TEST(GapTime, MeasuresGapsInsideAndAroundTheIteration) {
   EXPECT_EQ(time.step_at(kOuter, 3), 0u);
 }
 
+TEST(GapTime, CountsOtherWorkAheadOfTheStepsThatItPrecedes) {
+  Iteration iteration = ten_steps();
+  iteration.steps[2].before = Nanoseconds(30);  // the first step inside, ...
+  iteration.steps[6].before = Nanoseconds(50);  // ... and the one that ends the gap
+  const GapTime time(iteration, kMachine);
+  EXPECT_EQ(time.between(kInner), 480);
+  EXPECT_EQ(time.between(kOuter), 400);
+  EXPECT_EQ(time.back_by(kInner, 100), 5u);
+  EXPECT_EQ(computing_time(iteration), Nanoseconds(1080));
+}
+
 TEST(GapTime, CopiesTakeAsLongAsTheirSlowestLink) {
   const Iteration iteration = ten_steps();
   const GapTime time(iteration, kMachine);

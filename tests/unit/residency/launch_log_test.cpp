@@ -45,6 +45,27 @@ TEST_F(LaunchLogTest, RecordsTheStream) {
   EXPECT_EQ(batch.launches[0].stream, StreamId(7));
 }
 
+TEST_F(LaunchLogTest, TellsBetweenWhichLaunchesOtherWorkWasQueued) {
+  DeviceRun* const one[] = {&a_};
+  EXPECT_TRUE(log_.note_other(3, StreamId(7)));
+  EXPECT_FALSE(log_.has_news());
+  log_.note(work_, one, 5, true, std::nullopt, StreamId());
+  EXPECT_TRUE(log_.note_other(4, StreamId(8)));
+  const LaunchLog::Batch batch = taken();
+  ASSERT_EQ(batch.others.size(), 2U);
+  EXPECT_EQ(batch.others[0].before, 0U);
+  EXPECT_EQ(batch.others[0].stream, StreamId(7));
+  EXPECT_EQ(batch.others[1].before, 1U);
+  EXPECT_EQ(batch.others[1].watch, 4U);
+  EXPECT_TRUE(taken().others.empty());
+}
+
+TEST_F(LaunchLogTest, RefusesOtherWorkBeyondItsBound) {
+  for (std::size_t i = 0; i < LaunchLog::kMaxLaunches; ++i) ASSERT_TRUE(log_.note_other(0, StreamId()));
+  EXPECT_FALSE(log_.note_other(0, StreamId()));
+  EXPECT_FALSE(taken().lost);
+}
+
 TEST_F(LaunchLogTest, HasNewsOnlyFromTheRequestedCount) {
   DeviceRun* const one[] = {&a_};
   log_.look_from(2);
