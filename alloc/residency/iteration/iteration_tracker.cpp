@@ -193,10 +193,11 @@ void IterationTracker::learn_iteration() {
   const auto is_longer = [](const auto& learned) { return learned->iteration().steps.size() > kContext; };
   if (is_loop) {
     if (read_ % kSeldom != 0 || std::ranges::any_of(learned_, is_longer)) return;
-    period = history_.same_memory_after(period);
+    period = history_.same_memory_after(period, kSure);
     if (period == 0) return;
   }
   Iteration iteration = history_.iteration(period, std::max(finder_.agreed(), is_loop ? period : std::size_t{0}));
+  if (iteration.uses.empty()) return;  // nothing to plan
   std::vector<Order> runs = players(iteration);
   std::vector<std::uint64_t> signatures = finder_.last(period);
   const std::size_t again = is_loop ? 0 : finder_.agreed() % period;  // launches into the second repetition

@@ -119,6 +119,7 @@ class IterationTracker {
   static constexpr std::size_t kWatches = 8192;
   static constexpr std::size_t kIdleLook = 4096;  // launches between reads while memory is not short
   static constexpr std::size_t kSeldom = 16;      // launches between searches for loops of a few launches
+  static constexpr std::size_t kSure = 16;        // launches in the same memory before a loop of a few is learned
   static constexpr std::size_t kLooks = 16;       // looks for durations per iteration,
   static constexpr std::size_t kFew = 64;         // of which 1/kFew may be unknown
   static constexpr std::uint64_t kTie = 32;       // times within 1/kTie count as equal

@@ -162,8 +162,8 @@ Iteration LaunchHistory::iteration(std::size_t period, std::size_t alike) const 
 }
 
 // Memory also counts as the same when blocks have swapped places in the next round.
-std::size_t LaunchHistory::same_memory_after(std::size_t period) const {
-  if (uses_known_memory(period)) return period;
+std::size_t LaunchHistory::same_memory_after(std::size_t period, std::size_t sure) const {
+  if (uses_known_memory(period, std::max(period, std::min(sure, steps_.size() - period)))) return period;
   const std::size_t last = steps_.size() - 1;
   for (std::size_t round = 2; round <= kMostRounds && 2 * round * period <= steps_.size(); ++round) {
     const std::size_t launches = round * period;
@@ -174,8 +174,9 @@ std::size_t LaunchHistory::same_memory_after(std::size_t period) const {
   return 0;
 }
 
-bool LaunchHistory::uses_known_memory(std::size_t period) const {
-  const std::size_t begin = steps_.size() - period;
+// The last `launches` use what those of the round before them used, or what was reallocated since.
+bool LaunchHistory::uses_known_memory(std::size_t period, std::size_t launches) const {
+  const std::size_t begin = steps_.size() - launches;
   LastUses known = last_uses(begin - std::min(begin, period), begin);
   for (const Step& step : std::span(steps_).subspan(begin)) {
     for (const Mention& mention : parts_of(step)) {

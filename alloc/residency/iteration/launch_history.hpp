@@ -64,8 +64,10 @@ class LaunchHistory {
   Iteration iteration(std::size_t period, std::size_t alike) const;
   // Given that the last `period` launches repeat by signature: the number of launches after which they use the same
   // memory again, apart from blocks that are reallocated. A loop over the layers of a model uses other weights in each
-  // round. 0 = more than kMostRounds rounds, or more launches than are known. REQUIRES: size() >= period.
-  std::size_t same_memory_after(std::size_t period) const;
+  // round. 0 = more than kMostRounds rounds, or more launches than are known. One round suffices only if the memory was the
+  // same for `sure` launches: a sweep over many blocks that turns round uses one of them twice. REQUIRES: size() >=
+  // period.
+  std::size_t same_memory_after(std::size_t period, std::size_t sure = 0) const;
   // How long the program took for the last `period` launches. REQUIRES: size() >= period.
   Nanoseconds took(std::size_t period) const;
   // For each run of that iteration its last use. REQUIRES: nothing was remembered since.
@@ -127,7 +129,7 @@ class LaunchHistory {
   std::span<const Mention> mentions_of(const Step& step) const {
     return std::span(mentions_).subspan(step.first, step.parts + step.small);
   }
-  bool uses_known_memory(std::size_t period) const;
+  bool uses_known_memory(std::size_t period, std::size_t launches) const;
   bool uses_equal_memory(std::size_t step, std::size_t before) const;
   // Numbers the uses from `use` on.
   LastUses last_uses(std::size_t begin, std::size_t end, std::uint32_t use = 0) const;

@@ -33,6 +33,15 @@ class LaunchHistoryTest : public ::testing::Test {
     if (launch.watch) watches_.stop(*launch.watch, stream_);
     history_.remember(launch, signature, {}, 0, Nanoseconds(1000 * epoch_));
   }
+  // Work ahead of the next launch, on that launch's stream.
+  void work_beside(Nanoseconds time) {
+    const auto watch = watches_.start(stream_);
+    EXPECT_TRUE(sim_.occupy(stream_, time, {}).is_ok());
+    watches_.stop(*watch, stream_);
+    history_.remember_other({.watch = *watch, .stream = StreamId()});
+    EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
+    history_.read_watches();
+  }
   std::vector<Nanoseconds> durations_of(std::uint64_t first, std::size_t period) {
     EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
     history_.read_watches();
@@ -71,6 +80,36 @@ TEST_F(LaunchHistoryTest, MergesStreamsBeyondTheLimit) {
     EXPECT_LT(step.stream, kMostStreams);
 }
 
+TEST_F(LaunchHistoryTest, OtherWorkCountsAheadOfTheNextLaunch) {
+  launch_of(1, Nanoseconds(10));
+  work_beside(Nanoseconds(200));
+  work_beside(Nanoseconds(300));
+  launch_of(2, Nanoseconds(20));
+  EXPECT_EQ(durations_of(0, 2), (std::vector{Nanoseconds(10), Nanoseconds(20)}));
+  EXPECT_EQ(history_.other_times(0, 2), (std::vector{Nanoseconds(), Nanoseconds(500)}));
+}
+
+// Before launches are timed, other work is not timed either: the next round tells.
+TEST_F(LaunchHistoryTest, OtherWorkIsKnownFromARoundThatWasTimed) {
+  launch_of(1, {});
+  launch_of(2, {});
+  launch_of(1, Nanoseconds(10));
+  work_beside(Nanoseconds(400));
+  launch_of(2, Nanoseconds(20));
+  durations_of(0, 2);
+  EXPECT_EQ(history_.other_times(0, 2), (std::vector{Nanoseconds(), Nanoseconds(400)}));
+}
+
+TEST_F(LaunchHistoryTest, ForgetsOtherWorkWithTheLaunchesAround) {
+  for (int i = 0; i < 3; ++i) {
+    work_beside(Nanoseconds(100));
+    launch_of(1, Nanoseconds(10));
+  }
+  durations_of(0, 3);
+  history_.drop_oldest(2);
+  EXPECT_EQ(history_.other_times(2, 1), (std::vector{Nanoseconds(100)}));
+}
+
 // Rounds of two identical launches, each of which uses the blocks at these places.
 class HistoryRoundsTest : public LaunchHistoryTest {
  protected:
@@ -95,6 +134,15 @@ TEST_F(HistoryRoundsTest, MemoryRepeatsAtOnceOrAfterSeveralRounds) {
   EXPECT_EQ(history_.same_memory_after(2), 10U);
   go_round({1, 11});
   EXPECT_EQ(history_.same_memory_after(2), 0U) << "it was the turn of another";
+}
+
+TEST_F(HistoryRoundsTest, ASweepThatTurnsRoundIsNoLoop) {
+  for (std::uint64_t place = 1; place < 9; ++place) go_round({place});
+  go_round({8});
+  EXPECT_EQ(history_.same_memory_after(2), 2U);
+  EXPECT_EQ(history_.same_memory_after(2, 16), 0U);
+  for (int i = 0; i < 8; ++i) go_round({8});
+  EXPECT_EQ(history_.same_memory_after(2, 16), 2U);
 }
 
 TEST_F(HistoryRoundsTest, ReallocatedBlocksCountAsTheSameMemory) {
