@@ -77,9 +77,9 @@ constexpr OptionEntry kTable[] = {
      "Which blocks are evicted from device memory, and when. auto learns what a program repeats, simulates it under "
      "some twenty strategies in virtual time, on a thread beside the program (seconds of one processor for a thousand "
      "launches), and follows the fastest.",
-     "Until then, and where nothing repeats, it decides as recency does, which weighs cost and guards against "
-     "thrashing; use recency on a machine without a processor to spare. lru, belady, capuchin, delta "
-     "and mpress are for comparison; `tessera replay` has more."},
+     "Until then, and where nothing repeats, the rule decides that has done best so far, at first recency, which "
+     "weighs cost and guards against thrashing; use recency on a machine without a processor to spare. lru, belady, "
+     "capuchin, delta and mpress are for comparison; `tessera replay` has more."},
     {"fingerprints", kPerformance, &Options::fingerprints, "on", "on|off",
      "Whether the device checks if pages have changed since their last copy, so that unchanged pages are evicted "
      "without a copy.",

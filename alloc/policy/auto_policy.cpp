@@ -10,7 +10,10 @@
 #include "policy/belady_policy.hpp"
 #include "policy/capuchin_policy.hpp"
 #include "policy/delta_policy.hpp"
+#include "policy/frequency_policy.hpp"
+#include "policy/lru_policy.hpp"
 #include "policy/mpress_policy.hpp"
+#include "policy/mru_policy.hpp"
 #include "policy/planned_policy.hpp"
 #include "policy/recency_policy.hpp"
 
@@ -41,6 +44,19 @@ AutoPolicy::AutoPolicy() {
   rivals_.push_back(std::make_unique<CapuchinPolicy>());
   rivals_.push_back(std::make_unique<DeltaPolicy>());
   rivals_.push_back(std::make_unique<MpressPolicy>());  // where a device lends
+  others_.push_back(std::make_unique<LruPolicy>());
+  others_.push_back(std::make_unique<MruPolicy>());
+  others_.push_back(std::make_unique<FrequencyPolicy>());
+}
+
+// Policies that decide alike count once.
+std::vector<const Policy*> AutoPolicy::rules() const {
+  std::vector<const Policy*> rules;
+  for (const auto& rival : rivals_) {
+    if (dynamic_cast<const PlannedPolicy*>(rival.get()) == nullptr) rules.push_back(rival.get());
+  }
+  for (const auto& other : others_) rules.push_back(other.get());
+  return rules;
 }
 
 // One object for all policies that decide alike, so that a simulation can detect equal candidates.

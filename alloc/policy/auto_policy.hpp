@@ -1,4 +1,5 @@
-// Tessera's own policy: recency until the iteration is learned, then the strategy with the best simulated time.
+// Tessera's own policy: until the iteration is learned the rule that has done best on the program's launches, recency
+// at first; then the strategy with the best simulated time.
 //
 // Plans differ in which gaps they take first and how early they fetch; policies differ in what they evict when no plan
 // applies. Which combination suits a program depends on where its memory peaks and how fast the links are, so several
@@ -20,12 +21,14 @@ class AutoPolicy final : public Policy {
   AutoPolicy();
   std::string_view name() const override { return "auto"; }
   Decision decide(const Snapshot& snapshot) const override;
+  std::vector<const Policy*> rules() const override;
   void strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const override;
 
  private:
   const Policy* rest_of(const Policy& rival) const;
 
   std::vector<std::unique_ptr<Policy>> rivals_;  // recency is the first
+  std::vector<std::unique_ptr<Policy>> others_;  // rules that are no candidates for plans
 };
 
 }  // namespace tessera

@@ -50,6 +50,9 @@ class Policy {
   // Calls `emit` with each candidate, at least one, the most likely best first. Each is generated just before
   // its call, because planning a long iteration may take seconds. The policy must outlive the candidates.
   virtual void strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const;
+  // Rules among which the engine chooses, by the program's own launches, what decides on the device while no plan is
+  // active (residency/iteration/rule_choice.hpp); the first is preferred. None: decide() does.
+  virtual std::vector<const Policy*> rules() const { return {}; }
   // Whether, given several candidates, plans near the best one may be tried as well. Not for a published rule:
   // its result must be one of its own plans.
   virtual bool may_be_refined() const { return true; }

@@ -110,7 +110,7 @@ Result<Bytes> DeviceEvictor::evicting_for(Bytes bytes) {
 
 Decision DeviceEvictor::choose(Bytes need, Which which, Recency recency) {
   Snapshot snapshot = picture(need, which, recency);
-  Decision decision = engine_.tracker.decider().decide(snapshot);
+  Decision decision = engine_.tracker.device_decider().decide(snapshot);
   pictures_ = std::move(snapshot.runs);
   return decision;
 }

@@ -79,6 +79,7 @@ void IterationTracker::note_moved(std::span<const MovedBlock> moved) {
 void IterationTracker::read(Orders& orders, Nanoseconds now) {
   if (asked_) take_answer(orders);
   log_.take(batch_);
+  rules_.expect(batch_.uses);
   auto write = batch_.writes.begin();
   auto other = batch_.others.begin();
   std::size_t first = 0, read = 0;
@@ -95,6 +96,7 @@ void IterationTracker::read(Orders& orders, Nanoseconds now) {
   }
   for (; other != batch_.others.end(); ++other) history_.remember_other(*other);
   if (batch_.lost) {
+    rules_.clear();
     lose_sync();
     finder_.interrupt();
   }
@@ -125,9 +127,18 @@ void IterationTracker::read_launch(const LaunchLog::Launch& launch, std::span<co
   if (finder_.period() != 0 && (first_in_sync(false) == nullptr || is_around_all())) learn_iteration();
   const LearnedIteration* const knows = has_active_plan() ? active_ : first_in_sync(false);
   if (knows != nullptr) knows->predict(parts, read_);
+  let_rules_compete(launch, signature, parts);
   if (!has_active_plan()) return;
   active_->collect_due(orders, now, takes_over);
   if (active_->measured_if_worse()) demote(*active_);
+}
+
+// A plan that soon ends, as one for a short loop inside of something longer does, interrupts nothing.
+void IterationTracker::let_rules_compete(const LaunchLog::Launch& launch, std::uint64_t signature,
+                                         std::span<const LaunchLog::Use> parts) {
+  planned_ = has_active_plan() ? planned_ + 1 : 0;
+  if (planned_ > kInterlude) return rules_.clear();
+  rules_.note({launch.epoch, read_, history_.duration_like(launch.work, signature)}, parts);
 }
 
 void IterationTracker::note_extent(std::span<const LaunchLog::Use> uses) {
@@ -327,6 +338,7 @@ void IterationTracker::set_policy(const Policy& policy, Planner& planner) {
   log_.call_at(0);
   policy_ = &policy;
   planner_ = &planner;
+  rules_.set_rules(policy.rules());
   asked_ = false;
   challenger_time_ = {};
   active_ = nullptr;
@@ -377,6 +389,7 @@ void IterationTracker::activate_plan(Iteration iteration, const Strategy& strate
 // REQUIRES (of the caller): every launch logged for the run has been read.
 void IterationTracker::forget(const Run& run) {
   for (const auto& learned : learned_) learned->forget(run);
+  rules_.forget(run);
 }
 
 }  // namespace tessera

@@ -38,6 +38,7 @@
 #include "residency/iteration/launch_log.hpp"
 #include "residency/iteration/learned_iteration.hpp"
 #include "residency/iteration/planner.hpp"
+#include "residency/iteration/rule_choice.hpp"
 
 namespace tessera {
 
@@ -60,6 +61,7 @@ class IterationTracker {
         class_of_tag_(std::move(class_of_tag)),
         watches_(driver, device, kWatches),
         history_(watches_) {
+    rules_.set_rules(policy.rules());
     log_.switch_on_for(kMaxSteps);
     log_.look_from(kIdleLook);
   }
@@ -106,8 +108,21 @@ class IterationTracker {
   bool is_strict() const { return has_active_plan() && active_->is_strict(); }
   // The active plan contains moves.
   bool moves() const { return has_active_plan() && active_->moves(); }
-  // The policy that decides what the plan leaves open.
+  // The policy that decides what the plan leaves open, ...
   const Policy& decider() const { return has_active_plan() ? *active_->fallback() : *policy_; }
+  // ... and the same for device memory, where without a plan several rules compete.
+  const Policy& device_decider() const {
+    const Policy* const rule = has_active_plan() ? nullptr : rules_.best();
+    return rule != nullptr ? *rule : decider();
+  }
+  // The rules compete on a device of an unknown or outdated size.
+  bool wants_machine() const {
+    return has_news() && !rules_.is_idle() && !has_active_plan() && read_ >= machine_until_;
+  }
+  void set_machine(const Machine& machine) {
+    rules_.set_machine(machine);
+    machine_until_ = read_ + kMachineLook;
+  }
   // The epoch of the run's next use, if only launches advance the epoch from `now` on; 0 = not known.
   std::uint64_t next_use(const Run& run, std::uint64_t now) const {
     return run.next > read_ ? now + (run.next - read_) : 0;
@@ -117,16 +132,20 @@ class IterationTracker {
 
  private:
   static constexpr std::size_t kWatches = 8192;
-  static constexpr std::size_t kIdleLook = 4096;  // launches between reads while memory is not short
-  static constexpr std::size_t kSeldom = 16;      // launches between searches for loops of a few launches
-  static constexpr std::size_t kSure = 16;        // launches in the same memory before a loop of a few is learned
-  static constexpr std::size_t kLooks = 16;       // looks for durations per iteration,
-  static constexpr std::size_t kFew = 64;         // of which 1/kFew may be unknown
-  static constexpr std::uint64_t kTie = 32;       // times within 1/kTie count as equal
-  static constexpr std::size_t kSettled = 2;      // iterations: the first is still affected by the strategy before
+  static constexpr std::size_t kIdleLook = 4096;       // launches between reads while memory is not short
+  static constexpr std::uint64_t kInterlude = 256;     // launches under a plan after which the rules no longer compete
+  static constexpr std::uint64_t kMachineLook = 1024;  // launches between looks at the machine for the rules
+  static constexpr std::size_t kSeldom = 16;           // launches between searches for loops of a few launches
+  static constexpr std::size_t kSure = 16;             // launches in the same memory before a loop of a few is learned
+  static constexpr std::size_t kLooks = 16;            // looks for durations per iteration,
+  static constexpr std::size_t kFew = 64;              // of which 1/kFew may be unknown
+  static constexpr std::uint64_t kTie = 32;            // times within 1/kTie count as equal
+  static constexpr std::size_t kSettled = 2;           // iterations: the first is still affected by the strategy before
 
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses, Orders& orders,
                    Nanoseconds now);
+  void let_rules_compete(const LaunchLog::Launch& launch, std::uint64_t signature,
+                         std::span<const LaunchLog::Use> parts);
   void note_extent(std::span<const LaunchLog::Use> uses);
   void lose_sync();
   bool is_around_all() const;
@@ -158,6 +177,9 @@ class IterationTracker {
   PeriodFinder finder_;
   LaunchHistory history_;
   LaunchLog::Batch batch_;
+  RuleChoice rules_;
+  std::uint64_t planned_ = 0;        // launches in a row with an active plan
+  std::uint64_t machine_until_ = 0;  // launches read when the rules look at the machine again
 
   std::vector<std::unique_ptr<LearnedIteration>> learned_;  // best first
   LearnedIteration* active_ = nullptr;                      // is in sync and has a plan (choose_active())

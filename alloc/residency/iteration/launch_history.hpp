@@ -12,7 +12,7 @@
 // Thread safety: none; its owner's lock.
 //
 // Bounds: trim() keeps kMostSteps launches and kMostMentions of runs, or twice as many launches while they are needed;
-// as many pieces of other work are remembered, and beyond that none.
+// as many pieces of other work are remembered, and beyond that none. duration_like() knows up to kMostSteps kinds.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +64,8 @@ class LaunchHistory {
   Iteration iteration(std::size_t period, std::size_t alike) const;
   // Given that the last `period` launches repeat by signature: the number of launches after which they use the same
   // memory again, apart from blocks that are reallocated. A loop over the layers of a model uses other weights in each
-  // round. 0 = more than kMostRounds rounds, or more launches than are known. One round suffices only if the memory was the
-  // same for `sure` launches: a sweep over many blocks that turns round uses one of them twice. REQUIRES: size() >=
+  // round. 0 = more than kMostRounds rounds, or more launches than are known. One round suffices only if the memory was
+  // the same for `sure` launches: a sweep over many blocks that turns round uses one of them twice. REQUIRES: size() >=
   // period.
   std::size_t same_memory_after(std::size_t period, std::size_t sure = 0) const;
   // How long the program took for the last `period` launches. REQUIRES: size() >= period.
@@ -79,6 +79,8 @@ class LaunchHistory {
   // For `period` launches from number `first` on: the launch's own time, else that of the same place an iteration
   // earlier, or one or two later, else the mean of launches like it; 0 where none is known yet.
   std::vector<Nanoseconds> durations(std::uint64_t first, std::size_t period) const;
+  // Of the last such launch that was timed, else of the last with this work; 0 = none was.
+  Nanoseconds duration_like(const void* work, std::uint64_t signature) const;
   // For the same launches the time of other work ahead of each on its stream, by IterationStep::before.
   std::vector<Nanoseconds> other_times(std::uint64_t first, std::size_t period) const;
 
@@ -141,12 +143,14 @@ class LaunchHistory {
   Stopwatches& watches_;
   std::vector<Step> steps_;  // oldest first
   std::vector<Mention> mentions_;
-  std::vector<Other> others_;  // oldest first
+  std::vector<Other> others_;      // oldest first
   std::size_t unread_others_ = 0;  // none before it has a watch
   // Runs in the last rewrite() that did not exist yet, by name: when a block of theirs was last freed.
   std::unordered_map<std::uint64_t, std::uint64_t> freed_;
-  std::uint64_t dropped_ = 0;  // steps, ever
-  std::size_t unread_ = 0;     // no step before it has a watch
+  std::unordered_map<std::uint64_t, Nanoseconds> newest_;  // duration by signature,
+  std::unordered_map<const void*, Nanoseconds> by_work_;   // and by work
+  std::uint64_t dropped_ = 0;                              // steps, ever
+  std::size_t unread_ = 0;                                 // no step before it has a watch
 };
 
 }  // namespace tessera

@@ -66,6 +66,7 @@ void PlanExecutor::set_policy(const Policy& policy, Planner& planner) {
 
 void PlanExecutor::follow() {
   if (engine_.tracker.wants_plan()) engine_.tracker.ask_for_plan(machine());
+  if (engine_.tracker.wants_machine()) engine_.tracker.set_machine(machine());
   engine_.tracker.read(engine_.orders, engine_.log.now());
   if (!engine_.tracker.has_active_plan()) engine_.orders = {};
   if (!engine_.automatic.load()) engine_.orders.evict.clear();

@@ -1,4 +1,4 @@
-#include "lab/published/flexmoe_policy.hpp"
+#include "policy/frequency_policy.hpp"
 
 #include <utility>
 
@@ -15,7 +15,7 @@ double rarity(const RunPicture& run, std::uint64_t now) {
 
 }  // namespace
 
-Decision FlexmoePolicy::decide(const Snapshot& snapshot) const {
+Decision FrequencyPolicy::decide(const Snapshot& snapshot) const {
   std::vector<RankedRun> ranked;
   ranked.reserve(snapshot.runs.size());
   for (const RunPicture& run : snapshot.runs) ranked.push_back({&run, rarity(run, snapshot.epoch)});
