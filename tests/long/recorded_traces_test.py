@@ -62,15 +62,15 @@ class Recorded(unittest.TestCase):
 
     def test_learning_is_deterministic_and_faster(self):
         name = "resnet50-b32"
-        # `auto` behaves like recency until it has learned the iteration, in the middle of its second repetition: then
-        # it follows a plan, and the initial evictions and fetches for it may cost more than the rest of that repetition
-        # gains.
+        # `auto` begins as recency does, and takes another rule where that waits less, until it has learned the
+        # iteration, in the middle of its second repetition: then it follows a plan, and the initial evictions and
+        # fetches for it may cost more than the rest of that repetition gains.
         options = ("--device-memory", str(EXPECTED[name][2] // 2), "--iterations", "3", "--policy")
         learned = {replay(RECORDED / f"{name}.jsonl.zst", *options, "auto") for _ in range(2)}
         self.assertEqual(len(learned), 1)
         told = [json.loads(text)["iteration_ns"]
                 for text in (learned.pop(), replay(RECORDED / f"{name}.jsonl.zst", *options, "recency"))]
-        self.assertEqual(told[0][0], told[1][0])
+        self.assertLessEqual(told[0][0], told[1][0])
         self.assertLess(told[0][2], told[1][2])
         self.assertLess(sum(told[0]), sum(told[1]))
 
