@@ -38,7 +38,7 @@ class Rows {
   Run& add_range(Address address, TagId tag);
   // REQUIRES: it has no parts, no launch can find it, and nothing refers to it.
   void remove_range(Run& range);
-  // PageMover::rehome of the run, or of all parts of the row. The run is in `range` then; null: in none. Errors: also
+  // PageMoves::rehome of the run, or of all parts of the row. The run is in `range` then; null: in none. Errors: also
   // kBusy where a launch in progress does not return, and kNotSupported for a row and a range; nothing has changed
   // then. REQUIRES: no launch can find the run.
   Status rehome(Run& run, Address to, Run* range);
