@@ -104,6 +104,7 @@ bool Residency::try_time(StreamId stream, Use& use) {
 // The watch, or kNoWatch. REQUIRES: inside the gate.
 std::uint32_t Residency::time_other(StreamId stream) {
   if (!tracker_.times() || stream == kNoStream || is_inside_callback()) return Use::kNoWatch;
+  if (!tracker_.log().takes_other()) return Use::kNoWatch;
   const std::optional<Stopwatches::Watch> watch = tracker_.watches().start(stream);
   if (!watch) return Use::kNoWatch;
   if (tracker_.log().note_other(*watch, stream)) return *watch;

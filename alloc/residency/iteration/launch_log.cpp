@@ -26,6 +26,12 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
   if (noted_.launches.size() == call_at_) calls_.store(true, std::memory_order_relaxed);
 }
 
+bool LaunchLog::takes_other() {
+  MutexLock lock(mutex_);
+  const auto& others = noted_.others;
+  return others.size() < kMostOthers || others[others.size() - kMostOthers].before != noted_.launches.size();
+}
+
 // Alone it is no reason to read the log.
 bool LaunchLog::note_other(Stopwatches::Watch watch, StreamId stream) {
   MutexLock lock(mutex_);

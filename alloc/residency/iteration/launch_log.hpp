@@ -25,6 +25,7 @@ namespace tessera {
 class LaunchLog {
  public:
   static constexpr std::size_t kMaxLaunches = std::size_t{1} << 16;
+  static constexpr std::size_t kMostOthers = 24;  // after a launch
   static constexpr std::size_t kMaxUses = std::size_t{1} << 20;
 
   struct Use {
@@ -68,6 +69,9 @@ class LaunchLog {
 
   void note(const void* work, std::span<Run* const> runs, std::uint64_t epoch, bool writes,
             std::optional<Stopwatches::Watch> watch, StreamId stream);
+  // Whether another piece of such work may be timed: at most kMostOthers after each launch. A watch takes two places of
+  // the stream's queue, which a program may fill before it does what the queued kernels wait for.
+  bool takes_other();
   // False: the log is full, and the watch is the caller's again.
   bool note_other(Stopwatches::Watch watch, StreamId stream);
   // The launch of this epoch was announced as reading only, but also writes the run.

@@ -60,6 +60,19 @@ TEST_F(LaunchLogTest, TellsBetweenWhichLaunchesOtherWorkWasQueued) {
   EXPECT_TRUE(taken().others.empty());
 }
 
+TEST_F(LaunchLogTest, TimesAFewPiecesOfOtherWorkAfterEachLaunch) {
+  DeviceRun* const one[] = {&a_};
+  for (int launch = 0; launch < 2; ++launch) {
+    for (std::size_t i = 0; i < LaunchLog::kMostOthers; ++i) {
+      ASSERT_TRUE(log_.takes_other());
+      ASSERT_TRUE(log_.note_other(0, StreamId(7)));
+    }
+    EXPECT_FALSE(log_.takes_other());
+    log_.note(work_, one, 5, true, std::nullopt, StreamId());
+  }
+  EXPECT_TRUE(log_.takes_other());
+}
+
 TEST_F(LaunchLogTest, RefusesOtherWorkBeyondItsBound) {
   for (std::size_t i = 0; i < LaunchLog::kMaxLaunches; ++i) ASSERT_TRUE(log_.note_other(0, StreamId()));
   EXPECT_FALSE(log_.note_other(0, StreamId()));
