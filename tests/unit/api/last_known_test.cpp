@@ -18,7 +18,7 @@ class LastKnownTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   // The text that line 0 or 1 names.
-  std::string text_of(int line) const {
+  std::string text_of(std::size_t line) const {
     const std::string whole = contents();
     const auto head = nlohmann::json::parse(whole.substr(line * LastKnown::kLine.value(), LastKnown::kLine.value()));
     return whole.substr(head["at"].get<std::size_t>(), head["bytes"].get<std::size_t>());
@@ -44,9 +44,9 @@ TEST_F(LastKnownTest, AnUpdateIsALineAndTheTextThatItNames) {
 TEST_F(LastKnownTest, TheNewestTextStaysWhileTheNextIsWritten) {
   std::string before;
   const std::size_t sizes[] = {100, 5000, 80, 7000, 12'000, 1, 3000, 12'100, 12'100, 12'100, 9000, 40'000, 2};
-  int number = 0;
+  std::size_t number = 0;
   for (const std::size_t size : sizes) {
-    const std::string text(size, static_cast<char>('a' + number));
+    const std::string text(size, static_cast<char>('a' + static_cast<int>(number)));
     ASSERT_TRUE(known_.update(text).is_ok());
     ++number;
     EXPECT_EQ(text_of(number % 2), text);

@@ -10,7 +10,7 @@
 namespace {
 
 TEST(LastKnownReader, TakesTheNewerOfTwoUpdates) {
-  for (const std::uint64_t first : {6, 7}) {
+  for (const std::uint64_t first : {std::uint64_t{6}, std::uint64_t{7}}) {
     const auto known = last_known_in(LastKnownFile().add(first, "[1]").add(first + 1, "[2]").contents);
     ASSERT_TRUE(known.has_value());
     EXPECT_EQ(known->text, "[2]");
