@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the sdist, and from it the wheel, with the oldest platform tag that the wheel's symbols allow.
+# Builds the sdist, and from it the wheel, tagged for glibc 2.34; auditwheel fails if a symbol needs a newer one.
 #   wheel.sh SOURCE TARGET     leaves both in TARGET
 # The tools come from PyPI, into a Python environment of their own.
 set -eu

@@ -73,7 +73,7 @@ TEST_F(PageMovesTest, AReadThatFailsCanBeTriedAgainAndACorruptOneCannot) {
   EXPECT_EQ(moves().files.finish_load({run.get(), 0}, true).status().code(), Code::kDataLoss);
   EXPECT_EQ(run->pages[0].state, PageState::kLost);
   EXPECT_EQ(host().usage().used, Bytes());
-  EXPECT_EQ(file().usage().used, Bytes()) << "a place with bytes nobody can use";
+  EXPECT_EQ(file().usage().used, Bytes()) << "a place with bytes of no use";
   EXPECT_OK(moves().releases.discard({run.get(), 0}));
 }
 

@@ -35,18 +35,21 @@ TEST_F(HostGrowerTest, GrowsAheadUntilNothingIsDue) {
 }
 
 TEST_F(HostGrowerTest, APieceInProgressCanBeWaitedFor) {
-  std::atomic<bool> begun{false}, over{false};
-  HostGrower grower([&] {
+  std::atomic<bool> begun{false}, over{false}, released{false};
+  std::optional<HostGrower> grower;
+  grower.emplace([&] {
     begun.store(true);
     begun.notify_all();
-    std::this_thread::yield();
+    while (grower->waiting() == 0 && !released.load()) std::this_thread::yield();
     over.store(true);
     return false;
   });
-  grower.kick();
+  grower->kick();
   begun.wait(false);
-  grower.finish_piece();
+  grower->finish_piece();
   EXPECT_TRUE(over.load());
+  released.store(true);
+  grower.reset();
 }
 
 TEST_F(HostGrowerTest, TheThreadServesARequest) {
