@@ -13,7 +13,7 @@ EXCEPTIONS = {
     "alloc/policy/policies.cpp": "held by tests/c_api: unit tests have the table of the laboratory",
 }
 # Every other place in which the build looks for tests; a test file elsewhere would never run.
-TEST_FOLDERS = ("unit", "contract", "fault", "integration", "fuzz", "regress")
+TEST_FOLDERS = ("unit", "contract", "fault", "integration", "fuzz", "regress", "cxx_api")
 
 
 def check(root):

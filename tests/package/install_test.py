@@ -14,7 +14,8 @@ CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
 # Files that a user may count on, below the prefix.
 INSTALLED = ["bin/tessera", "lib/libtessera.so", "lib/libtessera_preload.so", "lib/libtessera_torch.so",
              "lib/softcuda/libcuda.so.1", "lib/softcuda/libcuda.so",
-             "lib/tessera/train", "lib/tessera/train_kernels.so", "include/tessera/tessera.h", "lib/cmake/tessera/tesseraConfig.cmake", "lib/pkgconfig/tessera.pc"]
+             "lib/tessera/train", "lib/tessera/train_kernels.so", "include/tessera/tessera.h",
+             "include/tessera/tessera.hpp", "include/tessera/cuda_mr.hpp", "lib/cmake/tessera/tesseraConfig.cmake", "lib/pkgconfig/tessera.pc"]
 
 
 def run(*command, **options):
