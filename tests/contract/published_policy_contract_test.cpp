@@ -30,7 +30,14 @@ using Published =
                      TeGroupsPolicy, TbaPolicy, Atc24Policy, LohanPolicy, FlashneuronPolicy, FlexgenPolicy,
                      SwapadvisorPolicy, StrPolicy, MpressPolicy, FlexmoePolicy, LaminaPolicy>;
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Published, PolicyContract, Published);
-INSTANTIATE_TYPED_TEST_SUITE_P(Published, PlanContract, Published);
+struct Names {
+  template <class P>
+  static std::string GetName(int /*index*/) {
+    return std::string(P().name());
+  }
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Published, PolicyContract, Published, Names);
+INSTANTIATE_TYPED_TEST_SUITE_P(Published, PlanContract, Published, Names);
 
 }  // namespace tessera::contract

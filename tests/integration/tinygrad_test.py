@@ -4,17 +4,17 @@ Each model is trained twice on the software device: alone with ample memory, and
 third of the peak of the first run. Every loss must be the same to the last bit. Single precision is enough for that,
 because both runs execute the same kernels in the same order.
 
-Usage: tinygrad_test.py BUILD_FOLDER [--print]
+Usage: tinygrad_test.py BUILD_FOLDER [MODEL...] [--print]     Without a model it trains all of them.
 Exits with 77 if tinygrad is unavailable, for instance without network. --print shows what was compared.
 """
 
+import argparse
 import concurrent.futures
 import json
 import os
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 
 from virtual_environment import python_with, skip
@@ -75,13 +75,20 @@ def compare(run, model):
 
 
 def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build", type=lambda folder: pathlib.Path(folder).resolve())
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(MODELS))
+    parser.add_argument("--print", action="store_true", help="show what was compared")
+    options = parser.parse_args()
+    build = options.build
+    if unknown := set(options.models) - set(MODELS):
+        parser.error(f"no such model: {', '.join(sorted(unknown))}")
     if not (build / "lib/softcuda/libnvrtc.so").exists():
         skip("there is no stand-in for NVRTC: the CUDA toolkit's nvrtc.h was not found")
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
         run = Run(build, pathlib.Path(scratch))
-        for lines in pool.map(lambda model: compare(run, model), MODELS):
-            if "--print" in sys.argv:
+        for lines in pool.map(lambda model: compare(run, model), options.models or MODELS):
+            if options.print:
                 print("\n".join(lines), flush=True)
 
 

@@ -3,6 +3,7 @@
 import sys
 import types
 
+import tinygrad.runtime.autogen.nvrtc  # the stand-in, before PyTorch loads NVIDIA's library of the same name
 from tinygrad import Device
 from tinygrad.engine.jit import GraphRunner
 
