@@ -22,12 +22,6 @@ namespace fs = std::filesystem;
 
 std::atomic_ref<std::uint64_t> atomic(std::uint64_t& word) { return std::atomic_ref<std::uint64_t>(word); }
 
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 std::string name_of(int pid) {
   std::string name;
   std::getline(std::ifstream(fmt::format("/proc/{}/comm", pid)), name);
@@ -53,6 +47,12 @@ void add_pages_of(int pid, std::vector<LiveProcess>& found) {
 
 }  // namespace
 
+std::uint64_t live_now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 std::unique_ptr<LivePage> LivePage::open(const std::string& path, int pid) {
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) return nullptr;
@@ -76,7 +76,7 @@ std::unique_ptr<LivePage> LivePage::open(const std::string& path, int pid) {
 LivePage::~LivePage() { ::munmap(page_, sizeof(tessera_live)); }
 
 void LivePage::watch_for(std::uint64_t ns) {
-  atomic(page_->watched_until_ns).store(now_ns() + ns, std::memory_order_relaxed);
+  atomic(page_->watched_until_ns).store(live_now_ns() + ns, std::memory_order_relaxed);
 }
 
 std::optional<LiveSample> LivePage::read() const {

@@ -11,6 +11,9 @@
 
 #include "tessera/live.h"
 
+// The clock of the pages: CLOCK_MONOTONIC.
+std::uint64_t live_now_ns();
+
 // A snapshot of a process.
 struct LiveSample {
   std::uint64_t written_ns = 0;

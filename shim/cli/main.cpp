@@ -13,6 +13,7 @@
 #include "fuzz_command.hpp"
 #include "installation.hpp"
 #include "linkable_installation.hpp"
+#include "metrics_command.hpp"
 #include "move_command.hpp"
 #include "plan_command.hpp"
 #include "policy_bench_command.hpp"
@@ -49,6 +50,7 @@ struct CommandLine {
         sleep(app.add_subcommand("sleep", "evict a running program's blocks from device memory")),
         wake(app.add_subcommand("wake", "fetch them back")),
         top(app.add_subcommand("top", "show this user's programs under Tessera, live")),
+        metrics(app.add_subcommand("metrics", "print the figures of this user's programs for Prometheus")),
         stats(app.add_subcommand("stats", "show the statistics of a run, even if it was killed")),
         report(app.add_subcommand("report", "write an HTML report of a run")),
         recover(app.add_subcommand("recover", "restore the reports of a program that was killed")),
@@ -69,6 +71,8 @@ struct CommandLine {
     top->add_flag("--once", top_options.once, "print one update (takes about two seconds) and exit");
     top->add_flag("--json", top_options.json, "print each update as one JSON object per line");
     top->add_option("--interval", top_options.interval, "seconds between updates (1)")->check(CLI::Range(0.5, 3600.0));
+    metrics->add_option("--serve", metrics_options.serve, "answer GET /metrics at this loopback address")
+        ->type_name("ADDRESS:PORT");
     run->footer(
         "Usage: tessera run [options] -- program [arguments]\n"
         "Every option but --no-control is also an environment variable: "
@@ -92,6 +96,7 @@ struct CommandLine {
   CLI::App* sleep;
   CLI::App* wake;
   CLI::App* top;
+  CLI::App* metrics;
   CLI::App* stats;
   CLI::App* report;
   CLI::App* recover;
@@ -100,6 +105,7 @@ struct CommandLine {
   MoveOptions sleep_options;
   MoveOptions wake_options;
   TopOptions top_options;
+  MetricsOptions metrics_options;
   StatsOptions stats_options;
   ReplayCommandOptions replay_options;
   FuzzOptions fuzz_options;
@@ -147,6 +153,7 @@ int main(int argc, char** argv) {
   if (*commands.stats) return stats_command(commands.stats_options);
   if (*commands.recover) return recover_command(commands.recover_options);
   if (*commands.report) return report_command(commands.report_options);
+  if (*commands.metrics) return metrics_command(commands.metrics_options);
   if (*commands.top) return top_command(commands.top_options);
   const LinkableInstallation linkable = linkable_installation(find_installation(), control_folders().back());
   const Installation& installation = linkable.installation;

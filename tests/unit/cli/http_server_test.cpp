@@ -1,0 +1,92 @@
+#include "http_server.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+class HttpServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(server_.listen("127.0.0.1:0"), ""); }
+
+  // What a client that sends this gets.
+  std::string reply_to(const std::string& request) {
+    std::thread served([this] {
+      server_.serve_one([](const std::string& path) -> HttpAnswer {
+        if (path == "/large") return {.body = std::string(8 << 20, 'x')};
+        return path == "/known" ? HttpAnswer{.type = "text/x", .body = "the body"}
+                                : HttpAnswer{.status = 404, .body = ""};
+      });
+    });
+    const int client = connected();
+    EXPECT_EQ(::send(client, request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
+    ::shutdown(client, SHUT_WR);
+    std::string reply;
+    char piece[4096];
+    for (ssize_t got = 0; (got = ::recv(client, piece, sizeof(piece), 0)) > 0;) {
+      reply.append(piece, static_cast<std::size_t>(got));
+    }
+    ::close(client);
+    served.join();
+    return reply;
+  }
+
+  int connected() const {
+    const std::string place = server_.place();
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(place.substr(place.rfind(':') + 1))));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int client = ::socket(AF_INET, SOCK_STREAM, 0);
+    EXPECT_EQ(::connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    return client;
+  }
+
+  HttpServer server_;
+};
+
+TEST_F(HttpServerTest, AnswersGet) {
+  EXPECT_EQ(reply_to("GET /known HTTP/1.1\r\nHost: x\r\n\r\n"),
+            "HTTP/1.1 200 OK\r\nContent-Type: text/x\r\nContent-Length: 8\r\nConnection: close\r\n\r\nthe body");
+  EXPECT_EQ(reply_to("GET /other HTTP/1.0\r\n\r\n").substr(0, 22), "HTTP/1.1 404 Not Found");
+}
+
+TEST_F(HttpServerTest, RefusesEverythingElse) {
+  EXPECT_EQ(reply_to("POST /known HTTP/1.1\r\n\r\n").substr(0, 12), "HTTP/1.1 405");
+  EXPECT_EQ(reply_to("hello\r\n\r\n").substr(0, 12), "HTTP/1.1 400");
+  EXPECT_EQ(reply_to("GET /known\r\n\r\n").substr(0, 12), "HTTP/1.1 400");
+  EXPECT_EQ(reply_to("GET /known HTTP/1.1\r\n"), "") << "the request is not complete";
+  EXPECT_EQ(reply_to(""), "");
+}
+
+TEST_F(HttpServerTest, ARequestHasABound) { EXPECT_EQ(reply_to("GET /" + std::string(20 << 10, 'x')), ""); }
+
+TEST_F(HttpServerTest, SendsALargeBodyWhole) {
+  EXPECT_EQ(
+      reply_to("GET /large HTTP/1.1\r\n\r\n").size(),
+      (8u << 20) + std::string("HTTP/1.1 200 OK\r\nContent-Type: "
+                               "text/plain; charset=utf-8\r\nContent-Length: 8388608\r\nConnection: close\r\n\r\n")
+                       .size());
+}
+
+TEST(HttpServerPlace, IsALoopbackAddressWithAPort) {
+  for (const char* place :
+       {"", "9400", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70000", "host:1", "[::1:1"}) {
+    EXPECT_NE(HttpServer().listen(place).find("not ADDRESS:PORT"), std::string::npos) << place;
+  }
+  for (const char* place : {"0.0.0.0:0", "10.0.0.1:0", "[::]:0"}) {
+    EXPECT_NE(HttpServer().listen(place).find("not a loopback address"), std::string::npos) << place;
+  }
+  HttpServer one, other;
+  ASSERT_EQ(one.listen("localhost:0"), "");
+  EXPECT_TRUE(one.place().starts_with("127.0.0.1:"));
+  EXPECT_NE(other.listen(one.place()), "") << "the port is in use";
+}
+
+}  // namespace
