@@ -75,7 +75,9 @@ tidy: check-packages
 	  || { grep -A3 error: build/release/tidy.log; exit 1; }
 
 # Every table and plot of docs/benchmarks.md, in some thirteen minutes on two processors with nothing else to do.
-bench: bench-packages build
+bench: bench-packages packages
+	$(CONFIGURE) release -DTESSERA_OPTIMISED_BENCH=ON
+	$(COMPILE) release
 	python3 bench/run.py build/release
 
 # Every policy on the traces of twelve families; docs/policy-benchmark.md reads the result. `policy benchmarks` goes on with a short host, a

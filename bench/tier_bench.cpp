@@ -344,7 +344,7 @@ void measure_threads(const Options& options, std::vector<Comparison>& results) {
 }
 
 int run(const Options& options) {
-  if (!options.smoke && !may_measure(kTesseraChecked)) return EXIT_FAILURE;
+  if (!options.smoke && !may_measure(kIsMeasurable)) return EXIT_FAILURE;
   const auto environment = read_environment(TESSERA_BENCH_BUILD_DIR, options.directory);
   std::vector<Comparison> results;
   measure_copies(options, results);

@@ -2,6 +2,7 @@
 option(TESSERA_BUILD_TESTS "build the tests" ON)
 option(TESSERA_LONG_TESTS "build the tests of `make check-long` too" OFF)
 option(TESSERA_BUILD_BENCH "build the benchmarks" ON)
+option(TESSERA_OPTIMISED_BENCH "optimise the benchmarks, to measure with them" OFF)
 option(TESSERA_GPU_KERNELS "compile the kernels for a GPU too (needs nvcc)" OFF)
 set(TESSERA_SANITIZE "" CACHE STRING "list for -fsanitize=, empty for none")
 
@@ -59,6 +60,9 @@ endif()
 add_library(tessera_unoptimised INTERFACE)
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_unoptimised INTERFACE -O0 -fno-sanitize=null,alignment,object-size)
+  if(NOT TESSERA_LONG_TESTS)  # a fifth of the time; traces of calls name functions, but no lines
+    target_compile_options(tessera_unoptimised INTERFACE -g0)
+  endif()
 else()
   target_compile_options(tessera_unoptimised INTERFACE -O0 -g0)
 endif()

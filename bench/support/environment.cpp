@@ -119,11 +119,11 @@ nlohmann::ordered_json to_json(const Environment& environment) {
   return object;
 }
 
-bool may_measure(bool has_assertions) {
-  if (!has_assertions) return true;
+bool may_measure(bool is_measurable) {
+  if (is_measurable) return true;
   fmt::print(stderr,
-             "This build has assertions, so its times are meaningless. Use the release preset,"
-             " or --smoke for a smoke test.\n");
+             "This build has assertions, or benchmarks that are not optimised, so its times are meaningless. Use"
+             " `make bench`, the release preset with -DTESSERA_OPTIMISED_BENCH=ON, or --smoke for a smoke test.\n");
   return false;
 }
 

@@ -1,7 +1,7 @@
 // The environment of a measurement: processor, kernel, memory, disk, compiler, commit, build type.
 //
-// No benchmark prints a result without it, and none measures in a build with assertions: a number without its
-// environment cannot be interpreted.
+// No benchmark prints a result without it, and none measures in a build with assertions or without optimisation: a
+// number without its environment cannot be interpreted.
 //
 // Thread safety: a value; reading it queries the system and starts one short child process.
 #pragma once
@@ -11,6 +11,8 @@
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
+
+#include "base/check.hpp"
 
 namespace tessera::bench {
 
@@ -24,7 +26,11 @@ Environment read_environment(const std::string& build_directory, const std::stri
 void print(const Environment& environment);
 nlohmann::ordered_json to_json(const Environment& environment);
 
-// Returns false in builds with assertions, after printing a message. A smoke run, which measures nothing, may go on.
-bool may_measure(bool has_assertions);
+// Whether times of this build mean something. `make bench` optimises the benchmarks; other builds only show that they
+// run.
+inline constexpr bool kIsMeasurable = !kTesseraChecked && TESSERA_OPTIMISED_BENCH != 0;
+
+// Returns false where times mean nothing, after printing a message. A smoke run, which measures nothing, may go on.
+bool may_measure(bool is_measurable);
 
 }  // namespace tessera::bench

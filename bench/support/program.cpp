@@ -17,7 +17,7 @@ int run_program(int argc, char** argv, const Program& program,
   app.add_flag("--smoke", smoke, program.smoke);
   app.add_flag("--json", json, "print one JSON object");
   CLI11_PARSE(app, argc, argv);
-  if (!smoke && !may_measure(program.has_assertions)) return EXIT_FAILURE;
+  if (!smoke && !may_measure(program.is_measurable)) return EXIT_FAILURE;
   const Environment environment = read_environment(program.build_directory, program.data_directory);
   const std::optional<Results> results = measure(smoke);
   if (!results) return EXIT_FAILURE;

@@ -1,4 +1,4 @@
-// The frame of every benchmark program: it reads --smoke and --json, refuses to measure in a build with assertions, and
+// The frame of every benchmark program: it reads --smoke and --json, refuses to measure where times mean nothing, and
 // prints its environment with its results.
 //
 // Thread safety: none; one thread measures.
@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/check.hpp"
+#include "environment.hpp"
 
 namespace tessera::bench {
 
@@ -24,7 +24,7 @@ struct Program {
   const char* smoke;            // what a smoke run does
   std::string build_directory;  // as for read_environment()
   std::string data_directory;   // as for read_environment()
-  bool has_assertions = kTesseraChecked;
+  bool is_measurable = kIsMeasurable;
 };
 
 // The program's main(). `measure` receives whether this is a smoke run. It returns an empty result after printing why
