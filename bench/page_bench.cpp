@@ -17,20 +17,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/virtual_clock.hpp"
 #include "must.hpp"
-#include "page/page_manager.hpp"
 #include "program.hpp"
+#include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
 #include "sim/trace_driver.hpp"
-#include "sim/virtual_file_io.hpp"
-#include "tier/host_pages.hpp"
 #include "tlb_reach.hpp"
 
 namespace tessera::bench {
 namespace {
 
-constexpr std::uint64_t kLink = 25'000'000'000;       // bytes per second, each direction
+constexpr double kLink = 25e9;                        // bytes per second, each direction
 constexpr std::uint64_t kBytesPerNanosecond = 1'000;  // of a kernel
 constexpr int kWarmUp = 4, kPasses = 8;               // only the passes after the warm-up are counted
 
@@ -72,25 +69,16 @@ struct Row {
 class Machine {
  public:
   Machine(Bytes device, Bytes host, bool copies_at_once = true)
-      : sim_({.memory = device,
-              .inbound = {kLink, {}},
-              .outbound = {kLink, {}},
-              .contents = SimContents::kNone,
-              .copies_at_once = copies_at_once},
-             clock_),
+      : sim_(options(device, copies_at_once), clock_),
         driver_(sim_, std::size_t{1} << 21),
-        log_(clock_, 1),
-        device_(driver_, DeviceId(), device),
-        host_(driver_, host, HostTier::staging_for(host, Bytes()), host_pages_),
-        file_(std::make_unique<VirtualFileIo>(clock_, LinkSpeed{}, LinkSpeed{}), Bytes(), checksum_of_nothing) {
-    auto policy = must(make_policy("recency"));
-    residency_ = must(Residency::create(driver_, DeviceId(), {device_, host_, file_}, std::move(policy), log_, {}));
+        layers_(driver_, clock_, {.device = device, .host = host}, sim_file(clock_, {}), host_pages_) {
+    must(layers_.add_residency(must(make_policy("recency"))));
     const Bytes addresses = (device + host) * 4;
-    pages_ = must(PageManager::create(driver_, *residency_, addresses, addresses));
+    must(layers_.add_pages(addresses, addresses));
   }
   ~Machine() {
     must(sim_.synchronize(DeviceId()));
-    for (Run* run : runs_) must(pages_->release(run));
+    for (Run* run : runs_) must(layers_.pages->release(run));
   }
 
   std::vector<Run*> add(Bytes total, Bytes block) {
@@ -99,7 +87,7 @@ class Machine {
     return runs;
   }
   Run* add(Bytes block) {
-    Run* const run = must(pages_->acquire(block, {0, StreamId(), TagId()}, {}));
+    Run* const run = must(layers_.pages->acquire(block, {0, StreamId(), TagId()}, {}));
     run->live.store(1);
     runs_.push_back(run);
     return run;
@@ -110,28 +98,28 @@ class Machine {
   // Uses the run in a kernel that writes all of it, so that eviction must copy it, and waits for the kernel.
   void use(Run* run) {
     Use use;
-    must(residency_->begin_use({&run, 1}, StreamId(), Access::kWrite, Use::Kind::kGate, use));
+    must(layers_.residency->begin_use({&run, 1}, StreamId(), Access::kWrite, Use::Kind::kGate, use));
     const DeviceRange range{run->address, run->shape.bytes()};
     const Nanoseconds duration(run->shape.bytes().value() / kBytesPerNanosecond);
     must(sim_.occupy(StreamId(), duration, {&range, 1}));
-    residency_->end_use({&run, 1}, StreamId(), use);
+    layers_.residency->end_use({&run, 1}, StreamId(), use);
     must(sim_.synchronize(StreamId()));
-    residency_->advance();
+    layers_.residency->advance();
   }
   void evict(const std::vector<Run*>& runs) {
-    must(residency_->evict(runs));
-    must(residency_->drain());
+    must(layers_.residency->evict(runs));
+    must(layers_.residency->drain());
   }
   // Resets the counts.
   void begin() {
-    must(residency_->drain());
+    must(layers_.residency->drain());
     driver_.clear();
-    before_ = residency_->stats();
+    before_ = layers_.residency->stats();
   }
   Row end(std::string name) {
-    must(residency_->drain());
-    must(residency_->validate());
-    const ResidencyStats after = residency_->stats();
+    must(layers_.residency->drain());
+    must(layers_.residency->validate());
+    const ResidencyStats after = layers_.residency->stats();
     Row row{std::move(name), after.bytes_in - before_.bytes_in, after.bytes_out - before_.bytes_out};
     must(driver_.dropped() == 0 ? Status() : Status(Code::kInternal, "calls were not counted"));
     for (const DriverRecord& record : driver_.records()) {
@@ -144,6 +132,11 @@ class Machine {
   }
 
  private:
+  static SimOptions options(Bytes device, bool copies_at_once) {
+    SimOptions options = sim_options({.device = device, .out_rate = kLink, .in_rate = kLink});
+    options.copies_at_once = copies_at_once;
+    return options;
+  }
   TlbReach reach() const {
     std::vector<MappedPage> present;
     for (const Run* run : runs_) {
@@ -163,12 +156,7 @@ class Machine {
   NoHostPages host_pages_;
   SimDriver sim_;
   TraceDriver driver_;
-  EventLog log_;
-  DeviceTier device_;
-  HostTier host_;
-  FileTier file_;
-  std::unique_ptr<Residency> residency_;
-  std::unique_ptr<PageManager> pages_;
+  SimLayers layers_;
   std::vector<Run*> runs_;
   ResidencyStats before_;
 };

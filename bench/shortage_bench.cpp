@@ -17,19 +17,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/virtual_clock.hpp"
 #include "must.hpp"
-#include "page/page_manager.hpp"
 #include "program.hpp"
+#include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
-#include "sim/virtual_file_io.hpp"
-#include "tier/host_pages.hpp"
 
 namespace tessera::bench {
 namespace {
 
-constexpr std::size_t kAtOnce = 32;  // runs per launch, until all have been used once
-constexpr LinkSpeed kLink{25'000'000'000, {}}, kDisk{3'000'000'000, {}};
+constexpr std::size_t kAtOnce = 32;          // runs per launch, until all have been used once
+constexpr double kLink = 25e9, kDisk = 3e9;  // bytes per second
 
 // The number of base-page runs in each tier; each tier is full.
 struct Case {
@@ -47,17 +44,15 @@ struct Row {
 class Machine {
  public:
   explicit Machine(const Case& of)
-      : sim_({.memory = kBasePage * of.on_device, .inbound = kLink, .outbound = kLink, .contents = SimContents::kNone},
-             clock_),
-        log_(clock_, 1),
-        device_(sim_, DeviceId(), kBasePage * of.on_device),
-        host_(sim_, host_bytes(of), HostTier::staging_for(host_bytes(of), kBasePage * of.in_file), host_pages_),
-        file_(std::make_unique<VirtualFileIo>(clock_, kDisk, kDisk), kBasePage * of.in_file * 2, checksum_of_nothing) {
-    residency_ = must(Residency::create(sim_, DeviceId(), {device_, host_, file_}, must(make_policy("lru")), log_, {}));
+      : machine_(machine_of(of)),
+        sim_(sim_options(machine_), clock_),
+        layers_(sim_, clock_, {.device = machine_.device, .host = machine_.host}, sim_file(clock_, machine_),
+                host_pages_) {
+    must(layers_.add_residency(must(make_policy("lru"))));
     const Bytes addresses = kBasePage * of.runs() * 2;
-    pages_ = must(PageManager::create(sim_, *residency_, addresses, addresses));
+    must(layers_.add_pages(addresses, addresses));
     for (std::size_t i = 0; i < of.runs(); ++i) {
-      runs_.push_back(must(pages_->acquire(kBasePage, {0, StreamId(), TagId()}, {})));
+      runs_.push_back(must(layers_.pages->acquire(kBasePage, {0, StreamId(), TagId()}, {})));
       runs_.back()->live.store(1);
     }
     for (std::size_t first = 0; first < of.runs(); first += kAtOnce) {
@@ -66,17 +61,17 @@ class Machine {
   }
   ~Machine() {
     must(sim_.synchronize(DeviceId()));
-    for (Run* run : runs_) must(pages_->release(run));
+    for (Run* run : runs_) must(layers_.pages->release(run));
   }
 
   // A launch that writes the runs, including the check for completed work.
   void use(std::span<Run* const> runs) {
     Use use;
-    must(residency_->begin_use(runs, StreamId(), Access::kWrite, Use::Kind::kGate, use));
+    must(layers_.residency->begin_use(runs, StreamId(), Access::kWrite, Use::Kind::kGate, use));
     must(sim_.occupy(StreamId(), Nanoseconds(1000), {}));
-    residency_->end_use(runs, StreamId(), use);
+    layers_.residency->end_use(runs, StreamId(), use);
     must(sim_.synchronize(StreamId()));
-    residency_->advance();
+    layers_.residency->advance();
   }
   // The least recently used run is the one that is not resident.
   double use_next() {
@@ -85,20 +80,24 @@ class Machine {
     const auto took = std::chrono::steady_clock::now() - start;
     return std::chrono::duration<double, std::micro>(took).count();
   }
-  void validate() { must(residency_->validate()); }
+  void validate() { must(layers_.residency->validate()); }
 
  private:
-  static Bytes host_bytes(const Case& of) { return kBasePage * (of.in_host + (of.in_file ? 0 : of.on_device)); }
+  static tessera::Machine machine_of(const Case& of) {
+    return {.device = kBasePage * of.on_device,
+            .host = kBasePage * (of.in_host + (of.in_file ? 0 : of.on_device)),
+            .file = kBasePage * of.in_file * 2,
+            .out_rate = kLink,
+            .in_rate = kLink,
+            .file_write_rate = kDisk,
+            .file_read_rate = kDisk};
+  }
 
+  const tessera::Machine machine_;
   VirtualClock clock_;
   NoHostPages host_pages_;
   SimDriver sim_;
-  EventLog log_;
-  DeviceTier device_;
-  HostTier host_;
-  FileTier file_;
-  std::unique_ptr<Residency> residency_;
-  std::unique_ptr<PageManager> pages_;
+  SimLayers layers_;
   std::vector<Run*> runs_;
   std::size_t next_ = 0;
 };

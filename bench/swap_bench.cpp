@@ -19,8 +19,8 @@
 #include "base/clock.hpp"
 #include "comparison.hpp"
 #include "must.hpp"
-#include "page/page_manager.hpp"
 #include "program.hpp"
+#include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
 #include "timing.hpp"
 
@@ -94,17 +94,13 @@ class Engine {
  public:
   Engine(SimDriver& sim, const Clock& clock, Bytes set, Bytes block)
       : sim_(sim),
-        log_(clock, 1),
-        device_(sim, DeviceId(), set),
-        host_(sim, set * 2, HostTier::staging_for(set * 2, Bytes())),
-        file_(must(FileTier::open("", Bytes()))),
+        layers_(sim, clock, {.device = set, .host = set * 2}, must(FileTier::open("", Bytes()))),
         stream_(must(sim.create_stream(DeviceId()))) {
-    residency_ = must(
-        Residency::create(sim, DeviceId(), {device_, host_, *file_}, must(make_policy("recency")), log_, options()));
-    pages_ = must(PageManager::create(sim, *residency_, set * 8, set * 2));
+    must(layers_.add_residency(must(make_policy("recency")), options()));
+    must(layers_.add_pages(set * 8, set * 2));
     for (auto& runs : sets_) {
       for (Bytes sum; sum < set; sum += block) {
-        runs.push_back(must(pages_->acquire(block, {0, StreamId(), TagId()}, {})));
+        runs.push_back(must(layers_.pages->acquire(block, {0, StreamId(), TagId()}, {})));
         runs.back()->live.store(1);
       }
     }
@@ -112,10 +108,10 @@ class Engine {
   ~Engine() {
     must(sim_.synchronize(DeviceId()));
     for (auto& runs : sets_) {
-      for (Run* run : runs) must(pages_->release(run));
+      for (Run* run : runs) must(layers_.pages->release(run));
     }
-    must(residency_->drain());
-    must(residency_->streams().retire(stream_));
+    must(layers_.residency->drain());
+    must(layers_.residency->streams().retire(stream_));
     must(sim_.destroy_stream(stream_));
   }
 
@@ -129,30 +125,25 @@ class Engine {
   void use(int set) {
     Use use;
     auto& runs = sets_[set];
-    must(residency_->begin_use(runs, stream_, Access::kWrite, Use::Kind::kGate, use));
+    must(layers_.residency->begin_use(runs, stream_, Access::kWrite, Use::Kind::kGate, use));
     must(sim_.occupy(stream_, Nanoseconds(1000), {}));
-    residency_->end_use(runs, stream_, use);
+    layers_.residency->end_use(runs, stream_, use);
     must(sim_.synchronize(stream_));
   }
-  void evict(int set) { must(residency_->evict(sets_[set])); }
-  void sleep() { must(residency_->sleep(std::nullopt)); }
-  void wake() { must(residency_->wake(std::nullopt)); }
+  void evict(int set) { must(layers_.residency->evict(sets_[set])); }
+  void sleep() { must(layers_.residency->sleep(std::nullopt)); }
+  void wake() { must(layers_.residency->wake(std::nullopt)); }
   // Waits until transfers are done, and validates the state.
   void rest() {
-    must(residency_->drain());
-    must(residency_->validate());
+    must(layers_.residency->drain());
+    must(layers_.residency->validate());
   }
-  ResidencyStats stats() const { return residency_->stats(); }
+  ResidencyStats stats() const { return layers_.residency->stats(); }
 
  private:
   SimDriver& sim_;
-  EventLog log_;
-  DeviceTier device_;
-  HostTier host_;
-  std::unique_ptr<FileTier> file_;
+  SimLayers layers_;
   const StreamId stream_;
-  std::unique_ptr<Residency> residency_;
-  std::unique_ptr<PageManager> pages_;
   std::vector<Run*> sets_[2];
 };
 

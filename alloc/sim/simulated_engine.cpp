@@ -6,19 +6,22 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
-#include "sim/virtual_file_io.hpp"
 
 namespace tessera {
 namespace {
 
 // The maximum number of steps that a program has queued.
 constexpr std::uint64_t kAhead = 256;
-// The polling interval of the pump's thread.
-constexpr Nanoseconds kLook{100'000};
 // Addresses cost nothing, and a fragmented heap needs more of them than it has bytes.
 constexpr std::uint64_t kAddressesPerByte = 4;
 
-LinkSpeed speed(double rate) { return {static_cast<std::uint64_t>(rate), {}}; }
+SimOptions device_options(const Machine& machine) {
+  SimOptions options = sim_options(machine);
+  options.watches_memory =
+      has_peer(machine);  // to identify copies between peers; replays and tests check the same engine
+  options.name = "simulation";
+  return options;
+}
 
 // Forwards to a policy with another owner.
 class Borrowed final : public Policy {
@@ -42,19 +45,7 @@ SimulatedEngine::SimulatedEngine(const Iteration& iteration, const Machine& mach
       strategy_(strategy),
       iteration_(with_small_runs(iteration)),
       frees_(frees_by_step(iteration_)),
-      driver_({.devices = has_peer(machine) ? 2 : 1,
-               .memory = std::max(machine.device + machine.small, machine.peer),
-               .inbound = speed(machine.in_rate),
-               .outbound = speed(machine.out_rate),
-               .peer = speed(machine.peer_rate),
-               .contents = SimContents::kNone,
-               .watches_memory =
-                   has_peer(machine),  // to identify copies between peers; replays and tests check the same engine
-               .name = "simulation"},
-              clock_),
-      log_(clock_, 0),
-      device_(driver_, DeviceId(), machine.device + machine.small),
-      host_(driver_, machine.host, HostTier::staging_for(machine.host, machine.file), host_pages_),
+      driver_(device_options(machine), clock_),
       held_(iteration_.runs.size()),
       pinned_(iteration_.runs.size()),
       last_uses_(iteration_.runs.size()) {}
@@ -62,9 +53,6 @@ SimulatedEngine::SimulatedEngine(const Iteration& iteration, const Machine& mach
 Result<std::unique_ptr<SimulatedEngine>> SimulatedEngine::create(const Iteration& iteration, const Machine& machine,
                                                                  const Strategy& strategy, const Policy& policy) {
   std::unique_ptr<SimulatedEngine> engine(new SimulatedEngine(iteration, machine, strategy));
-  auto io =
-      std::make_unique<VirtualFileIo>(engine->clock_, speed(machine.file_read_rate), speed(machine.file_write_rate));
-  engine->file_ = std::make_unique<FileTier>(std::move(io), machine.file, checksum_of_nothing);
   std::uint32_t last_stream = 0;
   for (const IterationStep& step : iteration.steps) last_stream = std::max(last_stream, step.stream);
   while (engine->streams_.size() <= last_stream) {
@@ -72,29 +60,26 @@ Result<std::unique_ptr<SimulatedEngine>> SimulatedEngine::create(const Iteration
     TESSERA_TRY_ASSIGN(stream, engine->driver_.create_stream(DeviceId()));
     engine->streams_.push_back(stream);
   }
-  if (has_peer(machine)) {
-    const Loan loan{DeviceId(1), machine.peer};
-    engine->peer_ = std::make_unique<PeerTier>(engine->driver_, std::vector{loan});
-    TESSERA_TRY(engine->peer_->admit(DeviceId()));
-  }
-  const TierStack tiers{engine->device_, engine->host_, *engine->file_, nullptr, engine->peer_.get()};
-  TESSERA_TRY_ASSIGN(engine->residency_,
-                     Residency::create(engine->driver_, DeviceId(), tiers, std::make_unique<Borrowed>(policy),
-                                       engine->log_, {.grace = machine.grace}));
-  if (machine.unseen) engine->residency_->expect_unseen_work();
-  const Bytes addresses = tiers.capacity() * kAddressesPerByte;
-  TESSERA_TRY_ASSIGN(engine->pages_, PageManager::create(engine->driver_, *engine->residency_, addresses, addresses));
-  auto blocks = BlockCacheOptions::for_device(tiers.device.usage().capacity);
+  const TierSizes sizes{.device = machine.device + machine.small,
+                        .host = machine.host,
+                        .peer = has_peer(machine) ? machine.peer : Bytes()};
+  engine->layers_ = std::make_unique<SimLayers>(engine->driver_, engine->clock_, sizes,
+                                                sim_file(engine->clock_, machine), engine->host_pages_, 0);
+  SimLayers& layers = *engine->layers_;
+  if (layers.peer) TESSERA_TRY(layers.peer->admit(DeviceId()));
+  TESSERA_TRY(layers.add_residency(std::make_unique<Borrowed>(policy), {.grace = machine.grace}));
+  if (machine.unseen) layers.residency->expect_unseen_work();
+  const Bytes addresses = layers.tiers().capacity() * kAddressesPerByte;
+  TESSERA_TRY(layers.add_pages(addresses, addresses));
+  auto blocks = BlockCacheOptions::for_device(layers.device.usage().capacity);
   blocks.planned_limit = {};  // the iteration consists of runs
-  engine->blocks_ = std::make_unique<BlockCache>(*engine->residency_, *engine->pages_, blocks);
+  layers.add_blocks(blocks);
   return engine;
 }
 
 SimulatedEngine::~SimulatedEngine() {
   note(driver_.synchronize(DeviceId()));
-  blocks_.reset();
-  pages_.reset();
-  residency_.reset();
+  layers_.reset();
   for (const EventId event : events_) note(driver_.destroy_event(event));
   for (const StreamId stream : streams_) note(driver_.destroy_stream(stream));
 }
@@ -148,18 +133,18 @@ Status SimulatedEngine::restore_residency(const std::atomic<bool>& stop) {
       placed = held_[*each.index];
     } else {
       Address address;
-      TESSERA_TRY_ASSIGN(address, blocks_->allocate(each.run->bytes, streams_.front(), each.run->tag));
-      placed = pages_->find(address);
-      if (each.run->pinned) TESSERA_TRY(residency_->pin(placed));
+      TESSERA_TRY_ASSIGN(address, layers_->blocks->allocate(each.run->bytes, streams_.front(), each.run->tag));
+      placed = layers_->pages->find(address);
+      if (each.run->pinned) TESSERA_TRY(layers_->residency->pin(placed));
     }
-    if (!each.run->pinned) TESSERA_TRY(residency_->place(placed, each.run->pages));
+    if (!each.run->pinned) TESSERA_TRY(layers_->residency->place(placed, each.run->pages));
   }
   return {};
 }
 
 void SimulatedEngine::start_plan() {
   has_active_plan_ = true;
-  residency_->activate_plan(learned_, strategy_, std::span(held_).first(learned_.runs.size()));
+  layers_->residency->activate_plan(learned_, strategy_, std::span(held_).first(learned_.runs.size()));
 }
 
 // Called when the device reaches the pass.
@@ -199,7 +184,7 @@ Status SimulatedEngine::play_step(std::uint32_t index) {
   TESSERA_TRY(queue(step));
   for (const std::uint32_t index_of_run : frees_[index]) {
     const Run* const run = std::exchange(held_[index_of_run], nullptr);
-    if (run != nullptr) TESSERA_TRY(blocks_->free(run->address, streams_[step.stream]));
+    if (run != nullptr) TESSERA_TRY(layers_->blocks->free(run->address, streams_[step.stream]));
   }
   return {};
 }
@@ -207,12 +192,12 @@ Status SimulatedEngine::play_step(std::uint32_t index) {
 Status SimulatedEngine::allocate(std::uint32_t index, StreamId stream) {
   const IterationRun& run = iteration_.runs[index];
   Address address;
-  TESSERA_TRY_ASSIGN(address, blocks_->allocate(run.bytes, stream, run.tag));
-  held_[index] = pages_->find(address);
+  TESSERA_TRY_ASSIGN(address, layers_->blocks->allocate(run.bytes, stream, run.tag));
+  held_[index] = layers_->pages->find(address);
   TESSERA_TRY(set_recompute(index));
   if (!run.pinned || pinned_[index]) return {};
   pinned_[index] = true;
-  return residency_->pin(held_[index]);
+  return layers_->residency->pin(held_[index]);
 }
 
 Status SimulatedEngine::queue(const IterationStep& step) {
@@ -226,13 +211,13 @@ Status SimulatedEngine::queue(const IterationStep& step) {
   const StreamId stream = streams_[step.stream];
   Use use;
   if (!has_active_plan_) use.work = &step;  // all steps look different, so that no iteration is learned
-  TESSERA_TRY(residency_->begin_use(operands_, stream, Access::kRead, Use::Kind::kGate, use));
+  TESSERA_TRY(layers_->residency->begin_use(operands_, stream, Access::kRead, Use::Kind::kGate, use));
   for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
-    if (iteration_.uses[i].writes) residency_->note_written(*operands_[i - step.first_use]);
+    if (iteration_.uses[i].writes) layers_->residency->note_written(*operands_[i - step.first_use]);
   }
   Status queued = driver_.occupy(stream, step.duration, ranges_);
   if (queued.is_ok()) queued = driver_.record_event(events_[queued_++ % kAhead], stream);
-  residency_->end_use({}, stream, use);
+  layers_->residency->end_use({}, stream, use);
   for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
     if (iteration_.uses[i].writes) TESSERA_TRY(set_recompute(iteration_.uses[i].run));
   }
@@ -269,7 +254,7 @@ Status SimulatedEngine::set_recompute(std::uint32_t index) {
   const auto work = [this, time, range = DeviceRange{run->address, run->shape.bytes()}](StreamId on) {
     return driver_.occupy(on, time, {&range, 1});
   };
-  return residency_->set_recompute(run, {work, time});
+  return layers_->residency->set_recompute(run, {work, time});
 }
 
 Status SimulatedEngine::await_oldest() {
@@ -284,9 +269,7 @@ Status SimulatedEngine::await_oldest() {
 }
 
 void SimulatedEngine::look() {
-  if (clock_.now() < next_look_) return;
-  next_look_ = clock_.now() + kLook;
-  residency_->advance();
+  if (pump_.is_due(clock_)) layers_->residency->advance();
 }
 
 Simulated simulate_plan(const Iteration& iteration, const Machine& machine, const Strategy& strategy,

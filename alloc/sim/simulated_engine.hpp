@@ -15,12 +15,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/virtual_clock.hpp"
-#include "block/block_cache.hpp"
-#include "observe/event_log.hpp"
-#include "residency/residency.hpp"
+#include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
-#include "tier/host_pages.hpp"
 
 namespace tessera {
 
@@ -78,14 +74,8 @@ class SimulatedEngine {
   VirtualClock clock_;
   NoHostPages host_pages_;
   SimDriver driver_;
-  EventLog log_;
-  DeviceTier device_;
-  HostTier host_;
-  std::unique_ptr<FileTier> file_;
-  std::unique_ptr<PeerTier> peer_;  // memory of a second device, or null
-  std::unique_ptr<Residency> residency_;
-  std::unique_ptr<PageManager> pages_;
-  std::unique_ptr<BlockCache> blocks_;
+  SimPump pump_;
+  std::unique_ptr<SimLayers> layers_;
   std::vector<StreamId> streams_;  // by stream number of the steps
   std::vector<Run*> held_;         // by run of the iteration; null while not allocated
   std::vector<bool> pinned_;       // by run of the iteration
@@ -101,7 +91,6 @@ class SimulatedEngine {
   std::vector<EventId> events_;      // ring of events, one after each of the latest steps
   bool has_active_plan_ = false;
   std::uint64_t queued_ = 0, awaited_ = 0;
-  Nanoseconds next_look_{};
   int passes_ = 0;
   Nanoseconds enough_{};      // limit as of the latest step
   int longer_ = 0;            // consecutive passes above the limit

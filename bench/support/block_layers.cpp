@@ -8,7 +8,6 @@
 
 #include "must.hpp"
 #include "policy/policy.hpp"
-#include "sim/virtual_file_io.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -34,24 +33,20 @@ void repack(SizeClass size_class, const Slabs& slabs, Occupation& of) {
 }  // namespace
 
 BlockLayers::BlockLayers(Bytes device)
-    : sim_({.memory = device, .contents = SimContents::kNone}, clock_),
+    : sim_(sim_options({.device = device}), clock_),
       driver_(sim_, std::size_t{1} << 20),
-      log_(clock_, 1),
-      device_(driver_, DeviceId(), device),
-      host_(driver_, Bytes(), Bytes(), host_pages_),
-      file_(std::make_unique<VirtualFileIo>(clock_, LinkSpeed{}, LinkSpeed{}), Bytes(), checksum_of_nothing) {
-  residency_ =
-      must(Residency::create(driver_, DeviceId(), {device_, host_, file_}, must(make_policy("recency")), log_, {}));
-  pages_ = must(PageManager::create(driver_, *residency_, device * 4, device * 4));
-  blocks_ = std::make_unique<BlockCache>(*residency_, *pages_);
+      layers_(driver_, clock_, {.device = device}, sim_file(clock_, {}), host_pages_) {
+  must(layers_.add_residency(must(make_policy("recency"))));
+  must(layers_.add_pages(device * 4, device * 4));
+  layers_.add_blocks();
   stream_ = must(driver_.create_stream(DeviceId()));
 }
 
 BlockLayers::~BlockLayers() { must(driver_.synchronize(DeviceId())); }
 
-Address BlockLayers::allocate(Bytes bytes, TagId tag) { return must(blocks_->allocate(bytes, stream_, tag)); }
+Address BlockLayers::allocate(Bytes bytes, TagId tag) { return must(layers_.blocks->allocate(bytes, stream_, tag)); }
 
-void BlockLayers::free(Address address) { must(blocks_->free(address, stream_)); }
+void BlockLayers::free(Address address) { must(layers_.blocks->free(address, stream_)); }
 
 Occupation BlockLayers::occupation(std::span<const LiveBlock> live) const {
   Occupation of;
@@ -59,7 +54,7 @@ Occupation BlockLayers::occupation(std::span<const LiveBlock> live) const {
   std::map<SizeClass, Slabs> slabs;
   std::set<std::uint64_t> windows;
   for (const LiveBlock& block : live) {
-    const BlockInfo info = must(blocks_->find(block.address));
+    const BlockInfo info = must(layers_.blocks->find(block.address));
     const Run* const run = info.run;
     of.used += block.bytes;
     const SizeClass size_class = *size_class_for(block.bytes);
@@ -78,13 +73,13 @@ Occupation BlockLayers::occupation(std::span<const LiveBlock> live) const {
 }
 
 BlockLayers::Trimmed BlockLayers::trim(std::span<const LiveBlock> live) {
-  const Bytes before = pages_->stats().in_runs, spare = device_.usage().spare;
+  const Bytes before = layers_.pages->stats().in_runs, spare = layers_.device.usage().spare;
   driver_.clear();
-  must(blocks_->trim());
-  const Bytes after = pages_->stats().in_runs;
+  must(layers_.blocks->trim());
+  const Bytes after = layers_.pages->stats().in_runs;
   must(after == occupation(live).held, "pages without live blocks remain");
-  residency_->trim();
-  must(!device_.usage().spare, "frames without pages remain");
+  layers_.residency->trim();
+  must(!layers_.device.usage().spare, "frames without pages remain");
   must(driver_.dropped() == 0, "calls were not counted");
   Trimmed trimmed{before - after, spare, 0};
   for (const DriverRecord& record : driver_.records()) {

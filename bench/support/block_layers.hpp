@@ -8,11 +8,9 @@
 #include <memory>
 #include <span>
 
-#include "base/virtual_clock.hpp"
-#include "block/block_cache.hpp"
+#include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
 #include "sim/trace_driver.hpp"
-#include "tier/host_pages.hpp"
 
 namespace tessera::bench {
 
@@ -59,13 +57,7 @@ class BlockLayers {
   NoHostPages host_pages_;
   SimDriver sim_;
   TraceDriver driver_;
-  EventLog log_;
-  DeviceTier device_;
-  HostTier host_;
-  FileTier file_;
-  std::unique_ptr<Residency> residency_;
-  std::unique_ptr<PageManager> pages_;
-  std::unique_ptr<BlockCache> blocks_;
+  SimLayers layers_;
   StreamId stream_;
 };
 

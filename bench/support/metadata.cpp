@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "block/block_cache.hpp"
 #include "must.hpp"
+#include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
 
 namespace tessera::bench {
@@ -35,19 +35,15 @@ Metadata metadata_of(Bytes block_bytes, std::uint64_t blocks) {
   const SizeClass size_class = *size_class_for(block_bytes);
   const Bytes memory = round_up(size_class.bytes() * blocks * 11 / 10, 1_GiB) + 1_GiB;
   SteadyClock clock;
-  SimDriver driver({.memory = memory, .contents = SimContents::kNone}, clock);
-  EventLog log(clock, 16);
-  DeviceTier device(driver, DeviceId(0), memory);
-  HostTier host(driver, Bytes(), Bytes());
-  const auto file = must(FileTier::open("", Bytes()));
-  const auto residency =
-      must(Residency::create(driver, DeviceId(0), {device, host, *file}, must(make_policy("recency")), log, {}));
-  const auto pages = must(PageManager::create(driver, *residency, 2 * memory, memory));
-  BlockCache cache(*residency, *pages);
-  for (std::uint64_t i = 0; i < blocks; ++i) must(cache.allocate(block_bytes, kNoStream, TagId()));
+  SimDriver driver(sim_options({.device = memory}), clock);
+  SimLayers layers(driver, clock, {.device = memory}, must(FileTier::open("", Bytes())));
+  must(layers.add_residency(must(make_policy("recency"))));
+  must(layers.add_pages(2 * memory, memory));
+  layers.add_blocks();
+  for (std::uint64_t i = 0; i < blocks; ++i) must(layers.blocks->allocate(block_bytes, kNoStream, TagId()));
 
-  const BlockStats stats = cache.stats();
-  const PageStats page_stats = pages->stats();
+  const BlockStats stats = layers.blocks->stats();
+  const PageStats page_stats = layers.pages->stats();
   Metadata metadata;
   metadata.block_bytes = block_bytes;
   metadata.blocks = blocks;

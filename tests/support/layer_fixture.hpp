@@ -12,13 +12,10 @@
 #include <stdexcept>
 #include <vector>
 
-#include "block/block_cache.hpp"
-#include "page/page_manager.hpp"
 #include "policy/policy.hpp"
-#include "residency/residency.hpp"
 #include "sim/fault_driver.hpp"
+#include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
-#include "tier/tier_stack.hpp"
 
 namespace tessera {
 
@@ -45,25 +42,20 @@ struct LayerStack {
   explicit LayerStack(LayerSizes sizes = {})
       : sim({.memory = sizes.device}, clock),
         driver(sim),
-        log(clock, 1024),
-        device(driver, DeviceId(0), sizes.device),
-        host(driver, sizes.host, sizes.staging),
-        file(take(FileTier::open(std::filesystem::temp_directory_path(), sizes.file))),
-        residency(
-            take(Residency::create(driver, DeviceId(0), {device, host, *file}, take(make_policy("recency")), log, {}))),
-        pages(take(PageManager::create(driver, *residency, sizes.heap, 64_MiB))),
-        blocks(std::make_unique<BlockCache>(*residency, *pages, sizes.blocks)) {}
+        layers(driver, clock, {.device = sizes.device, .host = sizes.host, .staging = sizes.staging},
+               take(FileTier::open(std::filesystem::temp_directory_path(), sizes.file)), system_host_pages(), 1024) {
+    expect(layers.add_residency(take(make_policy("recency"))));
+    expect(layers.add_pages(sizes.heap, 64_MiB));
+    layers.add_blocks(sizes.blocks);
+  }
+  static void expect(const Status& status) {
+    if (!status.is_ok()) throw std::runtime_error(status.to_string());
+  }
 
   SteadyClock clock;
   SimDriver sim;
   FaultDriver driver;  // forwards all calls unless a test sets a fault
-  EventLog log;
-  DeviceTier device;
-  HostTier host;
-  std::unique_ptr<FileTier> file;
-  std::unique_ptr<Residency> residency;
-  std::unique_ptr<PageManager> pages;
-  std::unique_ptr<BlockCache> blocks;
+  SimLayers layers;
 };
 
 class LayerTest : public testing::Test {
@@ -78,9 +70,9 @@ class LayerTest : public testing::Test {
   }
 
   FaultDriver& driver() { return stack_->driver; }
-  Residency& residency() { return *stack_->residency; }
-  PageManager& pages() { return *stack_->pages; }
-  BlockCache& blocks() { return *stack_->blocks; }
+  Residency& residency() { return *stack_->layers.residency; }
+  PageManager& pages() { return *stack_->layers.pages; }
+  BlockCache& blocks() { return *stack_->layers.blocks; }
 
   StreamId new_stream() {
     streams_.push_back(take(driver().create_stream(DeviceId(0))));

@@ -15,10 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "base/virtual_clock.hpp"
 #include "memory_file.hpp"
-#include "residency/residency.hpp"
 #include "sim/fault_driver.hpp"
+#include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
 #include "sim/sim_kernel.h"
 
@@ -83,34 +82,27 @@ class ResidencyMachine {
         owned_sim_(setup.virtual_time ? std::make_unique<SimDriver>(setup.sim, virtual_clock_)
                                       : std::make_unique<SimDriver>(setup.sim, steady_clock_)),
         sim_(*owned_sim_),
-        driver_(sim_),
-        log_(clock_, 4096),
-        device_(std::make_unique<DeviceTier>(driver_, DeviceId(0), setup.device)),
-        host_(std::make_unique<HostTier>(driver_, setup.host, setup.staging)) {
+        driver_(sim_) {
     auto io = std::make_unique<MemoryFile>();
     io_ = io.get();
-    file_ = std::make_unique<FileTier>(std::move(io), setup.file);
-    if (setup.backing) {
-      backing_ = std::make_unique<BackingTier>(driver_, DeviceId(0), setup.backing);
-    }
-    if (setup.peer) {
-      peer_ = std::make_unique<PeerTier>(driver_, std::vector{Loan{DeviceId(1), setup.peer}});
-      EXPECT_EQ(peer_->try_admit(DeviceId(0)).to_string(), "ok");
+    const TierSizes sizes{setup.device, setup.host, setup.staging, setup.backing, setup.peer};
+    layers_ = std::make_unique<SimLayers>(driver_, clock_, sizes, std::make_unique<FileTier>(std::move(io), setup.file),
+                                          system_host_pages(), 4096);
+    if (layers_->peer) {
+      EXPECT_EQ(layers_->peer->try_admit(DeviceId(0)).to_string(), "ok");
     }
     ResidencyOptions options = setup.options;
     options.patience = setup.patience;
-    auto made = Residency::create(driver_, DeviceId(0), tiers(), make_policy(setup.policy).take(), log_, options);
-    created_ = made.status();
-    if (made.is_ok()) residency_ = made.take();
+    created_ = layers_->add_residency(make_policy(setup.policy).take(), options);
   }
   ~ResidencyMachine() { finish(); }
 
   // Ends everything; lost or unreleased resources fail the test.
   void finish() {
-    if (device_ == nullptr) return;
+    if (layers_ == nullptr) return;
     fault().clear();
-    if (residency_) {
-      EXPECT_EQ(residency_->drain().to_string(), "ok");
+    if (layers_->residency) {
+      EXPECT_EQ(layers_->residency->drain().to_string(), "ok");
     }
     EXPECT_TRUE(driver_.synchronize(DeviceId(0)).is_ok());
     EXPECT_EQ(wrong_.load(), 0U) << "words that a kernel found changed";
@@ -119,32 +111,29 @@ class ResidencyMachine {
   }
   // The same for a lost device: no further calls are made on it.
   void abandon() {
-    residency_.reset();
+    layers_->residency.reset();
     for (const Range& range : ranges_) EXPECT_TRUE(sim_.release(range.at, range.bytes).is_ok());
     for (StreamId stream : streams_) EXPECT_TRUE(sim_.destroy_stream(stream).is_ok());
-    for (const TierUsage& usage : {device_->usage(), host_->usage(), file_->usage()}) {
+    for (const TierUsage& usage : {layers_->device.usage(), layers_->host.usage(), layers_->file->usage()}) {
       EXPECT_EQ(usage.used, usage.lost) << "bytes of frames that were never freed";
     }
-    if (backing_) {
-      EXPECT_EQ(backing_->usage().used, backing_->usage().lost) << "host frames that were never freed";
+    if (const auto& backing = layers_->backing) {
+      EXPECT_EQ(backing->usage().used, backing->usage().lost) << "host frames that were never freed";
     }
-    if (peer_) {
-      EXPECT_EQ(peer_->usage().used, peer_->usage().lost) << "peer frames that were never freed";
+    if (const auto& peer = layers_->peer) {
+      EXPECT_EQ(peer->usage().used, peer->usage().lost) << "peer frames that were never freed";
     }
-    device_.reset();
-    host_.reset();
-    backing_.reset();
-    peer_.reset();
+    layers_.reset();
     for (const std::string& leak : sim_.leaks()) ADD_FAILURE() << "leaked " << leak;
   }
 
-  Residency& residency() { return *residency_; }
+  Residency& residency() { return *layers_->residency; }
   const Status& created() const { return created_; }
   FaultDriver& fault() { return driver_; }
   SimDriver& sim() { return sim_; }
   MemoryFile& file() { return *io_; }
-  TierStack tiers() { return {*device_, *host_, *file_, backing_.get(), peer_.get()}; }
-  EventLog& log() { return log_; }
+  TierStack tiers() { return layers_->tiers(); }
+  EventLog& log() { return layers_->log; }
   std::uint64_t wrong() const { return wrong_.load(); }
   void forgive() { wrong_.store(0); }
 
@@ -159,7 +148,7 @@ class ResidencyMachine {
   }
   // A live run without frames.
   Run* add(RunShape shape = {0, 1}) {
-    Run* run = residency_->add(reserve(shape), shape, TagId()).take();
+    Run* run = layers_->residency->add(reserve(shape), shape, TagId()).take();
     run->live.store(1);
     return run;
   }
@@ -198,19 +187,21 @@ class ResidencyMachine {
   }
   Status touch(std::vector<Run*> runs, Access access = Access::kRead, StreamId stream = StreamId(0)) {
     Use use;
-    TESSERA_TRY(residency_->begin_use(runs, stream, access, Use::Kind::kGate, use));
-    residency_->end_use(runs, stream, use);
+    TESSERA_TRY(layers_->residency->begin_use(runs, stream, access, Use::Kind::kGate, use));
+    layers_->residency->end_use(runs, stream, use);
     return {};
   }
-  Status evict(Run* run) { return residency_->evict({&run, 1}); }
-  Status prefetch(Run* run) { return residency_->prefetch({&run, 1}); }
+  Status evict(Run* run) { return layers_->residency->evict({&run, 1}); }
+  Status prefetch(Run* run) { return layers_->residency->prefetch({&run, 1}); }
   // Waits for all queued work, then for all moves.
   Status settle() {
     TESSERA_TRY(sim_.synchronize(DeviceId(0)));
-    return residency_->drain();
+    return layers_->residency->drain();
   }
   // The first inconsistency in the engine's bookkeeping, or "ok".
-  std::string valid() const { return residency_ ? residency_->validate().to_string() : "ok"; }
+  std::string valid() const {
+    return layers_ && layers_->residency ? layers_->residency->validate().to_string() : "ok";
+  }
 
  private:
   struct Range {
@@ -220,9 +211,9 @@ class ResidencyMachine {
 
   Status use(Run* run, std::uint64_t generation, StreamId stream, Access access) {
     Use use;
-    TESSERA_TRY(residency_->begin_use({&run, 1}, stream, access, Use::Kind::kGate, use));
+    TESSERA_TRY(layers_->residency->begin_use({&run, 1}, stream, access, Use::Kind::kGate, use));
     Status launched = launch(run, generation, stream, access);
-    residency_->end_use({&run, 1}, stream, use);
+    layers_->residency->end_use({&run, 1}, stream, use);
     return launched;
   }
 
@@ -232,15 +223,9 @@ class ResidencyMachine {
   std::unique_ptr<SimDriver> owned_sim_;
   SimDriver& sim_;
   FaultDriver driver_;
-  EventLog log_;
-  std::unique_ptr<DeviceTier> device_;
-  std::unique_ptr<HostTier> host_;
   MemoryFile* io_ = nullptr;
-  std::unique_ptr<FileTier> file_;
-  std::unique_ptr<BackingTier> backing_;
-  std::unique_ptr<PeerTier> peer_;
+  std::unique_ptr<SimLayers> layers_;  // null after the end
   Status created_;
-  std::unique_ptr<Residency> residency_;
   std::vector<Range> ranges_;
   std::vector<StreamId> streams_;
   std::atomic<std::uint64_t> wrong_{0};

@@ -1,6 +1,5 @@
 #include "lab/fuzz/fuzz_machine.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -9,21 +8,23 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint64_t kLink = 25'000'000'000;  // bytes per second, in each direction
-constexpr std::uint64_t kPeerLink = 50'000'000'000;
-constexpr std::uint64_t kDiskRead = 6'000'000'000;
-constexpr std::uint64_t kDiskWrite = 3'000'000'000;
+Machine machine_of(const FuzzSetup& setup) {
+  return {.device = setup.device,
+          .file = setup.file,
+          .out_rate = 25e9,
+          .in_rate = 25e9,
+          .file_write_rate = 3e9,
+          .file_read_rate = 6e9,
+          .peer = setup.lent,
+          .peer_rate = 50e9};
+}
 
 SimOptions device_options(const FuzzSetup& setup) {
-  return {.devices = setup.devices + (setup.lent ? 1 : 0),
-          .memory = std::max(setup.device, setup.lent),
-          .inbound = {kLink, {}},
-          .outbound = {kLink, {}},
-          .peer = {kPeerLink, {}},
-          .apart = setup.apart ? std::vector{std::pair{0, setup.devices}} : std::vector<std::pair<int, int>>{},
-          .contents = SimContents::kNone,
-          .first_address = setup.low_addresses ? Address(0x3'0200'0000) : Address(),
-          .name = "Tessera fuzz device"};
+  SimOptions options = sim_options(machine_of(setup), setup.devices);
+  if (setup.apart) options.apart = {{0, setup.devices}};
+  if (setup.low_addresses) options.first_address = Address(0x3'0200'0000);
+  options.name = "Tessera fuzz device";
+  return options;
 }
 
 Options allocator_options(const FuzzSetup& setup) {
@@ -53,8 +54,9 @@ FuzzMachine::~FuzzMachine() = default;
 Result<std::unique_ptr<FuzzMachine>> FuzzMachine::create(const FuzzSetup& setup) {
   std::unique_ptr<FuzzMachine> machine(new FuzzMachine(setup));
   auto faults = std::make_unique<FaultDriver>(machine->driver_);
-  auto disk = std::make_unique<StampFileIo>(machine->clock_, machine->memory_, LinkSpeed{kDiskRead, {}},
-                                            LinkSpeed{kDiskWrite, {}});
+  const Machine rates = machine_of(setup);
+  auto disk = std::make_unique<StampFileIo>(machine->clock_, machine->memory_, sim_speed(rates.file_read_rate),
+                                            sim_speed(rates.file_write_rate));
   machine->faults_ = faults.get();
   machine->disk_ = disk.get();
   const auto digest = [memory = &machine->memory_](const void* host, Bytes bytes) {

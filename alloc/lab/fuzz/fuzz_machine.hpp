@@ -10,11 +10,11 @@
 #include <string>
 
 #include "api/allocator.hpp"
-#include "base/virtual_clock.hpp"
 #include "lab/fuzz/fuzz_program.hpp"
 #include "lab/fuzz/stamp_driver.hpp"
 #include "lab/fuzz/stamp_file_io.hpp"
 #include "sim/fault_driver.hpp"
+#include "sim/machine_builder.hpp"
 
 namespace tessera {
 

@@ -1,6 +1,5 @@
 #include "lab/replay/virtual_machine.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,10 +9,20 @@
 namespace tessera {
 namespace {
 
-// The polling interval of the pump's thread.
-constexpr Nanoseconds kLook{100'000};
 // For a replay with a timeline, which should be complete: this many events take about a hundred megabytes.
 constexpr std::size_t kDrawnEvents = std::size_t{1} << 21;
+
+Machine machine_of(const ReplayOptions& options) {
+  const auto rate = [](std::uint64_t bytes_per_second) { return static_cast<double>(bytes_per_second); };
+  return {.device = options.device_memory,
+          .file = options.file_memory,
+          .out_rate = rate(options.d2h),
+          .in_rate = rate(options.h2d),
+          .file_write_rate = rate(options.file_write),
+          .file_read_rate = rate(options.file_read),
+          .peer = options.peer_memory,
+          .peer_rate = rate(options.peer_rate)};
+}
 
 // `lender` is a device that the program does not use.
 Options allocator_options(const ReplayOptions& options, std::uint32_t lender) {
@@ -32,20 +41,14 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
   std::unique_ptr<VirtualMachine> machine(new VirtualMachine);
   VirtualClock& clock = machine->clock_;
   const bool drawn = !options.timeline.empty();
-  auto driver =
-      std::make_unique<SimDriver>(SimOptions{.devices = static_cast<int>(devices + (options.peer_memory ? 1 : 0)),
-                                             .memory = std::max(options.device_memory, options.peer_memory),
-                                             .inbound = {options.h2d, {}},
-                                             .outbound = {options.d2h, {}},
-                                             .peer = {options.peer_rate, {}},
-                                             .contents = SimContents::kNone,
-                                             .name = "Tessera virtual device",
-                                             .watcher = &machine->link_bytes_},
-                                  clock);
+  const Machine simulated = machine_of(options);
+  SimOptions device = sim_options(simulated, static_cast<int>(devices));
+  device.name = "Tessera virtual device";
+  device.watcher = &machine->link_bytes_;
+  auto driver = std::make_unique<SimDriver>(std::move(device), clock);
   machine->driver_ = driver.get();
   if (drawn) machine->link_bytes_.pass_on_to(&machine->links_);
-  auto disk =
-      std::make_unique<VirtualFileIo>(clock, LinkSpeed{options.file_read, {}}, LinkSpeed{options.file_write, {}});
+  auto disk = sim_disk(clock, simulated);
   machine->disk_ = disk.get();
   auto file = std::make_unique<FileTier>(std::move(disk), options.file_memory, checksum_of_nothing);
   Foundations foundations{clock, std::move(driver), std::move(file), machine->pages_, false, &machine->waits_};
@@ -57,9 +60,7 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
 }
 
 void VirtualMachine::look() {
-  if (clock_.now() < next_look_) return;
-  next_look_ = clock_.now() + kLook;
-  allocator_->advance();
+  if (pump_.is_due(clock_)) allocator_->advance();
 }
 
 bool VirtualMachine::step() {

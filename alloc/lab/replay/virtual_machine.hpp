@@ -6,13 +6,12 @@
 #include <memory>
 
 #include "api/allocator.hpp"
-#include "base/virtual_clock.hpp"
 #include "lab/replay/host_waits.hpp"
 #include "lab/replay/link_bytes.hpp"
 #include "lab/replay/link_slices.hpp"
 #include "lab/replay/replay_options.hpp"
+#include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
-#include "sim/virtual_file_io.hpp"
 
 namespace tessera {
 
@@ -49,7 +48,7 @@ class VirtualMachine {
   SimDriver* driver_ = nullptr;  // owned by the allocator, like the disk
   VirtualFileIo* disk_ = nullptr;
   std::unique_ptr<Allocator> allocator_;
-  Nanoseconds next_look_{};
+  SimPump pump_;
 };
 
 }  // namespace tessera

@@ -10,7 +10,6 @@
 #include "lab/replay/trace_reader.hpp"
 #include "residency_fixture.hpp"
 #include "sim/sim_driver.hpp"
-#include "sim/virtual_file_io.hpp"
 
 namespace tessera {
 namespace {
@@ -18,19 +17,16 @@ namespace {
 class OpTimesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const LinkSpeed link{.bytes_per_second = 1'000'000'000, .latency = {}};
-    auto driver = std::make_unique<SimDriver>(
-        SimOptions{.memory = 64_MiB, .inbound = link, .outbound = link, .contents = SimContents::kNone}, clock_);
+    const Machine machine{.device = 64_MiB, .out_rate = 1e9, .in_rate = 1e9};
+    auto driver = std::make_unique<SimDriver>(sim_options(machine), clock_);
     driver_ = driver.get();
     Options options;
     options.device_memory = 16_MiB;
     options.host_memory = 128_MiB;
     options.log_level = "quiet";
     options.trace = path_;
-    auto file =
-        std::make_unique<FileTier>(std::make_unique<VirtualFileIo>(clock_, link, link), 0_B, checksum_of_nothing);
-    allocator_ =
-        Allocator::create(Foundations{clock_, std::move(driver), std::move(file), pages_, false}, options).take();
+    Foundations foundations{clock_, std::move(driver), sim_file(clock_, machine), pages_, false};
+    allocator_ = Allocator::create(std::move(foundations), options).take();
     stream_ = driver_->create_stream(DeviceId()).take();
   }
   void TearDown() override { EXPECT_OK(driver_->destroy_stream(stream_)); }

@@ -3,8 +3,8 @@
 
 #include "api/allocator.hpp"
 #include "base/virtual_clock.hpp"
+#include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
-#include "sim/virtual_file_io.hpp"
 
 namespace tessera {
 namespace {
@@ -12,18 +12,21 @@ namespace {
 class VirtualAllocatorTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const LinkSpeed link{.bytes_per_second = 32_GiB / 1_B, .latency = {}};
-    auto driver = std::make_unique<SimDriver>(
-        SimOptions{.memory = 80_GiB, .inbound = link, .outbound = link, .contents = SimContents::kNone}, clock_);
+    const auto link = static_cast<double>(32_GiB / 1_B);
+    const Machine machine{.device = 80_GiB,
+                          .file = 1_TiB,
+                          .out_rate = link,
+                          .in_rate = link,
+                          .file_write_rate = 1e9,
+                          .file_read_rate = 1e9};
+    auto driver = std::make_unique<SimDriver>(sim_options(machine), clock_);
     driver_ = driver.get();
     Options options;
     options.device_memory = 64_GiB;
     options.host_memory = 128_GiB;
     options.log_level = "quiet";
-    auto file = std::make_unique<FileTier>(
-        std::make_unique<VirtualFileIo>(clock_, LinkSpeed{1'000'000'000, {}}, LinkSpeed{1'000'000'000, {}}), 1_TiB,
-        checksum_of_nothing);
-    auto made = Allocator::create(Foundations{clock_, std::move(driver), std::move(file), pages_, false}, options);
+    Foundations foundations{clock_, std::move(driver), sim_file(clock_, machine), pages_, false};
+    auto made = Allocator::create(std::move(foundations), options);
     ASSERT_TRUE(made.is_ok()) << made.status().to_string();
     allocator_ = made.take();
     stream_ = driver_->create_stream(DeviceId()).take();

@@ -163,7 +163,7 @@ TEST_F(BlockCacheTest, MayBeDestroyedWithLiveBlocksAndBeforeItsThreads) {
   user.join();
   allocate(2_MiB);
   allocate(512_B);
-  stack_->blocks = std::make_unique<BlockCache>(residency(), pages());
+  stack_->layers.add_blocks();
   EXPECT_EQ(pages().stats().runs, 0u);
 }
 

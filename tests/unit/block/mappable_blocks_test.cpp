@@ -53,10 +53,10 @@ TEST_F(MappableBlocksTest, TheyCountAsLiveAndTakeNoDeviceMemoryUntilTheyAreMappe
   EXPECT_EQ(blocks().stats().mappable_blocks, 1u);
   EXPECT_EQ(blocks().tags().front().live_bytes, 8_MiB);
   EXPECT_EQ(residency().live_bytes(), 8_MiB);
-  EXPECT_EQ(stack_->device.usage().used, Bytes());
+  EXPECT_EQ(stack_->layers.device.usage().used, Bytes());
   const Address range = take(pages().reserve(8_MiB));
   take(mappable().move(own, range));
-  EXPECT_EQ(stack_->device.usage().used, 8_MiB);
+  EXPECT_EQ(stack_->layers.device.usage().used, 8_MiB);
   expect_ok(mappable().destroy(range));
   EXPECT_EQ(blocks().stats().live_bytes, Bytes());
   EXPECT_EQ(blocks().stats().peak_live_bytes, 8_MiB);
