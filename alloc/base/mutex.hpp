@@ -47,6 +47,8 @@ enum class LockRank : int {
   kFileIo = 61,
   kAliases = 62,
   kLenders = 63,
+  kNodeBudget = 64,
+  kNode = 65,
   kDriver = 70,
   kSimulator = 80,
   kSimulation = 85,

@@ -4,7 +4,8 @@ import re
 
 import source_tree
 
-ORDER = ["lab", "api", "sim", "block", "page", "residency", "tier", "driver", "observe", "base"]
+ORDER = ["lab", "api", "sim", "block", "page", "residency", "tier", "driver", "node", "observe",
+         "base"]
 FRONTS = {
     "block": "block/block_cache.hpp",
     "page": "page/page_manager.hpp",
@@ -57,6 +58,8 @@ def has_room(parts):
 def layer_allows(layer, target, header):
     if target == layer or target == "base":
         return True
+    if target == "node":
+        return layer == "api"
     if layer in ASSEMBLERS and (target not in ORDER or ORDER.index(target) > ASSEMBLERS[layer]):
         return True
     if layer == "base":
@@ -67,6 +70,8 @@ def layer_allows(layer, target, header):
         return target in SIDE[layer]
     if target in OPEN:
         return True
+    if layer == "node":
+        return False
     if target in SIDE:
         return layer == "residency" or (layer == "block" and header in BLOCK_PLANS)
     if layer not in ORDER or target not in ORDER:
@@ -123,6 +128,8 @@ BAD = [
     {"alloc/residency/pages/a.cpp": '#include "residency/eviction/transfers.hpp"\n',
      "alloc/residency/eviction/transfers.hpp": ""},
     {"alloc/residency/streams/a.cpp": '#include "residency/residency.hpp"\n', "alloc/residency/residency.hpp": ""},
+    {"alloc/tier/a.cpp": '#include "node/ledger.hpp"\n', "alloc/node/ledger.hpp": ""},
+    {"alloc/node/a.cpp": '#include "driver/driver.hpp"\n', "alloc/driver/driver.hpp": ""},
     {"alloc/stray/a.cpp": ""},
     {"alloc/lab/a.cpp": ""},
     {"alloc/tier/room/a.cpp": ""},
@@ -133,6 +140,9 @@ GOOD = [
     {"alloc/residency/eviction/a.cpp": '#include "residency/pages/page_mover.hpp"\n#include "residency/engine.hpp"\n',
      "alloc/residency/pages/page_mover.hpp": "", "alloc/residency/engine.hpp": ""},
     {"alloc/sim/a.cpp": '#include "sim/sim_driver.hpp"\n', "alloc/sim/sim_driver.hpp": ""},
+    {"alloc/api/a.cpp": '#include "node/ledger.hpp"\n#include "base/clock.hpp"\n', "alloc/node/ledger.hpp": "",
+     "alloc/base/clock.hpp": ""},
+    {"alloc/node/a.cpp": '#include "base/clock.hpp"\n', "alloc/base/clock.hpp": ""},
     {"shim/softcuda/a.cpp": '#include "sim/sim_driver.hpp"\n', "alloc/sim/sim_driver.hpp": ""},
 ]
 

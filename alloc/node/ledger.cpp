@@ -1,0 +1,189 @@
+#include "node/ledger.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr LedgerRow kFree{};
+
+std::span<const std::byte> bytes_of(const LedgerRow& row) { return std::as_bytes(std::span(&row, 1)); }
+
+bool same(const LedgerRow& a, const LedgerRow& b) { return std::memcmp(&a, &b, sizeof(LedgerRow)) == 0; }
+
+Status no_ledger() { return Status(Code::kDataLoss, "the file is not a ledger of this version, or damaged"); }
+
+// Unlocks the file at the end of the scope.
+class Unlock {
+ public:
+  explicit Unlock(LedgerFile& file) : file_(file) {}
+  ~Unlock() { file_.unlock(); }
+  Unlock(const Unlock&) = delete;
+  Unlock& operator=(const Unlock&) = delete;
+
+ private:
+  LedgerFile& file_;
+};
+
+}  // namespace
+
+Bytes Books::held(NodeResource resource) const {
+  Bytes sum;
+  for (const LedgerRow& row : rows) sum += Bytes(row.of(resource).held);
+  return sum;
+}
+
+Entitlement Books::entitlement(NodeResource resource) const {
+  std::vector<Claimant> claimants;
+  for (const LedgerRow& row : rows) {
+    const LedgerAmount& amount = row.of(resource);
+    claimants.push_back({Bytes(amount.held), Bytes(amount.wanted), row.weight});
+  }
+  return tessera::entitlement(header.budget(resource), claimants, own);
+}
+
+Result<std::optional<NodeBudgets>> budgets_in_force(LedgerFile& file) {
+  TESSERA_TRY(file.lock(Ledger::kPatience));
+  const Unlock unlock(file);
+  std::vector<std::byte> bytes(kLedgerBytes);
+  TESSERA_TRY_ASSIGN(const std::size_t size, file.read(bytes));
+  if (size == 0) return std::optional<NodeBudgets>();
+  const std::span<const std::byte> all = std::span(bytes).first(size);
+  const auto header = read_header(all);
+  if (!header) return no_ledger();
+  const ProcessId self = this_process();
+  for (std::size_t i = 0; i < kLedgerRows; ++i) {
+    const auto row = read_row(all, i);
+    if (!row || life_of(row->process(), self) == Life::kDead) continue;
+    NodeBudgets budgets;
+    for (std::size_t each = 0; each < budgets.size(); ++each) budgets[each] = Bytes(header->budgets[each]);
+    return std::optional(budgets);
+  }
+  return std::optional<NodeBudgets>();
+}
+
+Ledger::Ledger(std::unique_ptr<LedgerFile> file, const Clock& clock, Self self, NodeBudgets budgets)
+    : file_(std::move(file)), clock_(clock), self_(std::move(self)), budgets_(budgets) {}
+
+Ledger::~Ledger() {
+  const MutexLock lock(mutex_);
+  if (last_.is_free() || ::getpid() != self_.process.pid || !file_->lock(kPatience).is_ok()) return;
+  const Unlock unlock(*file_);
+  std::vector<std::byte> file(kLedgerBytes);
+  const auto size = file_->read(file);
+  for (std::size_t i = 0; size.is_ok() && i < kLedgerRows; ++i) {
+    const auto row = read_row(std::span(file).first(size.value()), i);
+    if (!row || !is_own(*row)) continue;
+    if (const Status left = write_row(i, kFree); !left.is_ok()) {
+      log_line(LogLevel::kDebug, "the ledger keeps a row until it is swept: {}", left.to_string());
+    }
+  }
+}
+
+bool Ledger::has_joined() const {
+  const MutexLock lock(mutex_);
+  return !last_.is_free();
+}
+
+Status Ledger::transact(const std::function<void(Books&)>& act) {
+  const MutexLock lock(mutex_);
+  if (::getpid() != self_.process.pid)
+    return Status(Code::kNotSupported, "the row in the ledger belongs to the parent process");
+  TESSERA_TRY(file_->lock(kPatience));
+  const Unlock unlock(*file_);
+  return update(act);
+}
+
+Status Ledger::update(const std::function<void(Books&)>& act) {
+  std::vector<std::byte> bytes(kLedgerBytes);
+  TESSERA_TRY_ASSIGN(const std::size_t size, file_->read(bytes));
+  const std::span<const std::byte> file = std::span(bytes).first(size);
+  const Nanoseconds now = clock_.now();
+  Books books;
+  std::optional<std::size_t> own_place, free_place;
+  std::vector<std::size_t> over;
+  for (std::size_t i = 0; i < kLedgerRows; ++i) {
+    const auto row = read_row(file, i);
+    if (row && is_over(*row, now)) {
+      over.push_back(i);
+    } else if (row && is_own(*row) && !own_place) {
+      own_place = i;
+      continue;
+    } else if (row) {
+      books.rows.push_back(*row);
+      continue;
+    }
+    if (!free_place) free_place = i;
+  }
+  TESSERA_TRY_ASSIGN(books.header, header_of(file, books.rows.empty() && !own_place));
+  for (const std::size_t i : over) TESSERA_TRY(write_row(i, kFree));
+  if (!own_place) own_place = free_place;
+  if (!own_place) return Status(Code::kOutOfMemory, "the ledger has no row left");
+  // The own row as this process knows it, whatever the file says.
+  books.own = books.rows.size();
+  books.rows.push_back(last_.is_free() ? fresh_row() : last_);
+  act(books);
+  LedgerRow row = books.own_row();
+  const bool in_file = *own_place != free_place && same(last_, read_row(file, *own_place).value_or(kFree));
+  row.seen_ns = last_.seen_ns;
+  seal(row);
+  if (in_file && same(row, last_) && now < Nanoseconds(last_.seen_ns) + kBetweenSigns) return {};
+  row.seen_ns = now.value();
+  seal(row);
+  TESSERA_TRY(write_row(*own_place, row));
+  last_ = row;
+  return {};
+}
+
+// An empty file is a new one. The first program, and the first after all others have ended, sets the budgets.
+Result<LedgerHeader> Ledger::header_of(std::span<const std::byte> file, bool is_first) {
+  const auto known = read_header(file);
+  if (!file.empty() && !known) return no_ledger();
+  if (known && !is_first) return *known;
+  LedgerHeader header;
+  for (std::size_t i = 0; i < kNodeResources; ++i) header.budgets[i] = budgets_[i].value();
+  seal(header);
+  TESSERA_TRY(file_->write(0, std::as_bytes(std::span(&header, 1))));
+  return header;
+}
+
+LedgerRow Ledger::fresh_row() const {
+  LedgerRow row;
+  row.pid = self_.process.pid;
+  row.started = self_.process.started;
+  row.pid_namespace = self_.process.pid_namespace;
+  row.weight = self_.weight;
+  row.instance = reinterpret_cast<std::uint64_t>(this);
+  for (std::size_t i = 0; i < std::min(self_.name.size(), row.name.size()); ++i) {
+    const char c = self_.name[i];
+    row.name[i] = c >= ' ' && c <= '~' ? c : '?';
+  }
+  return row;
+}
+
+bool Ledger::is_own(const LedgerRow& row) const {
+  return row.process() == self_.process && row.instance == reinterpret_cast<std::uint64_t>(this);
+}
+
+bool Ledger::is_over(const LedgerRow& row, Nanoseconds now) const {
+  switch (life_of(row.process(), self_.process)) {
+    case Life::kAlive: return false;
+    case Life::kDead: return true;
+    case Life::kUnknown:
+      return std::max(now, Nanoseconds(row.seen_ns)) - std::min(now, Nanoseconds(row.seen_ns)) > kUnseen;
+  }
+  return false;
+}
+
+Status Ledger::write_row(std::size_t index, const LedgerRow& row) {
+  return file_->write(row_offset(index), bytes_of(row));
+}
+
+}  // namespace tessera

@@ -1,0 +1,155 @@
+#include "node/ledger_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/descriptor.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t kLongestName = 64;
+constexpr std::chrono::microseconds kBetweenLockTries{200};
+
+bool is_name(const std::string& name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
+  };
+  return !name.empty() && name.size() <= kLongestName && name.front() != '.' && std::ranges::all_of(name, allowed);
+}
+
+bool is_folder(const std::string& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+// A descriptor that is closed at the end of the scope.
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  void reset(int value) {
+    close();
+    value_ = value;
+  }
+  int value() const { return value_; }
+
+ private:
+  void close() {
+    if (value_ >= 0) ::close(value_);
+    value_ = -1;
+  }
+  int value_;
+};
+
+class PosixLedgerFile final : public LedgerFile {
+ public:
+  PosixLedgerFile(std::string folder, std::string name) : folder_(std::move(folder)), name_(std::move(name)) {}
+
+  Status lock(std::chrono::milliseconds patience) override {
+    const Status locked = open_and_lock(patience);
+    if (!locked.is_ok()) file_.reset(-1);
+    return locked;
+  }
+  Result<std::size_t> read(std::span<std::byte> into) override {
+    std::size_t done = 0;
+    while (done < into.size()) {
+      const ssize_t got = ::pread(file_.value(), into.data() + done, into.size() - done, static_cast<off_t>(done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return failed("read");
+      if (got == 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  }
+  Status write(std::size_t offset, std::span<const std::byte> bytes) override {
+    ssize_t put = -1;
+    do {
+      put = ::pwrite(file_.value(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    } while (put < 0 && errno == EINTR);
+    if (put == static_cast<ssize_t>(bytes.size())) return {};
+    if (put >= 0) errno = ENOSPC;
+    return failed("write");
+  }
+  void unlock() override { file_.reset(-1); }  // closing it releases the lock
+
+ private:
+  Status failed(const char* what) const {
+    return Status(Code::kIo, fmt::format("{} {}/{}: {}", what, folder_, name_, std::strerror(errno)));
+  }
+  Status refused(const char* what, const char* why) const {
+    return Status(Code::kIo, fmt::format("{} {}/{} {}", what, folder_, name_, why));
+  }
+
+  // Opened anew each time: a program may close descriptors that it does not know, and the file may have been replaced.
+  Status open_and_lock(std::chrono::milliseconds patience) {
+    if (::mkdir(folder_.c_str(), S_IRWXU) != 0 && errno != EEXIST) return failed("create the folder of");
+    const Descriptor folder(
+        away_from_standard(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
+    if (folder.value() < 0) return failed("open the folder of");
+    struct stat found {};
+    if (::fstat(folder.value(), &found) != 0) return failed("query the folder of");
+    if (found.st_uid != ::geteuid() || (found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+      return refused("the folder of", "is not private to this user");
+    }
+    file_.reset(away_from_standard(::openat(folder.value(), name_.c_str(),
+                                            O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                                            S_IRUSR | S_IWUSR)));
+    if (file_.value() < 0) return failed("open");
+    if (::fstat(file_.value(), &found) != 0) return failed("query");
+    if (!S_ISREG(found.st_mode) || found.st_uid != ::geteuid() || (found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+      return refused("the ledger", "is not a file that is private to this user");
+    }
+    return take_lock(patience);
+  }
+
+  // A lock of this open file, so that two allocators of one process exclude each other too. It ends with the process.
+  // Polled, as its holder may have been stopped.
+  Status take_lock(std::chrono::milliseconds patience) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    while (::fcntl(file_.value(), F_OFD_SETLK, &whole) != 0) {
+      if (errno != EACCES && errno != EAGAIN && errno != EINTR) return failed("lock");
+      if (std::chrono::steady_clock::now() >= deadline) {
+        return Status(Code::kBusy, fmt::format("{}/{} is locked by another process", folder_, name_));
+      }
+      std::this_thread::sleep_for(kBetweenLockTries);
+    }
+    return {};
+  }
+
+  const std::string folder_;
+  const std::string name_;
+  Descriptor file_{-1};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<LedgerFile>> open_ledger_file(const std::vector<std::string>& parents, const std::string& name) {
+  if (!is_name(name)) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("'{}' is not a name of 1 to {} characters A-Z a-z 0-9 . _ -", name, kLongestName));
+  }
+  const auto parent = std::ranges::find_if(parents, is_folder);
+  if (parent == parents.end()) {
+    return Status(Code::kNotFound, "no folder in memory for the ledger: neither /dev/shm nor XDG_RUNTIME_DIR");
+  }
+  return std::unique_ptr<LedgerFile>(
+      std::make_unique<PosixLedgerFile>(fmt::format("{}/tessera-{}", *parent, ::geteuid()), name));
+}
+
+}  // namespace tessera

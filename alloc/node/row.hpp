@@ -1,0 +1,90 @@
+// The layout of the ledger's file: a header, then rows of fixed size, one for each program.
+//
+// The rows are the only truth: no sum is stored, so none can be wrong. A row does not cross a page of the file and is
+// written in one call, so a process that is killed leaves the old row or the new one. Nothing that is read is trusted:
+// a row whose checksum or values are invalid counts as empty.
+//
+// Thread safety: values.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+#include "base/units.hpp"
+#include "node/process.hpp"
+
+namespace tessera {
+
+enum class NodeResource : std::uint8_t { kHostMemory, kFile };
+inline constexpr std::size_t kNodeResources = 2;
+inline constexpr std::size_t kRowDevices = 16;
+inline constexpr std::size_t kRowName = 16;
+inline constexpr std::uint32_t kMostWeight = 10'000;
+inline constexpr Bytes kMostNodeBytes{std::uint64_t{1} << 56};
+
+struct LedgerAmount {
+  std::uint64_t held = 0;
+  std::uint64_t wanted = 0;
+};
+
+struct LedgerDevice {
+  std::array<std::uint8_t, 16> uuid{};
+  LedgerAmount memory{};
+};
+
+// All zero: the row is free.
+struct LedgerRow {
+  std::uint64_t checksum = 0;  // of everything behind it
+  std::int32_t pid = 0;
+  std::uint32_t weight = 0;
+  std::uint64_t started = 0;
+  std::uint64_t pid_namespace = 0;
+  std::uint64_t seen_ns = 0;      // when the program last looked, on the machine's monotonic clock
+  std::uint64_t launched_ns = 0;  // its last launch; 0: not known
+  std::uint64_t instance = 0;     // distinguishes several allocators of one process
+  std::array<char, kRowName> name{};
+  std::array<LedgerAmount, kNodeResources> amounts{};
+  std::array<LedgerDevice, kRowDevices> devices{};  // unused ones are zero
+  std::array<std::uint8_t, 408> unused{};
+
+  ProcessId process() const { return {pid, started, pid_namespace}; }
+  LedgerAmount& of(NodeResource resource) { return amounts[static_cast<std::size_t>(resource)]; }
+  const LedgerAmount& of(NodeResource resource) const { return amounts[static_cast<std::size_t>(resource)]; }
+  bool is_free() const { return pid == 0; }
+};
+
+struct LedgerHeader {
+  std::uint64_t checksum = 0;
+  std::uint64_t magic = 0;
+  std::uint32_t version = 0;
+  std::uint32_t row_bytes = 0;
+  std::uint32_t rows = 0;
+  std::uint32_t unused = 0;
+  std::array<std::uint64_t, kNodeResources> budgets{};  // of all programs together
+
+  Bytes budget(NodeResource resource) const { return Bytes(budgets[static_cast<std::size_t>(resource)]); }
+};
+
+inline constexpr std::size_t kLedgerPage = 4096;
+inline constexpr std::size_t kLedgerRows = 128;
+inline constexpr std::size_t kLedgerBytes = kLedgerPage + kLedgerRows * sizeof(LedgerRow);
+static_assert(kLedgerPage % sizeof(LedgerRow) == 0 && sizeof(LedgerHeader) <= kLedgerPage);
+static_assert(std::is_trivially_copyable_v<LedgerRow> && std::has_unique_object_representations_v<LedgerRow>);
+static_assert(std::is_trivially_copyable_v<LedgerHeader> && std::has_unique_object_representations_v<LedgerHeader>);
+
+inline constexpr std::size_t row_offset(std::size_t index) { return kLedgerPage + index * sizeof(LedgerRow); }
+
+// Sets magic, version, sizes and checksum.
+void seal(LedgerHeader& header);
+// Sets the checksum.
+void seal(LedgerRow& row);
+// Nothing unless the bytes are a header of this version with possible values.
+std::optional<LedgerHeader> read_header(std::span<const std::byte> file);
+// The row at `index`; nothing if it is free or invalid. Bytes beyond the end of `file` count as zero.
+std::optional<LedgerRow> read_row(std::span<const std::byte> file, std::size_t index);
+
+}  // namespace tessera
