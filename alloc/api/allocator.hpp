@@ -56,7 +56,7 @@ class Allocator {
   Status free(Address address, StreamId stream);
   // The block is reused only after the work queued so far on each of the streams is done.
   Status free_after(Address address, std::span<const StreamId> streams);
-  // allocator_mapping.cpp: blocks that the program maps at addresses that it reserves (MappableBlocks, PageManager).
+  // mappable_memory.cpp: blocks that the program maps at addresses that it reserves (MappableBlocks, PageManager).
   Result<Address> create_mappable(DeviceId device, Bytes bytes);
   Status destroy_mappable(Address address);
   Result<Address> move_mappable(Address address, std::optional<Address> to);
@@ -136,7 +136,7 @@ class Allocator {
   Status expose(Address address, const char* reason);
   Status keep(Address address, const char* reason);
   Status unkeep(Address address);
-  // allocator_report.cpp. Logs the line that is due.
+  // stats_collector.cpp. Logs the line that is due.
   void set_outside(const OutsideMemory::Report& report);
   Status retire_stream(StreamId stream);
   // Waits for all work on the device.
@@ -192,7 +192,7 @@ class Allocator {
   }
   // Null where options or machine provide no host-backed pages. Errors: kNotSupported where the options require them.
   Result<BackingTier*> backing_for(DeviceId device) REQUIRES_LOCK(mutex_);
-  // allocator_backing.cpp
+  // lower_tiers.cpp
   void open_peers(std::vector<Loan> loans);
   Bytes to_lend(DeviceId device);
   // The tier that the device may borrow from, or null.
@@ -213,7 +213,7 @@ class Allocator {
   template <class Act>
   Status with_run_until_held(Address address, Act act);
   Status pin(Address address, const char* exposed_by);
-  // allocator_uses.cpp
+  // uses.cpp
   bool try_use(std::span<const Address> addresses, StreamId stream, Access access, AnnouncedUse& use);
   bool try_other(StreamId stream, AnnouncedUse& use);
   template <class Named>
@@ -225,7 +225,7 @@ class Allocator {
   bool try_touch(DeviceHeap& heap, Address address, StreamId stream, Access access);
   Status touch_absent(Address address, StreamId stream, Access access);
   Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use, const Held& held);
-  // allocator_graded_uses.cpp
+  // graded_uses.cpp
   struct Chosen {
     std::vector<Address> addresses;  // the first `needed` are required
     std::size_t needed = 0;
