@@ -1,9 +1,8 @@
 #include "api/allocator.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <functional>
-#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +10,6 @@
 #include "api/budgets.hpp"
 #include "base/log.hpp"
 #include "base/size_text.hpp"
-#include "observe/text_file.hpp"
 
 namespace tessera {
 namespace {
@@ -37,17 +35,6 @@ Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
   return FileTier::none(std::string(missing.message()));
 }
 
-// A trace that cannot be opened does not prevent the start either; null if there is none.
-std::unique_ptr<TraceWriter> open_trace(const Options& options, const Clock& clock) {
-  if (options.trace.empty()) return nullptr;
-  auto trace = TraceWriter::open(path_of_process(options.trace),
-                                 {program_invocation_short_name, options.device_memory.value_or(SizeOrShare()).bytes},
-                                 clock, TraceWriter::kDefaultLimit, left_in(options.trace, options.under_run));
-  if (trace.is_ok()) return trace.take();
-  log_line(LogLevel::kWarning, "no trace: {}", trace.status().to_string());
-  return nullptr;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Allocator>> Allocator::create(std::unique_ptr<Driver> driver, const Options& options,
@@ -62,6 +49,40 @@ Result<std::unique_ptr<Allocator>> Allocator::create(std::unique_ptr<Driver> dri
 
 // Builds the whole machine, bottom up: driver, tiers, then for each device in use its tier, residency, pages and blocks
 // (device_heap.cpp), and the pump that advances moves.
+Allocator::Allocator(Foundations foundations, std::vector<Loan> loans, const Options& options)
+    : driver_(std::move(foundations.driver)),
+      options_(options),
+      log_(foundations.clock, foundations.events, !options.history.empty(), foundations.profiler),
+      lower_(*driver_, std::move(foundations.file), foundations.host_pages, std::move(loans), options_,
+             foundations.pump),
+      heaps_(*driver_, lower_, log_, tags_, options_, foundations.pump),
+      recorder_(heaps_, *driver_, options_, foundations.clock),
+      oom_(lower_, options_, !foundations.pump),
+      unnamed_(heaps_, lower_),
+      uses_(heaps_, recorder_, unnamed_, oom_),
+      graded_(heaps_, uses_),
+      hints_(heaps_, recorder_, tags_),
+      pins_(heaps_, options_.explain),
+      mappable_(heaps_, recorder_, tags_, oom_),
+      driver_memory_(heaps_, lower_),
+      memory_(*driver_, heaps_, lower_, options_),
+      streams_(*driver_, heaps_),
+      stats_(*driver_, heaps_, lower_, tags_, pins_),
+      reports_(stats_, heaps_, recorder_, log_, tags_, options_, foundations.clock) {
+  if (!foundations.pump) return;  // a simulated machine
+  std::function<void()> look;
+  reports_.start(options_);
+  if (reports_.has_board()) look = [this] { reports_.show(); };
+  heaps_.start_pump(std::move(look));
+}
+
+// Threads that use several members end before the first of these does.
+Allocator::~Allocator() {
+  reports_.stop();
+  heaps_.stop_pump();
+  lower_.stop_growing();
+}
+
 Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations, const Options& options) {
   TESSERA_TRY(options.validate());
   set_log_level(options.level());
@@ -69,319 +90,47 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations, co
     log_line(LogLevel::kWarning, "unknown environment variable {} is ignored; did you mean {}?", variable.name,
              variable.nearest);
   }
-  const Clock& clock = foundations.clock;
-  HostPages& pages = foundations.host_pages;
-  const bool pump = foundations.pump;
-  std::unique_ptr<Allocator> a(new Allocator(std::move(foundations), options));
-  const Bytes host = host_budget(options);
-  const Bytes staging = HostTier::staging_for(host, a->file_->usage().capacity);
-  a->host_pages_ = std::make_unique<RegisteredPages>(pages, *a->file_);
-  a->host_ = std::make_unique<HostTier>(*a->driver_, host, staging, *a->host_pages_);
-  a->host_memory_ = std::make_unique<HostMemory>(*a->driver_, *a->host_, pinned_budget(options, host));
-  a->host_->on_shortage([blocks = a->host_memory_.get()] { blocks->trim(); });
-  if (pump) a->host_->grow_in_background();
   std::vector<Loan> loans;
   TESSERA_TRY_ASSIGN(loans, peer_loans(options));
-  a->open_peers(std::move(loans));
-  a->trace_ = open_trace(options, clock);
-  if (a->trace_) a->op_times_ = std::make_unique<OpTimes>(*a->driver_, *a->trace_);
-  Allocator* self = a.get();
-  std::function<void()> look;
-  if (pump && !options.control_dir.empty()) a->board_ = LiveBoard::open_if_possible();
-  if (a->board_) look = [self] { self->show(); };
-  if (pump) a->pump_ = std::make_unique<Pump>([self] { return self->advance(); }, look);
-  if (pump && a->outputs_.has_any()) a->ticker_ = std::make_unique<Ticker>([self] { self->keep_reports(); });
-  return a;
+  return std::unique_ptr<Allocator>(new Allocator(std::move(foundations), std::move(loans), options));
 }
-
-Allocator::Allocator(Foundations foundations, const Options& options)
-    : driver_(std::move(foundations.driver)),
-      options_(options),
-      log_(foundations.clock, foundations.events, !options.history.empty(), foundations.profiler),
-      began_(log_.now()),
-      exposures_(options.explain),
-      file_(std::move(foundations.file)),
-      policies_{{Nanoseconds(), options.policy}},
-      outputs_(options, foundations.clock) {}
-
-// Threads that use several members end before the first of these does.
-Allocator::~Allocator() {
-  ticker_.reset();
-  pump_.reset();
-  if (host_) host_->stop_growing();
-}
-
-// ---- devices ------------------------------------------------------------------------------------
-
-Result<DeviceHeap*> Allocator::heap(DeviceId device) {
-  if (device.value() >= kMaxDevices) {
-    return Status(Code::kInvalidArgument, fmt::format("no such device: {}", device.value()));
-  }
-  auto& entry = heaps_[device.value()];
-  if (DeviceHeap* known = entry.load(std::memory_order_acquire)) return known;
-  static_assert(kMaxDevices * PageFiles::kMostInFile <= FileIo::kMaxTransfers);
-  MutexLock lock(mutex_);
-  if (DeviceHeap* known = entry.load()) return known;
-  BackingTier* backing = nullptr;
-  TESSERA_TRY_ASSIGN(backing, backing_for(device));
-  Options options = options_;
-  options.policy = policies_.back().name;
-  std::unique_ptr<DeviceHeap> made;
-  TESSERA_TRY_ASSIGN(
-      made, DeviceHeap::create(*driver_, device, {*host_, *file_, backing, peer_for(device), to_lend(device)}, log_,
-                               options, pump_ ? PlanSimulator::Answer::kWhenReady : PlanSimulator::Answer::kWaits,
-                               [this](TagId tag) { return tags_.class_of(tag); }));
-  const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();
-  if (high_.load() == 0 || low < low_.load()) low_.store(low);
-  if (high > high_.load()) high_.store(high);
-  TESSERA_TRY(made->residency().set_automatic(automatic_));
-  if (unseen_.load()) made->residency().expect_unseen_work();
-  for (const char* name : waiting_) made->residency().expect_waiting(name);
-  owned_.push_back(std::move(made));
-  entry.store(owned_.back().get(), std::memory_order_release);
-  only_heap_.store(owned_.size() == 1 ? owned_.back().get() : nullptr, std::memory_order_release);
-  if (backing != nullptr) backed_devices_.fetch_or(std::uint64_t{1} << device.value());
-  return owned_.back().get();
-}
-
-DeviceHeap* Allocator::heap_of(Address address) const {
-  if (address.value() < low_.load(std::memory_order_relaxed)) return nullptr;
-  if (address.value() >= high_.load(std::memory_order_relaxed)) return nullptr;
-  for (const auto& entry : heaps_) {
-    DeviceHeap* heap = entry.load(std::memory_order_acquire);
-    if (heap != nullptr && heap->holds(address)) return heap;
-  }
-  return nullptr;
-}
-
-Status Allocator::not_ours(Address address) {
-  return Status(Code::kNotFound, fmt::format("{:#x} is not inside a live block", address.value()));
-}
-
-template <class Act>
-Status Allocator::with_run(Address address, Act act) {
-  if (DeviceHeap* heap = heap_of(address)) {
-    const BlockCache::Lookup lookup(heap->blocks());
-    if (Run* run = lookup.run_of(address)) return act(*heap, run);
-  }
-  return not_ours(address);
-}
-
-Status Allocator::is_ours(Address address) {
-  return with_run(address, [](DeviceHeap&, Run*) { return Status(); });
-}
-
-bool Allocator::advance() {
-  bool busy = false;
-  for (const auto& entry : heaps_) {
-    DeviceHeap* heap = entry.load(std::memory_order_acquire);
-    if (heap == nullptr || !heap->residency().has_work()) continue;
-    heap->residency().advance();
-    busy = busy || heap->residency().has_work();
-  }
-  return busy;
-}
-
-void Allocator::kick_pump(DeviceHeap& heap) {
-  if (pump_ && heap.residency().has_work()) pump_->kick();
-}
-
-// ---- blocks -------------------------------------------------------------------------------------
 
 Result<Address> Allocator::allocate(DeviceId device, Bytes bytes, StreamId stream, TagId unless_pushed) {
   DeviceHeap* heap = nullptr;
-  TESSERA_TRY_ASSIGN(heap, this->heap(device));
+  TESSERA_TRY_ASSIGN(heap, heaps_.heap(device));
   const TagId pushed = TagStack::current();
   const TagId tag = pushed != TagId() ? pushed : unless_pushed;
   Result<Address> block = heap->blocks().allocate(bytes, stream, tag);
-  kick_pump(*heap);
-  if (!block.is_ok()) return explain(block.status(), *heap, bytes, OomFigures::Cause::kBlock);
-  if (trace_) trace_->alloc(block.value().value(), bytes, stream, tags_.name_of(tag), device);
+  heaps_.kick_pump(*heap);
+  if (!block.is_ok()) return oom_.explain(block.status(), *heap, bytes, OomFigures::Cause::kBlock);
+  if (recorder_.is_on()) recorder_.writer().alloc(block.value().value(), bytes, stream, tags_.name_of(tag), device);
   return block;
 }
 
 Status Allocator::free(Address address, StreamId stream) {
-  DeviceHeap* heap = heap_of(address);
+  DeviceHeap* const heap = heaps_.of(address);
   if (heap == nullptr) return not_ours(address);
-  if (trace_) {
+  if (recorder_.is_on()) {
     // Before another thread can allocate the same address and log that.
     const auto block = heap->blocks().find(address);
-    if (block.is_ok() && block.value().address == address) trace_->free(address.value());
+    if (block.is_ok() && block.value().address == address) recorder_.writer().free(address.value());
   }
   return heap->blocks().free(address, stream);
 }
 
-Status Allocator::trim() {
-  Status result;
-  for (const auto& entry : heaps_) {
-    DeviceHeap* heap = entry.load(std::memory_order_acquire);
-    if (heap == nullptr) continue;
-    if (Status status = heap->blocks().trim(); !status.is_ok()) result = status;
-    heap->residency().trim();
-  }
-  host_memory_->trim();
-  return result;
-}
-
-Status Allocator::trim_device(DeviceId device, Bytes keep) {
-  DeviceHeap* const heap = made_heap(device);
-  return heap == nullptr ? Status() : heap->residency().trim_device(keep);
-}
-
-Status Allocator::trim_device_by(DeviceId device, Bytes bytes) {
-  DeviceHeap* const heap = made_heap(device);
-  if (heap == nullptr) return {};
-  const TierUsage usage = heap->tier().usage();
-  const Bytes held = usage.used + usage.spare;
-  return heap->residency().trim_device(held - std::min(held, bytes));
-}
-
-// The heap itself ends with the allocator: the pump may be looking at it.
-void Allocator::end_device(DeviceId device) {
-  if (device.value() >= kMaxDevices) return;
-  DeviceHeap* const heap = heaps_[device.value()].exchange(nullptr);
-  if (heap == nullptr) return;
-  heap->blocks().release_all();
-  heap->residency().trim();
-}
-
-// Also returns unused memory lent to other devices.
-Result<Bytes> Allocator::begin_yield(DeviceId device, Bytes wanted) {
-  DeviceHeap* const heap = made_heap(device);
-  if (heap == nullptr) return Bytes();
-  if (peer_ != nullptr) peer_->trim();
-  TESSERA_TRY_ASSIGN(const Bytes yielded, heap->residency().begin_yield(wanted));
-  if (!yielded) heap->residency().end_yield();
-  kick_pump(*heap);
-  return yielded;
-}
-
-void Allocator::end_yield(DeviceId device) {
-  DeviceHeap* const heap = made_heap(device);
-  if (heap != nullptr) heap->residency().end_yield();
-}
-
-Result<Bytes> Allocator::yield_host() {
-  for (const auto& entry : heaps_) {
-    DeviceHeap* const heap = entry.load(std::memory_order_acquire);
-    if (heap != nullptr) TESSERA_TRY(heap->residency().drop_host_copies());
-  }
-  return host_->yield();
-}
-
-void Allocator::expect_device_memory() {
-  for (const auto& entry : heaps_) {
-    DeviceHeap* const heap = entry.load(std::memory_order_acquire);
-    if (heap != nullptr) heap->tier().expect_more();
-  }
-}
-
-// ---- hints --------------------------------------------------------------------------------------
-
-Status Allocator::prefetch(std::span<const Address> addresses) {
-  for (Address address : addresses) {
-    TESSERA_TRY(with_run(address, [this, address](DeviceHeap& heap, Run* run) {
-      std::vector<Run*> runs;
-      for_each_named(heap.pages().map(), run, address, [&runs](Run* part) { runs.push_back(part); });
-      Status status = heap.residency().prefetch(runs);
-      kick_pump(heap);
-      return status;
-    }));
-  }
-  return {};
-}
-
-Status Allocator::evict(std::span<const Address> addresses) {
-  for (Address address : addresses) TESSERA_TRY(is_ours(address));
-  for (const auto& entry : heaps_) {
-    DeviceHeap* const heap = entry.load(std::memory_order_acquire);
-    if (heap == nullptr) continue;
-    const BlockCache::Lookup lookup(heap->blocks());
-    std::vector<Run*> runs;
-    for (Address address : addresses) {
-      Run* const run = heap->holds(address) ? lookup.run_of(address) : nullptr;
-      if (run == nullptr) continue;  // it is on another device, or was freed meanwhile
-      for_each_named(heap->pages().map(), run, address, [&runs](Run* part) { runs.push_back(part); });
-    }
-    if (runs.empty()) continue;
-    const Status status = heap->residency().evict(runs);
-    kick_pump(*heap);
-    TESSERA_TRY(status);
-  }
-  return {};
-}
-
-Status Allocator::pin(Address address) { return pin(address, nullptr); }
-
-// Calls `act(residency, run, held)`; `act` calls `held` once the run cannot be removed any more.
-template <class Act>
-Status Allocator::with_run_until_held(Address address, Act act) {
-  DeviceHeap* const heap = heap_of(address);
+Status Allocator::free_after(Address address, std::span<const StreamId> streams) {
+  DeviceHeap* const heap = heaps_.of(address);
   if (heap == nullptr) return not_ours(address);
-  std::optional<BlockCache::Lookup> lookup(heap->blocks());
-  Run* const run = lookup->run_of(address);
-  if (run == nullptr) return not_ours(address);
-  return act(heap->residency(), run, [&lookup] { lookup.reset(); });
+  const bool one = std::adjacent_find(streams.begin(), streams.end(), std::not_equal_to<>()) == streams.end();
+  if (one) return free(address, streams.empty() ? kNoStream : streams.front());
+  StreamId behind;
+  TESSERA_TRY_ASSIGN(behind, heap->join().behind(streams));
+  return free(address, behind);
 }
 
-Status Allocator::pin(Address address, const char* exposed_by) {
-  return with_run_until_held(address, [exposed_by](Residency& residency, Run* run, const Held& held) {
-    return residency.pin(&run->whole(), exposed_by, held);
-  });
-}
-
-Status Allocator::unpin(Address address) {
-  return with_run(address, [](DeviceHeap& heap, Run* run) { return heap.residency().unpin(&run->whole()); });
-}
-
-Status Allocator::expose(Address address, const char* reason) {
-  TESSERA_TRY(pin(address, reason));
-  exposures_.note(reason);
-  return {};
-}
-
-Status Allocator::keep(Address address, const char* reason) {
-  TESSERA_TRY(with_run_until_held(address, [reason](Residency& residency, Run* run, const Held& held) {
-    return residency.keep(&run->whole(), reason, held);
-  }));
-  exposures_.note(reason);
-  return {};
-}
-
-Status Allocator::unkeep(Address address) {
-  return with_run(address, [](DeviceHeap& heap, Run* run) { return heap.residency().unkeep(&run->whole()); });
-}
-
-Status Allocator::set_recompute(Address address, Recomputer recomputer, Nanoseconds cost) {
-  DeviceHeap* const heap = heap_of(address);
-  if (heap == nullptr) return not_ours(address);
-  const BlockCache::Lookup lookup(heap->blocks());
-  const auto block = lookup.block_of(address);
-  if (!block) return not_ours(address);
-  Recompute recompute{{}, recomputer ? std::max(cost, Nanoseconds(1)) : Nanoseconds()};
-  const Nanoseconds recorded = recompute.cost;
-  if (recomputer) {
-    recompute.work = [recomputer = std::move(recomputer), at = block->address, bytes = block->bytes](StreamId on) {
-      return recomputer(at, bytes, on);
-    };
-  }
-  TESSERA_TRY(heap->residency().set_recompute(block->run, std::move(recompute)));
-  if (trace_) trace_->remakable(block->address.value(), recorded);
-  return {};
-}
-
-Status Allocator::retire_stream(StreamId stream) {
-  for (const auto& entry : heaps_) {
-    DeviceHeap* heap = entry.load(std::memory_order_acquire);
-    if (heap != nullptr) TESSERA_TRY(heap->blocks().retire(stream));
-  }
-  return {};
-}
-
-Status Allocator::mark(std::string_view kind, std::uint64_t number) {
+void Allocator::mark(std::string_view kind, std::uint64_t number) {
   log_.mark(kind, number);
-  if (trace_) trace_->mark(kind, number);
-  return {};
+  if (recorder_.is_on()) recorder_.writer().mark(kind, number);
 }
 
 }  // namespace tessera

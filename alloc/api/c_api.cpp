@@ -42,7 +42,7 @@ Status outcome_of(int code) {
   return Status(Code::kDriver, fmt::format("its callback returned {}", code), code);
 }
 
-tessera_block_info describe(const Allocator::Where& where, const std::string& tag) {
+tessera_block_info describe(const MemoryQueries::Where& where, const std::string& tag) {
   tessera_block_info info{};
   info.device = static_cast<std::int32_t>(where.device.value());
   info.address = where.block.address.value();
@@ -179,7 +179,7 @@ tessera_result tessera_free(tessera_allocator* allocator, tessera_address addres
 tessera_result tessera_trim(tessera_allocator* allocator) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    return allocator->allocator->trim();
+    return allocator->allocator->driver_memory().trim();
   });
 }
 
@@ -191,8 +191,8 @@ tessera_result tessera_use_begin(tessera_allocator* allocator, const tessera_add
     TESSERA_TRY(check_array(allocator, addresses, count));
     if (use == nullptr) return null_argument("use");
     AnnouncedUse announced;
-    TESSERA_TRY(allocator->allocator->begin_use(span_of(addresses, count), stream_id(stream), access_of(access),
-                                                Use::Kind::kGate, "", announced));
+    TESSERA_TRY(allocator->allocator->uses().begin(span_of(addresses, count), stream_id(stream), access_of(access),
+                                                   Use::Kind::kGate, "", announced));
     pack_use(std::move(announced), use);
     return {};
   });
@@ -201,49 +201,49 @@ tessera_result tessera_use_begin(tessera_allocator* allocator, const tessera_add
 void tessera_use_end(tessera_allocator* allocator, tessera_use* use) {
   if (allocator == nullptr || use == nullptr) return;
   AnnouncedUse announced = unpack_use(use);
-  allocator->allocator->end_use(announced);
+  allocator->allocator->uses().end(announced);
 }
 
 tessera_result tessera_touch(tessera_allocator* allocator, tessera_address address, tessera_stream stream,
                              tessera_access access) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    return allocator->allocator->touch(Address(address), stream_id(stream), access_of(access));
+    return allocator->allocator->uses().touch(Address(address), stream_id(stream), access_of(access));
   });
 }
 
 tessera_result tessera_prefetch(tessera_allocator* allocator, const tessera_address* addresses, size_t count) {
   return api_call([&]() -> Status {
     TESSERA_TRY(check_array(allocator, addresses, count));
-    return allocator->allocator->prefetch(span_of(addresses, count));
+    return allocator->allocator->hints().prefetch(span_of(addresses, count));
   });
 }
 
 tessera_result tessera_evict(tessera_allocator* allocator, const tessera_address* addresses, size_t count) {
   return api_call([&]() -> Status {
     TESSERA_TRY(check_array(allocator, addresses, count));
-    return allocator->allocator->evict(span_of(addresses, count));
+    return allocator->allocator->hints().evict(span_of(addresses, count));
   });
 }
 
 tessera_result tessera_pin(tessera_allocator* allocator, tessera_address address) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    return allocator->allocator->pin(Address(address));
+    return allocator->allocator->pins().pin(Address(address));
   });
 }
 
 tessera_result tessera_unpin(tessera_allocator* allocator, tessera_address address) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    return allocator->allocator->unpin(Address(address));
+    return allocator->allocator->pins().unpin(Address(address));
   });
 }
 
 tessera_result tessera_set_policy(tessera_allocator* allocator, const char* name) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || name == nullptr) return null_argument("allocator and name");
-    return allocator->allocator->set_policy(name);
+    return allocator->allocator->heaps().set_policy(name);
   });
 }
 
@@ -251,13 +251,13 @@ tessera_result tessera_set_recompute(tessera_allocator* allocator, tessera_addre
                                      void* context, uint64_t cost_ns) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    Allocator::Recomputer recomputer;
+    Hints::Recomputer recomputer;
     if (recompute != nullptr) {
       recomputer = [recompute, context](Address at, Bytes bytes, StreamId stream) {
         return outcome_of(recompute(context, at.value(), bytes.value(), stream_handle(stream)));
       };
     }
-    return allocator->allocator->set_recompute(Address(address), std::move(recomputer), Nanoseconds(cost_ns));
+    return allocator->allocator->hints().set_recompute(Address(address), std::move(recomputer), Nanoseconds(cost_ns));
   });
 }
 
@@ -280,7 +280,8 @@ tessera_result tessera_tag_pop(tessera_allocator* allocator) {
 tessera_result tessera_mark(tessera_allocator* allocator, const char* kind, uint64_t number) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || kind == nullptr) return null_argument("allocator and kind");
-    return allocator->allocator->mark(kind, number);
+    allocator->allocator->mark(kind, number);
+    return {};
   });
 }
 
@@ -289,7 +290,7 @@ tessera_result tessera_mark(tessera_allocator* allocator, const char* kind, uint
 tessera_result tessera_query(tessera_allocator* allocator, tessera_address address, tessera_block_info* info) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    const auto where = allocator->allocator->query(Address(address));
+    const auto where = allocator->allocator->memory().where(Address(address));
     if (!where.is_ok()) return where.status();
     const std::string tag = allocator->allocator->tags().name_of(where.value().block.tag);
     return copy_out_struct(describe(where.value(), tag), info, "info");
@@ -299,7 +300,7 @@ tessera_result tessera_query(tessera_allocator* allocator, tessera_address addre
 tessera_result tessera_get_stats(tessera_allocator* allocator, tessera_stats* stats) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    return copy_out_struct(allocator->allocator->stats().totals, stats, "stats");
+    return copy_out_struct(allocator->allocator->stats().snapshot().totals, stats, "stats");
   });
 }
 
@@ -307,7 +308,7 @@ tessera_result tessera_stats_json(tessera_allocator* allocator, char* buffer, si
   return api_call([&]() -> Status {
     if (allocator == nullptr || needed == nullptr) return null_argument("allocator and needed");
     if (buffer == nullptr && capacity != 0) return null_argument("buffer");
-    const std::string json = stats_json(allocator->allocator->stats());
+    const std::string json = stats_json(allocator->allocator->stats().snapshot());
     *needed = json.size() + 1;
     if (capacity == 0) return {};
     const std::size_t length = std::min(capacity - 1, json.size());
@@ -320,7 +321,7 @@ tessera_result tessera_stats_json(tessera_allocator* allocator, char* buffer, si
 tessera_result tessera_write_timeline(tessera_allocator* allocator, const char* path) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || path == nullptr) return null_argument("allocator and path");
-    return allocator->allocator->write_timeline(path);
+    return allocator->allocator->reports().write_timeline(path);
   });
 }
 

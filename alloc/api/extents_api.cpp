@@ -26,8 +26,8 @@ Status begin_ranges(tessera_allocator* allocator, const tessera_range* ranges, s
   if (allocator == nullptr || use == nullptr) return null_argument("allocator and use");
   if (ranges == nullptr && count != 0) return null_argument("ranges");
   AnnouncedUse announced;
-  TESSERA_TRY(allocator->allocator->begin_use(span_of(ranges, count), stream_id(stream), access_of(access), kind, name,
-                                              announced));
+  TESSERA_TRY(allocator->allocator->uses().begin(span_of(ranges, count), stream_id(stream), access_of(access), kind,
+                                                 name, announced));
   pack_use(std::move(announced), use);
   return {};
 }
@@ -50,7 +50,7 @@ tessera_result tessera_extents_set(tessera_allocator* allocator, tessera_address
     std::vector<Extent> list;
     list.reserve(count);
     for (std::size_t i = 0; i < count; ++i) list.push_back({Bytes(extents[i].offset), Bytes(extents[i].bytes)});
-    return allocator->allocator->set_extents(Address(address), std::move(list));
+    return allocator->allocator->hints().set_extents(Address(address), std::move(list));
   });
 }
 

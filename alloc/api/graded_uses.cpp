@@ -1,4 +1,5 @@
-// Uses by words of which some may not be addresses: the blocks of those are fetched only as far as they fit.
+#include "api/graded_uses.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -9,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "api/allocator.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -57,10 +57,10 @@ class RoomForUse {
 }  // namespace
 
 // Certain words go first, so that doubtful ones get only the remaining room.
-Result<Allocator::Chosen> Allocator::choose_fitting(const GradedAddresses& words, bool refuses_strays) {
+Result<GradedUses::Chosen> GradedUses::choose_fitting(const GradedAddresses& words, bool refuses_strays) {
   std::deque<RoomForUse> rooms;
   const auto room_of = [&](Address address) -> RoomForUse* {
-    DeviceHeap* const heap = heap_of(address);
+    DeviceHeap* const heap = heaps_.of(address);
     if (heap == nullptr) return nullptr;
     const auto known = std::ranges::find(rooms, heap, &RoomForUse::heap);
     return known != rooms.end() ? &*known : &rooms.emplace_back(*heap);
@@ -99,20 +99,20 @@ Result<Allocator::Chosen> Allocator::choose_fitting(const GradedAddresses& words
   return chosen;
 }
 
-Status Allocator::begin_use(const GradedAddresses& words, StreamId stream, Access access, const char* name,
-                            AnnouncedUse& use) {
+Status GradedUses::begin(const GradedAddresses& words, StreamId stream, Access access, const char* name,
+                         AnnouncedUse& use) {
   use.use.work = name;
-  if (!trace_ && try_use(words.all, stream, access, use)) return {};
+  if (uses_.try_begin(words.all, stream, access, use)) return {};
   const bool refuses_strays = std::exchange(use.refuses_strays, false);
   Chosen chosen;
   TESSERA_TRY_ASSIGN(chosen, choose_fitting(words, refuses_strays));
-  Status status = begin_use(chosen.addresses, stream, access, Use::Kind::kGate, name, use);
+  Status status = uses_.begin(chosen.addresses, stream, access, Use::Kind::kGate, name, use);
   // The room was an estimate, and the tiers below may be full; or an optional block cannot be read any more.
   const Code code = status.code();
   const bool of_others = code == Code::kOutOfMemory || code == Code::kDataLoss || code == Code::kIo;
   if (!of_others || chosen.needed == chosen.addresses.size()) return status;
   use = {};
-  return begin_use(std::span(chosen.addresses).first(chosen.needed), stream, access, Use::Kind::kGate, name, use);
+  return uses_.begin(std::span(chosen.addresses).first(chosen.needed), stream, access, Use::Kind::kGate, name, use);
 }
 
 }  // namespace tessera

@@ -1,33 +1,65 @@
-// Calls for all devices at once: whole tags, the policy; and blocks used by several streams.
+#include "api/hints.hpp"
+
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "api/allocator.hpp"
+#include "api/named_runs.hpp"
 
 namespace tessera {
 
-Result<std::optional<TagId>> Allocator::tag_named(const char* name) const {
+Status Hints::prefetch(std::span<const Address> addresses) {
+  for (Address address : addresses) {
+    TESSERA_TRY(heaps_.with_run(address, [this, address](DeviceHeap& heap, Run* run) {
+      std::vector<Run*> runs;
+      for_each_named(heap.pages().map(), run, address, [&runs](Run* part) { runs.push_back(part); });
+      Status status = heap.residency().prefetch(runs);
+      heaps_.kick_pump(heap);
+      return status;
+    }));
+  }
+  return {};
+}
+
+Status Hints::evict(std::span<const Address> addresses) {
+  for (Address address : addresses) TESSERA_TRY(heaps_.check_is_ours(address));
+  for (DeviceHeap* const heap : heaps_.all()) {
+    const BlockCache::Lookup lookup(heap->blocks());
+    std::vector<Run*> runs;
+    for (Address address : addresses) {
+      Run* const run = heap->holds(address) ? lookup.run_of(address) : nullptr;
+      if (run == nullptr) continue;  // it is on another device, or was freed meanwhile
+      for_each_named(heap->pages().map(), run, address, [&runs](Run* part) { runs.push_back(part); });
+    }
+    if (runs.empty()) continue;
+    const Status status = heap->residency().evict(runs);
+    heaps_.kick_pump(*heap);
+    TESSERA_TRY(status);
+  }
+  return {};
+}
+
+Result<std::optional<TagId>> Hints::tag_named(const char* name) const {
   if (name == nullptr) return std::optional<TagId>();
   const std::optional<TagId> tag = tags_.find(name);
   if (!tag) return Status(Code::kNotFound, fmt::format("no block was ever tagged '{}'", name));
   return tag;
 }
 
-Result<Moved> Allocator::sleep(const char* tag) { return on_all_heaps(tag, &Residency::sleep); }
-Result<Moved> Allocator::wake(const char* tag) { return on_all_heaps(tag, &Residency::wake); }
+Result<Moved> Hints::sleep(const char* tag) { return on_all_heaps(tag, &Residency::sleep); }
+Result<Moved> Hints::wake(const char* tag) { return on_all_heaps(tag, &Residency::wake); }
 
 // Calls every device, also after one failed.
-Result<Moved> Allocator::on_all_heaps(const char* name, Result<Moved> (Residency::*act)(std::optional<TagId>)) {
+Result<Moved> Hints::on_all_heaps(const char* name, Result<Moved> (Residency::*act)(std::optional<TagId>)) {
   std::optional<TagId> tag;
   TESSERA_TRY_ASSIGN(tag, tag_named(name));
   Moved sum;
   Status result;
-  for (const auto& entry : heaps_) {
-    DeviceHeap* heap = entry.load(std::memory_order_acquire);
-    if (heap == nullptr) continue;
+  for (DeviceHeap* const heap : heaps_.all()) {
     const Result<Moved> moved = (heap->residency().*act)(tag);
-    kick_pump(*heap);
+    heaps_.kick_pump(*heap);
     if (moved.is_ok()) {
       sum.moved += moved.value().moved;
       sum.stayed += moved.value().stayed;
@@ -39,36 +71,44 @@ Result<Moved> Allocator::on_all_heaps(const char* name, Result<Moved> (Residency
   return sum;
 }
 
-Status Allocator::set_automatic(bool on) {
-  const MutexLock lock(mutex_);
-  for (const auto& heap : owned_) TESSERA_TRY(heap->residency().set_automatic(on));
-  automatic_ = on;
-  return {};
-}
-
-// The previous policies are destroyed outside of the locks, since a running simulation may take a while to cancel.
-Status Allocator::set_policy(std::string_view name) {
-  TESSERA_TRY(make_policy(name).status());
-  std::vector<Guide> before;
-  const MutexLock lock(mutex_);
-  for (const auto& heap : owned_) {
-    std::unique_ptr<Policy> policy;
-    TESSERA_TRY_ASSIGN(policy, make_policy(name));
-    before.push_back(heap->residency().set_policy(std::move(policy)));
-  }
-  if (policies_.size() == kMostTurns) policies_.erase(policies_.begin());
-  policies_.push_back({log_.now() - began_, std::string(name)});
-  return {};
-}
-
-Status Allocator::free_after(Address address, std::span<const StreamId> streams) {
-  DeviceHeap* heap = heap_of(address);
+// The extents before are destroyed when no other call reads them any more, and this one is no reader.
+Status Hints::set_extents(Address address, std::vector<Extent> extents) {
+  DeviceHeap* const heap = heaps_.of(address);
   if (heap == nullptr) return not_ours(address);
-  const bool one = std::adjacent_find(streams.begin(), streams.end(), std::not_equal_to<>()) == streams.end();
-  if (one) return free(address, streams.empty() ? kNoStream : streams.front());
-  StreamId behind;
-  TESSERA_TRY_ASSIGN(behind, heap->join().behind(streams));
-  return free(address, behind);
+  std::unique_ptr<const Extents> before;
+  {
+    const BlockCache::Lookup lookup(heap->blocks());
+    const auto block = lookup.block_of(address);
+    if (!block) return not_ours(address);
+    Run* const run = block->run->row != nullptr ? block->run->row : block->run;
+    std::optional<Extents> next;
+    if (!extents.empty()) {
+      const auto reserved = run->is_range ? heap->pages().reservation_of(address) : std::nullopt;
+      TESSERA_TRY_ASSIGN(next, Extents::of(std::move(extents), reserved ? reserved->second : block->bytes));
+    }
+    // Others may share the run; it is too small for parts then.
+    TESSERA_TRY_ASSIGN(before, heap->residency().set_extents(run, std::move(next)));
+  }
+  if (before != nullptr) heap->pages().await_readers();
+  return {};
+}
+
+Status Hints::set_recompute(Address address, Recomputer recomputer, Nanoseconds cost) {
+  DeviceHeap* const heap = heaps_.of(address);
+  if (heap == nullptr) return not_ours(address);
+  const BlockCache::Lookup lookup(heap->blocks());
+  const auto block = lookup.block_of(address);
+  if (!block) return not_ours(address);
+  Recompute recompute{{}, recomputer ? std::max(cost, Nanoseconds(1)) : Nanoseconds()};
+  const Nanoseconds recorded = recompute.cost;
+  if (recomputer) {
+    recompute.work = [recomputer = std::move(recomputer), at = block->address, bytes = block->bytes](StreamId on) {
+      return recomputer(at, bytes, on);
+    };
+  }
+  TESSERA_TRY(heap->residency().set_recompute(block->run, std::move(recompute)));
+  if (recorder_.is_on()) recorder_.writer().remakable(block->address.value(), recorded);
+  return {};
 }
 
 }  // namespace tessera

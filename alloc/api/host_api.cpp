@@ -54,7 +54,7 @@ void tessera_host_range(tessera_allocator* allocator, const void** low, const vo
 tessera_result tessera_host_yield(tessera_allocator* allocator, uint64_t* yielded) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || yielded == nullptr) return null_argument("allocator and yielded");
-    TESSERA_TRY_ASSIGN(const Bytes bytes, allocator->allocator->yield_host());
+    TESSERA_TRY_ASSIGN(const Bytes bytes, allocator->allocator->driver_memory().yield_host());
     *yielded = bytes.value();
     return {};
   });

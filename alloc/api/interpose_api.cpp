@@ -23,8 +23,8 @@ std::span<const Address> words_of(const void* begin, std::size_t bytes) {
 }
 
 // Words that do not point into a live block name none.
-void begin_unnamed_if_none(Allocator& heap, StreamId stream, const char* name, AnnouncedUse& use) {
-  if (use.heap == nullptr && use.held.empty() && use.gates == 0) heap.begin_unnamed(std::nullopt, stream, name, use);
+void begin_unnamed_if_none(UnnamedUses& uses, StreamId stream, const char* name, AnnouncedUse& use) {
+  if (use.heap == nullptr && use.held.empty() && use.gates == 0) uses.begin(std::nullopt, stream, name, use);
 }
 
 Result<DeviceId> device_id(int device) {
@@ -33,13 +33,13 @@ Result<DeviceId> device_id(int device) {
 }
 
 tessera_result tell_memory(tessera_allocator* allocator, int device, std::uint64_t* free, std::uint64_t* total,
-                           Result<MemoryInfo> (Allocator::*ask)(DeviceId)) {
+                           Result<MemoryInfo> (MemoryQueries::*ask)(DeviceId)) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || free == nullptr || total == nullptr) {
       return null_argument("allocator, free_bytes and total_bytes");
     }
     TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
-    TESSERA_TRY_ASSIGN(const MemoryInfo info, (allocator->allocator.get()->*ask)(id));
+    TESSERA_TRY_ASSIGN(const MemoryInfo info, (allocator->allocator->memory().*ask)(id));
     *free = info.free.value();
     *total = info.total.value();
     return {};
@@ -63,13 +63,13 @@ tessera_result tessera_options_set_resolver(tessera_options* options, tessera_re
 
 void tessera_managed_range(tessera_allocator* allocator, tessera_address* low, tessera_address* high) {
   if (allocator == nullptr || low == nullptr || high == nullptr) return;
-  const auto [first, end] = allocator->allocator->managed_range();
+  const auto [first, end] = allocator->allocator->heaps().managed_range();
   *low = first.value();
   *high = end.value();
 }
 
 int tessera_manages(tessera_allocator* allocator, tessera_address address) {
-  return allocator != nullptr && allocator->allocator->manages(Address(address)) ? 1 : 0;
+  return allocator != nullptr && allocator->allocator->heaps().manages(Address(address)) ? 1 : 0;
 }
 
 tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words, size_t bytes,
@@ -77,20 +77,20 @@ tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void*
   return api_call([&]() -> Status {
     if (allocator == nullptr || use == nullptr) return null_argument("allocator and use");
     if (words == nullptr && bytes != 0) return null_argument("words");
-    Allocator& heap = *allocator->allocator;
-    heap.expect_unseen_work();
+    Allocator& all = *allocator->allocator;
+    all.heaps().expect_unseen_work();
     AnnouncedUse announced;
     announced.refuses_strays = true;
     TESSERA_TRY(
-        heap.begin_use(words_of(words, bytes), stream_id(stream), Access::kWrite, Use::Kind::kGate, name, announced));
-    begin_unnamed_if_none(heap, stream_id(stream), name, announced);
+        all.uses().begin(words_of(words, bytes), stream_id(stream), Access::kWrite, Use::Kind::kGate, name, announced));
+    begin_unnamed_if_none(all.unnamed_uses(), stream_id(stream), name, announced);
     pack_use(std::move(announced), use);
     return {};
   });
 }
 
 void tessera_expect_waiting(tessera_allocator* allocator, const char* name) {
-  if (allocator != nullptr && name != nullptr) allocator->allocator->expect_waiting(name);
+  if (allocator != nullptr && name != nullptr) allocator->allocator->heaps().expect_waiting(name);
 }
 
 tessera_result tessera_use_begin_unnamed(tessera_allocator* allocator, int device, tessera_stream stream,
@@ -100,7 +100,7 @@ tessera_result tessera_use_begin_unnamed(tessera_allocator* allocator, int devic
     std::optional<DeviceId> on;
     if (device >= 0) on = DeviceId(static_cast<std::uint64_t>(device));
     AnnouncedUse announced;
-    allocator->allocator->begin_unnamed(on, stream_id(stream), name, announced);
+    allocator->allocator->unnamed_uses().begin(on, stream_id(stream), name, announced);
     pack_use(std::move(announced), use);
     return {};
   });
@@ -114,20 +114,20 @@ tessera_result tessera_use_begin_graded(tessera_allocator* allocator, const tess
     const std::size_t count = certain + likely + maybe;
     if (words == nullptr && count != 0) return null_argument("words");
     const auto* const first = reinterpret_cast<const Address*>(words);
-    Allocator& heap = *allocator->allocator;
-    heap.expect_unseen_work();
+    Allocator& all = *allocator->allocator;
+    all.heaps().expect_unseen_work();
     AnnouncedUse announced;
     announced.refuses_strays = true;
-    TESSERA_TRY(heap.begin_use(GradedAddresses{{first, count}, certain, likely}, stream_id(stream), Access::kWrite,
-                               name, announced));
-    begin_unnamed_if_none(heap, stream_id(stream), name, announced);
+    TESSERA_TRY(all.graded_uses().begin(GradedAddresses{{first, count}, certain, likely}, stream_id(stream),
+                                        Access::kWrite, name, announced));
+    begin_unnamed_if_none(all.unnamed_uses(), stream_id(stream), name, announced);
     pack_use(std::move(announced), use);
     return {};
   });
 }
 
 int tessera_is_host_backed(tessera_allocator* allocator) {
-  return allocator != nullptr && allocator->allocator->guards_all_work() ? 1 : 0;
+  return allocator != nullptr && allocator->allocator->unnamed_uses().guards_all_work() ? 1 : 0;
 }
 
 tessera_result tessera_use_begin_blocking(tessera_allocator* allocator, const tessera_address* addresses, size_t count,
@@ -138,8 +138,8 @@ tessera_result tessera_use_begin_blocking(tessera_allocator* allocator, const te
     std::vector<Address> list;
     for (std::size_t i = 0; i < count; ++i) list.push_back(Address(addresses[i]));
     AnnouncedUse announced;
-    TESSERA_TRY(allocator->allocator->begin_use(list, stream_id(stream), access_of(access), Use::Kind::kHold, "copy",
-                                                announced));
+    TESSERA_TRY(allocator->allocator->uses().begin(list, stream_id(stream), access_of(access), Use::Kind::kHold, "copy",
+                                                   announced));
     pack_use(std::move(announced), use);
     return {};
   });
@@ -153,7 +153,7 @@ tessera_result tessera_set_outside(tessera_allocator* allocator, const tessera_o
       return null_argument("kind, remedy and first_call");
     }
     TESSERA_TRY_ASSIGN(const DeviceId device, device_id(outside->device));
-    allocator->allocator->set_outside(
+    allocator->allocator->stats().set_outside(
         {device, outside->kind, outside->remedy, outside->first_call, Bytes(outside->bytes), outside->imported != 0});
     return {};
   });
@@ -162,66 +162,67 @@ tessera_result tessera_set_outside(tessera_allocator* allocator, const tessera_o
 tessera_result tessera_expose(tessera_allocator* allocator, tessera_address address, const char* reason) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || reason == nullptr) return null_argument("allocator and reason");
-    return allocator->allocator->expose(Address(address), reason);
+    return allocator->allocator->pins().expose(Address(address), reason);
   });
 }
 
 tessera_result tessera_keep(tessera_allocator* allocator, tessera_address address, const char* reason) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || reason == nullptr) return null_argument("allocator and reason");
-    return allocator->allocator->keep(Address(address), reason);
+    return allocator->allocator->pins().keep(Address(address), reason);
   });
 }
 
 tessera_result tessera_unkeep(tessera_allocator* allocator, tessera_address address) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    return allocator->allocator->unkeep(Address(address));
+    return allocator->allocator->pins().unkeep(Address(address));
   });
 }
 
 tessera_result tessera_retire_stream(tessera_allocator* allocator, tessera_stream stream) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    return allocator->allocator->retire_stream(stream_id(stream));
+    return allocator->allocator->streams().retire(stream_id(stream));
   });
 }
 
 uint64_t tessera_before_wait(tessera_allocator* allocator, int device) {
   if (allocator == nullptr || device < 0) return 0;
-  return allocator->allocator->before_wait(DeviceId(static_cast<std::uint64_t>(device)));
+  return allocator->allocator->streams().before_wait(DeviceId(static_cast<std::uint64_t>(device)));
 }
 
 void tessera_note_waited(tessera_allocator* allocator, int device, tessera_stream stream, uint64_t before) {
   if (allocator == nullptr || device < 0) return;
   const StreamId waited_for = stream_id(stream);
-  allocator->allocator->note_waited(DeviceId(static_cast<std::uint64_t>(device)),
-                                    waited_for == kNoStream ? std::nullopt : std::optional(waited_for), before);
+  allocator->allocator->streams().note_waited(DeviceId(static_cast<std::uint64_t>(device)),
+                                              waited_for == kNoStream ? std::nullopt : std::optional(waited_for),
+                                              before);
 }
 
 void tessera_use_end_over(tessera_allocator* allocator, tessera_use* use) {
   if (allocator == nullptr || use == nullptr) return;
   AnnouncedUse announced = unpack_use(use);
   announced.stream = kNoStream;
-  allocator->allocator->end_use(announced);
+  allocator->allocator->uses().end(announced);
 }
 
 tessera_result tessera_synchronize(tessera_allocator* allocator, int device) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
     if (device < 0) return Status(Code::kInvalidArgument, "a device number must be 0 or greater");
-    return allocator->allocator->synchronize(DeviceId(static_cast<std::uint64_t>(device)));
+    return allocator->allocator->streams().synchronize(DeviceId(static_cast<std::uint64_t>(device)));
   });
 }
 
 tessera_result tessera_memory_info(tessera_allocator* allocator, int device, uint64_t* free_bytes,
                                    uint64_t* total_bytes) {
-  return tell_memory(allocator, device, free_bytes, total_bytes, &Allocator::memory_info);
+  return tell_memory(allocator, device, free_bytes, total_bytes, &MemoryQueries::info);
 }
 
 tessera_result tessera_memory_beside(tessera_allocator* allocator, int device, uint64_t* free_bytes,
                                      uint64_t* total_bytes) {
-  return tell_memory(allocator, device, free_bytes, total_bytes, &Allocator::memory_beside);
+  return tell_memory(allocator, device, free_bytes, total_bytes, &MemoryQueries::beside);
 }
 
 tessera_result tessera_options_device_budget(const tessera_options* options, int device, uint64_t free_bytes,
@@ -247,7 +248,7 @@ tessera_result tessera_yield_begin(tessera_allocator* allocator, int device, uin
     if (allocator == nullptr || yielded == nullptr) return null_argument("allocator and yielded");
     *yielded = 0;
     TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
-    TESSERA_TRY_ASSIGN(const Bytes bytes, allocator->allocator->begin_yield(id, Bytes(wanted)));
+    TESSERA_TRY_ASSIGN(const Bytes bytes, allocator->allocator->driver_memory().begin_yield(id, Bytes(wanted)));
     *yielded = bytes.value();
     return {};
   });
@@ -257,7 +258,7 @@ tessera_result tessera_yield_end(tessera_allocator* allocator, int device) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
     TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
-    allocator->allocator->end_yield(id);
+    allocator->allocator->driver_memory().end_yield(id);
     return {};
   });
 }
@@ -266,20 +267,20 @@ tessera_result tessera_trim_device(tessera_allocator* allocator, int device, uin
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
     TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
-    return allocator->allocator->trim_device(id, Bytes(keep));
+    return allocator->allocator->driver_memory().trim_device(id, Bytes(keep));
   });
 }
 
 void tessera_end_device(tessera_allocator* allocator, int device) {
   if (allocator == nullptr || device < 0) return;
-  allocator->allocator->end_device(DeviceId(static_cast<std::uint64_t>(device)));
+  allocator->allocator->heaps().end(DeviceId(static_cast<std::uint64_t>(device)));
 }
 
 tessera_result tessera_trim_device_by(tessera_allocator* allocator, int device, uint64_t bytes) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
     TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
-    return allocator->allocator->trim_device_by(id, Bytes(bytes));
+    return allocator->allocator->driver_memory().trim_device_by(id, Bytes(bytes));
   });
 }
 
@@ -305,13 +306,13 @@ tessera_result tessera_malloc_tagged(tessera_allocator* allocator, int device, s
 }
 
 void tessera_expect_device_memory(tessera_allocator* allocator) {
-  if (allocator != nullptr) allocator->allocator->expect_device_memory();
+  if (allocator != nullptr) allocator->allocator->driver_memory().expect_more();
 }
 
 tessera_result tessera_finish(tessera_allocator* allocator) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    return allocator->allocator->finish();
+    return allocator->allocator->reports().finish();
   });
 }
 

@@ -28,7 +28,7 @@ tessera_result tessera_addresses_reserve(tessera_allocator* allocator, int devic
   return api_call([&]() -> Status {
     TESSERA_TRY(check_device(allocator, device, address));
     const DeviceId on(static_cast<std::uint64_t>(device));
-    TESSERA_TRY_ASSIGN(const Address start, allocator->allocator->reserve_addresses(on, Bytes(bytes)));
+    TESSERA_TRY_ASSIGN(const Address start, allocator->allocator->mappable().reserve(on, Bytes(bytes)));
     *address = start.value();
     return {};
   });
@@ -37,7 +37,7 @@ tessera_result tessera_addresses_reserve(tessera_allocator* allocator, int devic
 tessera_result tessera_addresses_release(tessera_allocator* allocator, tessera_address address) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    return allocator->allocator->unreserve_addresses(Address(address));
+    return allocator->allocator->mappable().unreserve(Address(address));
   });
 }
 
@@ -46,7 +46,7 @@ tessera_result tessera_mappable_create(tessera_allocator* allocator, int device,
   return api_call([&]() -> Status {
     TESSERA_TRY(check_device(allocator, device, address));
     const DeviceId on(static_cast<std::uint64_t>(device));
-    TESSERA_TRY_ASSIGN(const Address block, allocator->allocator->create_mappable(on, Bytes(bytes)));
+    TESSERA_TRY_ASSIGN(const Address block, allocator->allocator->mappable().create(on, Bytes(bytes)));
     *address = block.value();
     return {};
   });
@@ -55,7 +55,7 @@ tessera_result tessera_mappable_create(tessera_allocator* allocator, int device,
 tessera_result tessera_mappable_destroy(tessera_allocator* allocator, tessera_address address) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    return allocator->allocator->destroy_mappable(Address(address));
+    return allocator->allocator->mappable().destroy(Address(address));
   });
 }
 
@@ -65,7 +65,7 @@ tessera_result tessera_mappable_move(tessera_allocator* allocator, tessera_addre
     if (allocator == nullptr || now == nullptr) return null_argument("allocator and now");
     std::optional<Address> target;
     if (to != 0) target = Address(to);
-    TESSERA_TRY_ASSIGN(const Address moved, allocator->allocator->move_mappable(Address(address), target));
+    TESSERA_TRY_ASSIGN(const Address moved, allocator->allocator->mappable().move(Address(address), target));
     *now = moved.value();
     return {};
   });

@@ -29,7 +29,7 @@ Status make_own() {
   if (const tessera_result result = tessera_allocator_create(nullptr, &made); result != TESSERA_OK) {
     return Status(static_cast<Code>(result), last_error_text());
   }
-  if (Status status = made->allocator->set_automatic(false); !status.is_ok()) {
+  if (Status status = made->allocator->heaps().set_automatic(false); !status.is_ok()) {
     tessera_allocator_destroy(made);
     return status;
   }
@@ -66,7 +66,7 @@ void tessera_share(tessera_allocator* allocator) { shared.store(allocator, std::
 tessera_result tessera_set_automatic(tessera_allocator* allocator, int on) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    return allocator->allocator->set_automatic(on != 0);
+    return allocator->allocator->heaps().set_automatic(on != 0);
   });
 }
 

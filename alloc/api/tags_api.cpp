@@ -17,7 +17,7 @@ Status move_tag(tessera_allocator* allocator, tessera_moved* moved, Act act) {
     return Status(Code::kInvalidArgument, "moved->size is not set");
   }
   Moved sum;
-  TESSERA_TRY_ASSIGN(sum, act(*allocator->allocator));
+  TESSERA_TRY_ASSIGN(sum, act(allocator->allocator->hints()));
   *moved = {sizeof(tessera_moved), 0, sum.moved.value(), sum.stayed.value()};
   return {};
 }
@@ -30,11 +30,11 @@ using namespace tessera;  // the functions below are C and can live in no namesp
 extern "C" {
 
 tessera_result tessera_sleep(tessera_allocator* allocator, const char* tag, tessera_moved* moved) {
-  return api_call([&] { return move_tag(allocator, moved, [&](Allocator& a) { return a.sleep(tag); }); });
+  return api_call([&] { return move_tag(allocator, moved, [&](Hints& hints) { return hints.sleep(tag); }); });
 }
 
 tessera_result tessera_wake(tessera_allocator* allocator, const char* tag, tessera_moved* moved) {
-  return api_call([&] { return move_tag(allocator, moved, [&](Allocator& a) { return a.wake(tag); }); });
+  return api_call([&] { return move_tag(allocator, moved, [&](Hints& hints) { return hints.wake(tag); }); });
 }
 
 tessera_result tessera_free_after(tessera_allocator* allocator, tessera_address address, const tessera_stream* streams,

@@ -1,13 +1,28 @@
-// What a recording stores about work: the blocks it uses, and of large ones the part.
+#include "api/trace_recorder.hpp"
+
 #include <algorithm>
+#include <cerrno>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
-#include "api/allocator.hpp"
+#include "api/outputs.hpp"
+#include "base/log.hpp"
+#include "observe/text_file.hpp"
 
 namespace tessera {
-
 namespace {
+
+// A trace that cannot be opened does not prevent the start either; null if there is none.
+std::unique_ptr<TraceWriter> open_trace(const Options& options, const Clock& clock) {
+  if (options.trace.empty()) return nullptr;
+  auto trace = TraceWriter::open(path_of_process(options.trace),
+                                 {program_invocation_short_name, options.device_memory.value_or(SizeOrShare()).bytes},
+                                 clock, TraceWriter::kDefaultLimit, left_in(options.trace, options.under_run));
+  if (trace.is_ok()) return trace.take();
+  log_line(LogLevel::kWarning, "no trace: {}", trace.status().to_string());
+  return nullptr;
+}
 
 // The runs that are meant. Where that is all of a range that exceeds the device, the one that contains the address.
 template <class Named>
@@ -22,15 +37,19 @@ std::vector<Run*> in_range(DeviceHeap& heap, Run* run, const Named& named) {
 
 }  // namespace
 
-// A block, or the same part of it, counts once however many addresses name it.
+TraceRecorder::TraceRecorder(const DeviceHeaps& heaps, Driver& driver, const Options& options, const Clock& clock)
+    : heaps_(heaps), trace_(open_trace(options, clock)) {
+  if (trace_) times_ = std::make_unique<OpTimes>(driver, *trace_);
+}
+
 template <class Named>
-TraceWriter::OpKind Allocator::trace_op(std::span<const Named> named, StreamId stream, Access access,
-                                        std::string_view name) {
+TraceWriter::OpKind TraceRecorder::op(std::span<const Named> named, StreamId stream, Access access,
+                                      std::string_view name) {
   TraceWriter::OpKind kind{.name = std::string(name), .blocks = 0, .bytes = {}, .device = {}};
   std::vector<TraceWriter::Operand> operands;
   std::unordered_set<const Run*> of_ranges;
   for (const Named& each : named) {
-    DeviceHeap* const heap = heap_of(address_of(each));
+    DeviceHeap* const heap = heaps_.of(address_of(each));
     if (heap == nullptr) continue;
     kind.device = heap->device();
     const BlockCache::Lookup lookup(heap->blocks());
@@ -61,7 +80,12 @@ TraceWriter::OpKind Allocator::trace_op(std::span<const Named> named, StreamId s
   return kind;
 }
 
-template TraceWriter::OpKind Allocator::trace_op(std::span<const Address>, StreamId, Access, std::string_view);
-template TraceWriter::OpKind Allocator::trace_op(std::span<const AddressRange>, StreamId, Access, std::string_view);
+template TraceWriter::OpKind TraceRecorder::op(std::span<const Address>, StreamId, Access, std::string_view);
+template TraceWriter::OpKind TraceRecorder::op(std::span<const AddressRange>, StreamId, Access, std::string_view);
+
+Status TraceRecorder::finish() {
+  times_->look();
+  return trace_->flush();
+}
 
 }  // namespace tessera

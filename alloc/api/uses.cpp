@@ -1,6 +1,6 @@
-// Uses: the runs that work names, and the gates or holds that keep them in place.
+#include "api/uses.hpp"
+
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <optional>
 #include <type_traits>
@@ -8,8 +8,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-
-#include "api/allocator.hpp"
 
 namespace tessera {
 namespace {
@@ -58,13 +56,12 @@ std::vector<Run*> nearest_of(std::span<const Named> named, DeviceHeap& heap, con
 
 }  // namespace
 
-// The common case: queued work with all of its blocks on one device and resident. Takes no lock and looks each address
-// up once. False: nothing has changed.
-bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Access access, AnnouncedUse& use) {
+bool Uses::try_begin(std::span<const Address> addresses, StreamId stream, Access access, AnnouncedUse& use) {
+  if (recorder_.is_on()) return false;
   const auto first =
-      std::find_if(addresses.begin(), addresses.end(), [this](Address address) { return manages(address); });
+      std::find_if(addresses.begin(), addresses.end(), [this](Address address) { return heaps_.manages(address); });
   if (first == addresses.end()) return try_other(stream, use);
-  DeviceHeap* const heap = heap_of(*first);
+  DeviceHeap* const heap = heaps_.of(*first);
   if (heap == nullptr) return false;
   // Two instances, so that programs without extents and ranges do not pay for them.
   const auto try_with = [&](auto names_parts) {
@@ -83,7 +80,7 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
           } else {
             found.add(run);
           }
-        } else if (manages(*address)) {
+        } else if (heaps_.manages(*address)) {
           return std::nullopt;  // of another device
         }
       }
@@ -96,14 +93,14 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
   if (!used) return false;
   use.heap = heap;
   use.stream = stream;
-  kick_pump(*heap);
+  heaps_.kick_pump(*heap);
   return true;
 }
 
 // Work without managed blocks. With several devices the owner of its stream is unknown, and it is not timed.
-bool Allocator::try_other(StreamId stream, AnnouncedUse& use) {
-  if (guards_all_work()) return false;
-  DeviceHeap* const heap = only_heap_.load(std::memory_order_acquire);
+bool Uses::try_other(StreamId stream, AnnouncedUse& use) {
+  if (unnamed_.guards_all_work()) return false;
+  DeviceHeap* const heap = heaps_.only();
   if (heap == nullptr || !heap->residency().try_time(stream, use.use)) return true;
   use.heap = heap;
   use.stream = stream;
@@ -112,8 +109,8 @@ bool Allocator::try_other(StreamId stream, AnnouncedUse& use) {
 
 // Uses no thread_local state: programs use their blocks from exit handlers, when it is already destroyed.
 template <class Named>
-Status Allocator::begin_named_use(std::span<const Named> named, StreamId stream, Access access, Use::Kind kind,
-                                  const char* name, AnnouncedUse& use) {
+Status Uses::begin_named(std::span<const Named> named, StreamId stream, Access access, Use::Kind kind, const char* name,
+                         AnnouncedUse& use) {
   use.use.work = name;
   FoundRuns runs;
   use.stream = stream;
@@ -121,7 +118,7 @@ Status Allocator::begin_named_use(std::span<const Named> named, StreamId stream,
   std::optional<BlockCache::Lookup> lookup;
   for (const Named& each : named) {
     const Address address = address_of(each);
-    DeviceHeap* home = heap_of(address);
+    DeviceHeap* home = heaps_.of(address);
     if (home == nullptr) continue;
     if (heap == nullptr) {
       heap = home;
@@ -139,11 +136,11 @@ Status Allocator::begin_named_use(std::span<const Named> named, StreamId stream,
   }
   std::span<Run* const> found = runs.all();
   if (found.empty()) {
-    if (kind == Use::Kind::kGate && guards_all_work()) enter_gates(use);
+    if (kind == Use::Kind::kGate && unnamed_.guards_all_work()) unnamed_.enter_gates(use);
     return {};
   }
   std::optional<TraceWriter::OpKind> op;
-  if (trace_ && !is_inside_callback()) op = trace_op(named, stream, access, name != nullptr ? name : "");
+  if (recorder_.is_on() && !is_inside_callback()) op = recorder_.op(named, stream, access, name != nullptr ? name : "");
   std::vector<Run*> nearest;
   const auto take_nearest = [&] {
     nearest = nearest_of(named, *heap, *lookup, use.use);
@@ -161,33 +158,33 @@ Status Allocator::begin_named_use(std::span<const Named> named, StreamId stream,
     found = found.first(use.use.named);  // the room was an estimate, and the tiers below may be full
     status = heap->residency().begin_use(found, stream, access, kind, use.use, held);
   }
-  kick_pump(*heap);
-  if (!status.is_ok()) return explain_use(std::move(status), *heap, found);
+  heaps_.kick_pump(*heap);
+  if (!status.is_ok()) return explain(std::move(status), *heap, found);
   use.heap = heap;
-  if (op) op_times_->begin(*op, stream);
+  if (op) recorder_.begin_timing(*op, stream);
   return {};
 }
 
-Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream, Access access, Use::Kind kind,
-                            const char* name, AnnouncedUse& use) {
+Status Uses::begin(std::span<const Address> addresses, StreamId stream, Access access, Use::Kind kind, const char* name,
+                   AnnouncedUse& use) {
   use.use.work = name;
-  if (kind == Use::Kind::kGate && !trace_ && try_use(addresses, stream, access, use)) return {};
-  return begin_named_use(addresses, stream, access, kind, name, use);
+  if (kind == Use::Kind::kGate && try_begin(addresses, stream, access, use)) return {};
+  return begin_named(addresses, stream, access, kind, name, use);
 }
 
-Status Allocator::begin_use(std::span<const AddressRange> ranges, StreamId stream, Access access, Use::Kind kind,
-                            const char* name, AnnouncedUse& use) {
-  return begin_named_use(ranges, stream, access, kind, name, use);
+Status Uses::begin(std::span<const AddressRange> ranges, StreamId stream, Access access, Use::Kind kind,
+                   const char* name, AnnouncedUse& use) {
+  return begin_named(ranges, stream, access, kind, name, use);
 }
 
 template <class Named>
-Status Allocator::begin_partly_written(std::span<const Named> named, std::size_t written, StreamId stream,
-                                       const char* name, AnnouncedUse& use) {
+Status Uses::begin_partly_written(std::span<const Named> named, std::size_t written, StreamId stream, const char* name,
+                                  AnnouncedUse& use) {
   const bool all = written == named.size();
-  TESSERA_TRY(begin_use(named, stream, all ? Access::kWrite : Access::kRead, Use::Kind::kGate, name, use));
+  TESSERA_TRY(begin(named, stream, all ? Access::kWrite : Access::kRead, Use::Kind::kGate, name, use));
   if (all) return {};
   for (const Named& each : named.last(written)) {
-    DeviceHeap* const heap = heap_of(address_of(each));
+    DeviceHeap* const heap = heaps_.of(address_of(each));
     Run* const run = heap == nullptr ? nullptr : BlockCache::live_run_of(heap->pages().map(), address_of(each));
     if (run == nullptr) continue;
     for_each_named(heap->pages().map(), run, each, [heap](Run* part) { heap->residency().note_written(*part); });
@@ -195,26 +192,24 @@ Status Allocator::begin_partly_written(std::span<const Named> named, std::size_t
   return {};
 }
 
-Status Allocator::begin_use(std::span<const Address> addresses, std::size_t written, StreamId stream, const char* name,
-                            AnnouncedUse& use) {
+Status Uses::begin(std::span<const Address> addresses, std::size_t written, StreamId stream, const char* name,
+                   AnnouncedUse& use) {
   return begin_partly_written(addresses, written, stream, name, use);
 }
 
-Status Allocator::begin_use(std::span<const AddressRange> ranges, std::size_t written, StreamId stream,
-                            const char* name, AnnouncedUse& use) {
+Status Uses::begin(std::span<const AddressRange> ranges, std::size_t written, StreamId stream, const char* name,
+                   AnnouncedUse& use) {
   return begin_partly_written(ranges, written, stream, name, use);
 }
 
 // A device cannot observe another device's stream, nor queue a callback on it. So all blocks are present before the
 // work is queued, and the caller waits for the work before the use ends.
 template <class Named>
-Status Allocator::begin_on_several(std::span<const Named> named, Access access, AnnouncedUse& use) {
+Status Uses::begin_on_several(std::span<const Named> named, Access access, AnnouncedUse& use) {
   use.stream = kNoStream;
   std::vector<AnnouncedUse::Part> parts;
   std::deque<BlockCache::Lookup> lookups;  // open until the runs are held
-  for (const auto& entry : heaps_) {
-    DeviceHeap* heap = entry.load(std::memory_order_acquire);
-    if (heap == nullptr) continue;
+  for (DeviceHeap* const heap : heaps_.all()) {
     const auto& lookup = lookups.emplace_back(heap->blocks());
     AnnouncedUse::Part part{heap, {}};
     for (const Named& each : named) {
@@ -229,47 +224,34 @@ Status Allocator::begin_on_several(std::span<const Named> named, Access access, 
   return begin_held(std::move(parts), access, use, {});
 }
 
-Status Allocator::begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use,
-                             const Held& held) {
+Status Uses::begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use, const Held& held) {
   for (auto& part : parts) {
     Status status = part.heap->residency().begin_use(part.runs, use.stream, access, Use::Kind::kHold, use.use, held);
-    kick_pump(*part.heap);
+    heaps_.kick_pump(*part.heap);
     if (!status.is_ok()) {
-      end_use(use);
-      return explain_use(std::move(status), *part.heap, part.runs);
+      end(use);
+      return explain(std::move(status), *part.heap, part.runs);
     }
     use.held.push_back(std::move(part));
   }
   return {};
 }
 
-void Allocator::end_use(AnnouncedUse& use) {
-  if (use.heap != nullptr && op_times_) op_times_->end(use.stream);
+void Uses::end(AnnouncedUse& use) {
+  if (use.heap != nullptr && recorder_.is_on()) recorder_.end_timing(use.stream);
   if (use.heap != nullptr) use.heap->residency().end_use({}, use.stream, use.use);
   for (auto& part : use.held) part.heap->residency().end_use(part.runs, use.stream, use.use);
-  if (use.gates != 0) leave_gates(use);
+  if (use.gates != 0) unnamed_.leave_gates(use);
   use.heap = nullptr;
   use.held.clear();
 }
 
-std::uint64_t Allocator::before_wait(DeviceId device) const {
-  DeviceHeap* const heap =
-      device.value() < kMaxDevices ? heaps_[device.value()].load(std::memory_order_acquire) : nullptr;
-  return heap == nullptr ? 0 : heap->residency().before_wait();
+Status Uses::explain(Status status, DeviceHeap& heap, std::span<Run* const> runs) const {
+  return oom_.explain(std::move(status), heap, heap.residency().bytes_of(runs), OomFigures::Cause::kWorkingSet);
 }
 
-void Allocator::note_waited(DeviceId device, std::optional<StreamId> stream, std::uint64_t before) {
-  DeviceHeap* const heap =
-      device.value() < kMaxDevices ? heaps_[device.value()].load(std::memory_order_acquire) : nullptr;
-  if (heap != nullptr) heap->residency().note_over(stream, before);
-}
-
-Status Allocator::explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const {
-  return explain(std::move(status), heap, heap.residency().bytes_of(runs), OomFigures::Cause::kWorkingSet);
-}
-
-// The common case of touch(), as try_use() is for begin_use().
-bool Allocator::try_touch(DeviceHeap& heap, Address address, StreamId stream, Access access) {
+// The common case of touch(), as try_begin() is for begin().
+bool Uses::try_touch(DeviceHeap& heap, Address address, StreamId stream, Access access) {
   Use use;
   use.work = "touch";
   Run* run = nullptr;
@@ -280,23 +262,23 @@ bool Allocator::try_touch(DeviceHeap& heap, Address address, StreamId stream, Ac
   };
   if (!heap.residency().try_use(find, stream, access, use)) return false;
   heap.residency().end_use({}, stream, use);
-  kick_pump(heap);
+  heaps_.kick_pump(heap);
   return true;
 }
 
-Status Allocator::touch(Address address, StreamId stream, Access access) {
-  DeviceHeap* const heap = heap_of(address);
-  if (heap != nullptr && !trace_ && try_touch(*heap, address, stream, access)) return {};
+Status Uses::touch(Address address, StreamId stream, Access access) {
+  DeviceHeap* const heap = heaps_.of(address);
+  if (heap != nullptr && !recorder_.is_on() && try_touch(*heap, address, stream, access)) return {};
   return touch_absent(address, stream, access);
 }
 
-Status Allocator::touch_absent(Address address, StreamId stream, Access access) {
+Status Uses::touch_absent(Address address, StreamId stream, Access access) {
   // A use names whole runs and ignores addresses outside of blocks; here that is an error.
-  TESSERA_TRY(is_ours(address));
+  TESSERA_TRY(heaps_.check_is_ours(address));
   AnnouncedUse use;
-  TESSERA_TRY(begin_use({&address, 1}, stream, access, Use::Kind::kGate, "touch", use));
+  TESSERA_TRY(begin({&address, 1}, stream, access, Use::Kind::kGate, "touch", use));
   const bool found = use.heap != nullptr;
-  end_use(use);
+  end(use);
   return found ? Status() : not_ours(address);
 }
 

@@ -36,7 +36,7 @@ class TesseraContender final : public Contender {
     std::exit(EXIT_FAILURE);
   }
   bool touch(std::uint64_t address, unsigned stream) override {
-    return allocator_->touch(Address(address), streams_[stream], Access::kRead).is_ok();
+    return allocator_->uses().touch(Address(address), streams_[stream], Access::kRead).is_ok();
   }
   std::optional<Bytes> reserved() const override {
     const MemoryInfo memory = must(driver_->memory_info(DeviceId(0)));

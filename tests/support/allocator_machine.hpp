@@ -60,13 +60,13 @@ class AllocatorMachine : public ::testing::Test {
   template <class Work>
   void use(Address address, Access access, Work work) {
     AnnouncedUse use;
-    const Status begun = allocator_->begin_use({&address, 1}, StreamId(), access, Use::Kind::kHold, "", use);
+    const Status begun = allocator_->uses().begin({&address, 1}, StreamId(), access, Use::Kind::kHold, "", use);
     ASSERT_TRUE(begun.is_ok()) << begun.to_string();
     const Status queued = work();
     EXPECT_TRUE(queued.is_ok()) << queued.to_string();
     const Status done = sim_->synchronize(StreamId());
     EXPECT_TRUE(done.is_ok()) << done.to_string();
-    allocator_->end_use(use);
+    allocator_->uses().end(use);
   }
 
   SteadyClock clock_;

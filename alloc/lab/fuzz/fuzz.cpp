@@ -18,7 +18,7 @@ std::optional<std::uint32_t> number_in(std::string_view text) {
 }
 
 void count_moves(FuzzMachine& machine, FuzzResult& result) {
-  const tessera_stats stats = machine.allocator().stats().totals;
+  const tessera_stats stats = machine.allocator().stats().snapshot().totals;
   result.evictions = stats.evictions;
   result.fetches = stats.fetches;
   result.recomputes = stats.recomputes;

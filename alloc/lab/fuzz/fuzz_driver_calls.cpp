@@ -17,11 +17,11 @@ Status FuzzPlayer::with_driver_room(DeviceId device, std::optional<Bytes> need, 
     if (status.code() != Code::kOutOfMemory || ours || failure_) break;
     if (need && wanted != *need) continue;
     was_short_ = true;
-    const Result<Bytes> yielded = allocator.begin_yield(device, wanted);
+    const Result<Bytes> yielded = allocator.driver_memory().begin_yield(device, wanted);
     if (!passed("begin_yield", yielded.status()) || !yielded.value()) continue;
     look();
     status = attempt(ours);
-    allocator.end_yield(device);
+    allocator.driver_memory().end_yield(device);
   }
   return status;
 }
@@ -73,7 +73,7 @@ void FuzzPlayer::give_to_driver(const FuzzOp& op) {
   const auto given = taken_.begin() + static_cast<std::ptrdiff_t>(op.slots[1] % taken_.size());
   passed("give", machine_.sim().destroy_frame(given->frame));
   taken_.erase(given);
-  machine_.allocator().expect_device_memory();
+  machine_.allocator().driver_memory().expect_more();
 }
 
 void FuzzPlayer::give_all_to_driver() {
@@ -99,11 +99,11 @@ void FuzzPlayer::use_loading(const FuzzOp& op) {
   }
   const Status launched = with_driver_room(device, std::nullopt, [&](bool& ours) {
     AnnouncedUse announced;
-    Status status = allocator.begin_use(addresses, addresses.size(), streams_[stream], "loading", announced);
+    Status status = allocator.uses().begin(addresses, addresses.size(), streams_[stream], "loading", announced);
     ours = !status.is_ok();
     if (status.is_ok()) status = take_frame(device, bytes);
     if (status.is_ok()) status = machine_.driver().run_kernel(streams_[stream], op.time, uses);
-    allocator.end_use(announced);
+    allocator.uses().end(announced);
     return status;
   });
   if (!passed("a launch", launched)) return;

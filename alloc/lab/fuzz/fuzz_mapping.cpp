@@ -16,7 +16,7 @@ void FuzzPlayer::make_mapped(const FuzzOp& op, FuzzBlock& block) {
   const std::uint32_t number = number_of(op);
   const Bytes bytes = round_up(op.bytes, kBasePage);
   passed("push", TagStack::push(tags_[op.tag]));
-  const Result<Address> made = machine_.allocator().create_mappable(device_of(number), bytes);
+  const Result<Address> made = machine_.allocator().mappable().create(device_of(number), bytes);
   passed("pop", TagStack::pop());
   if (!passed("create_mappable", made.status())) return;
   block = {.address = made.value(), .bytes = bytes, .writer = number, .mappable = true};
@@ -28,7 +28,7 @@ std::optional<Address> FuzzPlayer::place_in_segment(const FuzzOp& op, const Fuzz
   const DeviceId device = device_of(number_of(op));
   Address& segment = segments_[device.value()];
   if (!segment) {
-    const Result<Address> made = machine_.allocator().reserve_addresses(device, kSegment);
+    const Result<Address> made = machine_.allocator().mappable().reserve(device, kSegment);
     if (!passed("reserve_addresses", made.status())) return std::nullopt;
     segment = made.value();
   }
@@ -45,7 +45,7 @@ std::optional<Address> FuzzPlayer::place_in_segment(const FuzzOp& op, const Fuzz
 
 void FuzzPlayer::end_segments() {
   for (Address& segment : segments_) {
-    if (segment) passed("unreserve_addresses", machine_.allocator().unreserve_addresses(segment));
+    if (segment) passed("unreserve_addresses", machine_.allocator().mappable().unreserve(segment));
     segment = Address();
   }
 }
@@ -60,13 +60,13 @@ void FuzzPlayer::move(const FuzzOp& op, FuzzBlock& block) {
     to = place_in_segment(op, block);
     beside = to.has_value();
   } else if (op.variant % 3 == 1) {
-    const Result<Address> range = allocator.reserve_addresses(device_of(number_of(op)), block.bytes);
+    const Result<Address> range = allocator.mappable().reserve(device_of(number_of(op)), block.bytes);
     if (!passed("reserve_addresses", range.status())) return;
     to = range.value();
   }
-  const Result<Address> moved = allocator.move_mappable(block.address, to);
+  const Result<Address> moved = allocator.mappable().move(block.address, to);
   if (!passed("move_mappable", moved.status())) {
-    if (to && !beside) passed("unreserve_addresses", allocator.unreserve_addresses(*to));
+    if (to && !beside) passed("unreserve_addresses", allocator.mappable().unreserve(*to));
     return;
   }
   give_addresses_back(block);
@@ -79,14 +79,14 @@ void FuzzPlayer::move(const FuzzOp& op, FuzzBlock& block) {
 
 void FuzzPlayer::end_mapped(FuzzBlock& block) {
   await_users(block);
-  if (!passed("destroy_mappable", machine_.allocator().destroy_mappable(block.address))) return;
+  if (!passed("destroy_mappable", machine_.allocator().mappable().destroy(block.address))) return;
   give_addresses_back(block);
   block = {};
 }
 
 void FuzzPlayer::give_addresses_back(FuzzBlock& block) {
   if (!block.reserved) return;
-  passed("unreserve_addresses", machine_.allocator().unreserve_addresses(block.reserved));
+  passed("unreserve_addresses", machine_.allocator().mappable().unreserve(block.reserved));
   block.reserved = Address();
 }
 

@@ -26,7 +26,7 @@ FuzzPlayer::FuzzPlayer(const FuzzSetup& setup, FuzzMachine& machine) : setup_(se
     }
   }
   held_until_.resize(streams_.size());
-  if (setup.unseen) machine.allocator().expect_unseen_work();
+  if (setup.unseen) machine.allocator().heaps().expect_unseen_work();
   for (std::uint32_t tag = 0; tag < FuzzProgram::kTags; ++tag) {
     tags_[tag] = machine.allocator().tags().intern(tag_name(tag)).take();
   }
@@ -118,7 +118,7 @@ void FuzzPlayer::note_struck() {
 
 // Does the work of the pump's thread.
 void FuzzPlayer::look() {
-  machine_.allocator().advance();
+  machine_.allocator().heaps().advance();
   if (const auto violation = machine_.violation()) fail(*violation);
   const Status valid = machine_.allocator().validate();
   if (!valid.is_ok()) fail(fmt::format("validation failed: {}", valid.to_string()));
@@ -163,7 +163,7 @@ void FuzzPlayer::end_context(const FuzzOp& op) {
 void FuzzPlayer::end_stream(const FuzzOp& op) {
   const std::uint32_t number = number_of(op);
   const bool announced = op.variant % 2 == 0;
-  if (announced) passed("retire_stream", machine_.allocator().retire_stream(streams_[number]));
+  if (announced) passed("retire_stream", machine_.allocator().streams().retire(streams_[number]));
   SimDriver& sim = machine_.sim();
   const Result<StreamId> next = sim.create_stream(device_of(number));
   if (!passed("create_stream", next.status())) return;
@@ -228,8 +228,8 @@ void FuzzPlayer::free(FuzzBlock& block, std::uint32_t stream, std::uint32_t way)
 void FuzzPlayer::hint(const FuzzOp& op) {
   std::vector<Address> addresses;
   for (const FuzzBlock* block : operands_of(op)) addresses.push_back(block->address);
-  if (op.kind == Kind::kPrefetch) passed("prefetch", machine_.allocator().prefetch(addresses));
-  if (op.kind == Kind::kEvict) passed("evict", machine_.allocator().evict(addresses));
+  if (op.kind == Kind::kPrefetch) passed("prefetch", machine_.allocator().hints().prefetch(addresses));
+  if (op.kind == Kind::kEvict) passed("evict", machine_.allocator().hints().evict(addresses));
 }
 
 void FuzzPlayer::pin(const FuzzOp& op) {
@@ -237,7 +237,7 @@ void FuzzPlayer::pin(const FuzzOp& op) {
   if (block == nullptr) return;
   Allocator& allocator = machine_.allocator();
   if (op.kind == Kind::kUnpin) {
-    if (block->pins > 0 && passed("unpin", allocator.unpin(block->address))) --block->pins;
+    if (block->pins > 0 && passed("unpin", allocator.pins().unpin(block->address))) --block->pins;
     return;
   }
   // Most of the device stays free, or nothing interesting would happen.
@@ -248,8 +248,8 @@ void FuzzPlayer::pin(const FuzzOp& op) {
   if (kept + block->bytes > setup_.device / 4) return;
   pinned_ = true;
   if (op.kind == Kind::kPin) {
-    if (passed("pin", allocator.pin(block->address))) ++block->pins;
-  } else if (passed("expose", allocator.expose(block->address, "fuzz"))) {
+    if (passed("pin", allocator.pins().pin(block->address))) ++block->pins;
+  } else if (passed("expose", allocator.pins().expose(block->address, "fuzz"))) {
     block->exposed = true;
   }
 }
@@ -257,7 +257,7 @@ void FuzzPlayer::pin(const FuzzOp& op) {
 void FuzzPlayer::sleep_or_wake(const FuzzOp& op) {
   const char* const tag = op.variant == 0 ? nullptr : tag_name(op.tag);
   Allocator& allocator = machine_.allocator();
-  const Result<Moved> moved = op.kind == Kind::kSleep ? allocator.sleep(tag) : allocator.wake(tag);
+  const Result<Moved> moved = op.kind == Kind::kSleep ? allocator.hints().sleep(tag) : allocator.hints().wake(tag);
   passed(op.kind == Kind::kSleep ? "sleep" : "wake", moved.status());
 }
 
@@ -268,9 +268,9 @@ void FuzzPlayer::call_wrongly(const FuzzOp& op) {
   const Address nowhere(op.bytes.value());
   switch (op.variant) {
     case 0: return expect_wrong("free", allocator.free(nowhere, stream(op.stream)));
-    case 1: return expect_wrong("evict", allocator.evict({&nowhere, 1}));
-    case 2: return expect_wrong("touch", allocator.touch(nowhere, stream(op.stream), Access::kRead));
-    case 3: return expect_wrong("sleep", allocator.sleep("no such tag").status());
+    case 1: return expect_wrong("evict", allocator.hints().evict({&nowhere, 1}));
+    case 2: return expect_wrong("touch", allocator.uses().touch(nowhere, stream(op.stream), Access::kRead));
+    case 3: return expect_wrong("sleep", allocator.hints().sleep("no such tag").status());
     default: break;
   }
   const FuzzBlock* const block = block_at(op);
@@ -278,7 +278,7 @@ void FuzzPlayer::call_wrongly(const FuzzOp& op) {
   const Address inside = block->address + 1_B;
   if (op.variant < 6) return expect_wrong("free", allocator.free(inside, stream(op.stream)));
   // Pins belong to runs: the small blocks of a page share them, and they outlive the block.
-  if (!pinned_) expect_wrong("unpin", allocator.unpin(block->address));
+  if (!pinned_) expect_wrong("unpin", allocator.pins().unpin(block->address));
 }
 
 void FuzzPlayer::make_trouble(const FuzzOp& op) {
@@ -332,7 +332,7 @@ void FuzzPlayer::carry_out(const FuzzOp& op) {
     case Kind::kSetRecompute: set_recompute(op); break;
     case Kind::kSleep:
     case Kind::kWake: sleep_or_wake(op); break;
-    case Kind::kTrim: passed("trim", machine_.allocator().trim()); break;
+    case Kind::kTrim: passed("trim", machine_.allocator().driver_memory().trim()); break;
     case Kind::kIdle: machine_.clock().run_until(machine_.clock().now() + op.time); break;
     case Kind::kEndStream: end_stream(op); break;
     case Kind::kEndContext: end_context(op); break;
@@ -340,7 +340,7 @@ void FuzzPlayer::carry_out(const FuzzOp& op) {
     case Kind::kDriverGive: give_to_driver(op); break;
     case Kind::kAutomatic:
       by_hand_ = true;
-      passed("set_automatic", machine_.allocator().set_automatic(op.variant % 4 != 0));
+      passed("set_automatic", machine_.allocator().heaps().set_automatic(op.variant % 4 != 0));
       break;
     case Kind::kWrong: call_wrongly(op); break;
     case Kind::kStopFaults:
@@ -355,7 +355,7 @@ void FuzzPlayer::carry_out(const FuzzOp& op) {
 
 void FuzzPlayer::settle() {
   for (int i = 0; i < kMaxLooks && !failure_; ++i) {
-    const bool busy = machine_.allocator().advance();
+    const bool busy = machine_.allocator().heaps().advance();
     if (!machine_.clock().step() && !busy) return;
   }
   if (!failure_) fail("moves that do not end");
@@ -366,11 +366,11 @@ void FuzzPlayer::finish() {
   calm_ = true;
   machine_.make_peace();
   give_all_to_driver();
-  passed("set_automatic", machine_.allocator().set_automatic(true));
+  passed("set_automatic", machine_.allocator().heaps().set_automatic(true));
   settle();
   threads_.end();
   for (FuzzBlock& block : blocks_) {
-    for (; block.pins > 0; --block.pins) passed("unpin", machine_.allocator().unpin(block.address));
+    for (; block.pins > 0; --block.pins) passed("unpin", machine_.allocator().pins().unpin(block.address));
   }
   for (FuzzBlock& block : blocks_) {
     FuzzOp read;
@@ -386,7 +386,7 @@ void FuzzPlayer::finish() {
     look();
   }
   if (!failure_) end_segments();
-  if (!failure_) passed("trim", machine_.allocator().trim());
+  if (!failure_) passed("trim", machine_.allocator().driver_memory().trim());
   settle();
   look();
 }

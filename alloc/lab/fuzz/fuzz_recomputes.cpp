@@ -41,7 +41,7 @@ void FuzzPlayer::set_recompute(const FuzzOp& op) {
     const Status half = recompute(*recipe, ++last_stamp_, on);
     return half.is_ok() ? Status(Code::kDriver, "the callback fails") : half;
   };
-  block->remade |= passed("set_recompute", machine_.allocator().set_recompute(block->address, work, cost));
+  block->remade |= passed("set_recompute", machine_.allocator().hints().set_recompute(block->address, work, cost));
 }
 
 Status FuzzPlayer::recompute(const Recipe& recipe, Stamp leaves, StreamId on) {
@@ -56,10 +56,10 @@ Status FuzzPlayer::recompute(const Recipe& recipe, Stamp leaves, StreamId on) {
   if (reads) {
     uses.push_back({from.address, from.bytes, from.stamp, 0});
     follow(on, from.writer);
-    TESSERA_TRY(machine_.allocator().begin_use({&from.address, 1}, 0, on, "recompute", announced));
+    TESSERA_TRY(machine_.allocator().uses().begin({&from.address, 1}, 0, on, "recompute", announced));
   }
   const Status queued = machine_.driver().run_kernel(on, recipe.time, uses);
-  machine_.allocator().end_use(announced);
+  machine_.allocator().uses().end(announced);
   const auto own = std::ranges::find(streams_, on);
   if (own != streams_.end()) {
     if (reads) from.users.set(static_cast<std::size_t>(own - streams_.begin()));

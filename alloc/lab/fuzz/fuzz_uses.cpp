@@ -41,9 +41,9 @@ void FuzzPlayer::cut(const FuzzOp& op) {
   if (block == nullptr || block->remade || block->bytes < 1_MiB) return;
   Allocator& allocator = machine_.allocator();
   if (op.variant == 6) {
-    expect_wrong("set_extents", allocator.set_extents(block->address, {{1_B, 2_B}, {2_B, 1_B}}));
+    expect_wrong("set_extents", allocator.hints().set_extents(block->address, {{1_B, 2_B}, {2_B, 1_B}}));
     const Bytes all = block->beside ? kSegment : block->bytes;
-    return expect_wrong("set_extents", allocator.set_extents(block->address, {{all, 1_B}}));
+    return expect_wrong("set_extents", allocator.hints().set_extents(block->address, {{all, 1_B}}));
   }
   // Of a block in a segment they count from the start of the segment, and end those of the other blocks there.
   const DeviceId device(static_cast<std::uint64_t>(block - blocks_.data()) %
@@ -58,7 +58,7 @@ void FuzzPlayer::cut(const FuzzOp& op) {
     parts.push_back({each * i, each - gap});
   }
   const Address inside = block->address + block->bytes / 2;
-  if (!passed("set_extents", allocator.set_extents(inside, std::move(extents)))) return;
+  if (!passed("set_extents", allocator.hints().set_extents(inside, std::move(extents)))) return;
   if (block->parts.empty() && parts.empty()) return;
   block->parts = std::move(parts);
   block->stamp = 0;
@@ -109,9 +109,9 @@ void FuzzPlayer::use_unseen(const FuzzOp& op) {
     uses.push_back({place.address, place.bytes, before, *place.stamp});
   }
   AnnouncedUse announced;
-  machine_.allocator().begin_unnamed(device_of(stream), streams_[stream], "unseen", announced);
+  machine_.allocator().unnamed_uses().begin(device_of(stream), streams_[stream], "unseen", announced);
   passed("launch", machine_.driver().run_kernel(streams_[stream], op.time, std::move(uses)));
-  machine_.allocator().end_use(announced);
+  machine_.allocator().uses().end(announced);
 }
 
 // Work queued behind it ends no earlier; the program may have waited for the work before it.
@@ -120,15 +120,15 @@ void FuzzPlayer::hold_up(const FuzzOp& op) {
   const std::uint32_t stream = number_of(op);
   Allocator& allocator = machine_.allocator();
   if (op.variant % 2 == 0 && !is_held_up(stream)) {
-    const std::uint64_t before = allocator.before_wait(device_of(stream));
+    const std::uint64_t before = allocator.streams().before_wait(device_of(stream));
     if (passed("synchronize", machine_.sim().synchronize(streams_[stream]))) {
-      allocator.note_waited(device_of(stream), streams_[stream], before);
+      allocator.streams().note_waited(device_of(stream), streams_[stream], before);
     }
   }
   AnnouncedUse announced;
-  allocator.begin_unnamed(device_of(stream), streams_[stream], "long", announced);
+  allocator.unnamed_uses().begin(device_of(stream), streams_[stream], "long", announced);
   passed("launch", machine_.driver().run_kernel(streams_[stream], kLong, {}));
-  allocator.end_use(announced);
+  allocator.uses().end(announced);
   held_until_[stream] = std::max(held_until_[stream], machine_.clock().now()) + kLong;
 }
 
@@ -163,23 +163,23 @@ bool FuzzPlayer::use(const std::vector<FuzzBlock*>& blocks, std::size_t written,
   Status begun;
   if (graded) {
     const GradedAddresses words{addresses, certain, 0};
-    begun = allocator.begin_use(words, streams_[stream], Access::kWrite, "work", announced);
+    begun = allocator.graded_uses().begin(words, streams_[stream], Access::kWrite, "work", announced);
   } else if (blocking) {
     const bool own =
         std::ranges::all_of(blocks, [&](const FuzzBlock* block) { return is_on(device_of(stream), *block); });
     const StreamId on = own ? streams_[stream] : kNoStream;
-    begun = by_range ? allocator.begin_use(ranges, on, access, Use::Kind::kHold, "work", announced)
-                     : allocator.begin_use(addresses, on, access, Use::Kind::kHold, "work", announced);
+    begun = by_range ? allocator.uses().begin(ranges, on, access, Use::Kind::kHold, "work", announced)
+                     : allocator.uses().begin(addresses, on, access, Use::Kind::kHold, "work", announced);
   } else {
     const std::size_t known = op.variant % 4 < 2 ? written : blocks.size();
-    begun = by_range ? allocator.begin_use(ranges, known, streams_[stream], "work", announced)
-                     : allocator.begin_use(addresses, known, streams_[stream], "work", announced);
+    begun = by_range ? allocator.uses().begin(ranges, known, streams_[stream], "work", announced)
+                     : allocator.uses().begin(addresses, known, streams_[stream], "work", announced);
   }
   expect_room("begin_use", begun, has_room);
   if (!passed("begin_use", begun)) return false;
   const bool queued = passed("launch", machine_.driver().run_kernel(streams_[stream], op.time, uses));
   if (blocking) passed("synchronize", machine_.sim().synchronize(streams_[stream]));
-  allocator.end_use(announced);
+  allocator.uses().end(announced);
   for (std::size_t i = 0; i < blocks.size() && queued; ++i) {
     FuzzBlock& block = *blocks[i];
     if (uses[i].leaves != 0) {
@@ -214,7 +214,7 @@ void FuzzPlayer::loop(const FuzzOp& op) {
 }
 
 void FuzzPlayer::set_policy(const FuzzOp& op) {
-  if (passed("set_policy", machine_.allocator().set_policy(op.policy))) ++policies_set_;
+  if (passed("set_policy", machine_.allocator().heaps().set_policy(op.policy))) ++policies_set_;
 }
 
 // A forward pass, in which each block is made from the one before it, and a backward pass, in which each is freed after

@@ -38,7 +38,7 @@ class Program {
     };
     for (const StreamId stream : streams_) {
       note(machine_.driver().synchronize(stream));  // queued work may write to this object
-      note(machine_.allocator().retire_stream(stream));
+      note(machine_.allocator().streams().retire(stream));
       note(machine_.driver().destroy_stream(stream));
     }
     for (const Pending& pending : pending_) note(machine_.driver().destroy_event(pending.event));
@@ -151,7 +151,7 @@ class Program {
     if (stretches_.empty() || stretches_[index].empty()) return {};
     std::vector<Extent> extents;
     for (const UsedStretch& stretch : stretches_[index]) extents.push_back({stretch.offset, stretch.bytes});
-    return machine_.allocator().set_extents(address.value(), std::move(extents));
+    return machine_.allocator().hints().set_extents(address.value(), std::move(extents));
   }
   Status free(std::uint32_t index) {
     const TraceBlock& block = trace_.blocks[index];
@@ -184,12 +184,12 @@ class Program {
     const StreamId stream = streams_[index];
     const char* const name = trace_.words[op.name].c_str();
     AnnouncedUse use;
-    TESSERA_TRY(stretches_.empty() ? machine_.allocator().begin_use(operands_, op.writes, stream, name, use)
-                                   : machine_.allocator().begin_use(named_, written, stream, name, use));
+    TESSERA_TRY(stretches_.empty() ? machine_.allocator().uses().begin(operands_, op.writes, stream, name, use)
+                                   : machine_.allocator().uses().begin(named_, written, stream, name, use));
     Status queued = machine_.driver().occupy(stream, op.time, ranges_);
     if (queued.is_ok()) queued = note(index, op.time, &op);
     if (is_last_pass_) pass_[index].compute += op.time;
-    machine_.allocator().end_use(use);
+    machine_.allocator().uses().end(use);
     for (const std::uint32_t block : trace_.operands_of(op).last(op.writes)) {
       if (const auto time = trace_.blocks[block].recompute) TESSERA_TRY(set_recompute({block, *time}));
     }
@@ -199,10 +199,10 @@ class Program {
   Status set_recompute(const TraceRecompute& recompute) {
     const Nanoseconds time = recompute.time;
     if (!time) {
-      const Status ended = machine_.allocator().set_recompute(addresses_[recompute.block], {}, {});
+      const Status ended = machine_.allocator().hints().set_recompute(addresses_[recompute.block], {}, {});
       return ended.code() == Code::kBusy ? Status() : ended;  // in the recorded run it was not dropped
     }
-    return machine_.allocator().set_recompute(
+    return machine_.allocator().hints().set_recompute(
         addresses_[recompute.block],
         [this, time](Address address, Bytes bytes, StreamId stream) {
           const DeviceRange range{address, bytes};
@@ -267,7 +267,7 @@ class Program {
     free_from_[work.stream] = end;
   }
   Status mark(const TraceMark& mark) {
-    TESSERA_TRY(machine_.allocator().mark(trace_.words[mark.kind], mark.number));
+    machine_.allocator().mark(trace_.words[mark.kind], mark.number);
     if (!trace_.is_iteration(mark)) return {};
     const std::size_t index = marks_.size();
     marks_.emplace_back();
@@ -350,13 +350,13 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
   }
   TESSERA_TRY(program.finish());
   result.makespan = machine->clock().now();
-  machine->allocator().advance();  // counts transfers that have ended by now
+  machine->allocator().heaps().advance();  // counts transfers that have ended by now
   result.iterations = differences(program.marks(), result.makespan);
-  result.stats = machine->allocator().stats().totals;
+  result.stats = machine->allocator().stats().snapshot().totals;
   result.last_pass = program.last_pass();
   bound_pass(repeated, bounded, options, result.last_pass);
   if (!options.timeline.empty()) {
-    TESSERA_TRY(machine->allocator().write_timeline(options.timeline, program.slices()));
+    TESSERA_TRY(machine->allocator().reports().write_timeline(options.timeline, program.slices()));
   }
   return result;
 }

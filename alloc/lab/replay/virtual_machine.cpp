@@ -55,12 +55,12 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
   if (drawn) foundations.events = kDrawnEvents;
   TESSERA_TRY_ASSIGN(machine->allocator_,
                      Allocator::create(std::move(foundations), allocator_options(options, devices)));
-  if (options.unseen_work) machine->allocator_->expect_unseen_work();
+  if (options.unseen_work) machine->allocator_->heaps().expect_unseen_work();
   return machine;
 }
 
 void VirtualMachine::look() {
-  if (pump_.is_due(clock_)) allocator_->advance();
+  if (pump_.is_due(clock_)) allocator_->heaps().advance();
 }
 
 bool VirtualMachine::step() {

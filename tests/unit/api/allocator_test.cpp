@@ -8,29 +8,12 @@
 #include <thread>
 
 #include "allocator_machine.hpp"
+#include "held_kernel.hpp"
 
 namespace tessera {
 namespace {
 
 using AllocatorTest = AllocatorMachine;
-
-TEST_F(AllocatorTest, ATrimByAnAmountReturnsThatMuchAndNothingThatIsLive) {
-  start(small(32_MiB, 64_MiB));
-  const auto held = [&] {
-    const StatsSnapshot now = allocator_->stats();
-    return now.totals.device_used + now.totals.device_spare;
-  };
-  const Address live = allocate(4_MiB);
-  const Address freed = allocate(8_MiB);
-  ASSERT_TRUE(allocator_->free(freed, kNoStream).is_ok());
-  const std::uint64_t before = held();
-  EXPECT_TRUE(allocator_->trim_device_by(DeviceId(), 6_MiB).is_ok());
-  EXPECT_EQ(held(), before - (6_MiB).value());
-  EXPECT_TRUE(allocator_->trim_device_by(DeviceId(), 64_MiB).is_ok());
-  EXPECT_EQ(held(), (4_MiB).value());
-  EXPECT_EQ(allocator_->query(live).value().tiers[0], 4_MiB);
-  EXPECT_TRUE(allocator_->trim_device_by(DeviceId(1), 6_MiB).is_ok()) << "nothing is there";
-}
 
 TEST_F(AllocatorTest, KeepsEveryByteOfThreeTimesTheDevice) {
   start(small(32_MiB, 128_MiB));
@@ -44,7 +27,7 @@ TEST_F(AllocatorTest, KeepsEveryByteOfThreeTimesTheDevice) {
       EXPECT_TRUE(holds(blocks[i], 0xA0000000u + i, 4_MiB)) << "block " << i;
     }
   }
-  EXPECT_GT(allocator_->stats().totals.evictions, 0u);
+  EXPECT_GT(allocator_->stats().snapshot().totals.evictions, 0u);
 }
 
 TEST_F(AllocatorTest, TheEndOfADeviceReturnsItsMemoryAndKeepsThatOfOthers) {
@@ -53,13 +36,13 @@ TEST_F(AllocatorTest, TheEndOfADeviceReturnsItsMemoryAndKeepsThatOfOthers) {
   const Address gone = allocate(4_MiB), pinned = allocate(1_MiB), other = allocate(4_MiB, DeviceId(1));
   write(gone, 1, 4_MiB);
   write(other, 2, 4_MiB);
-  ASSERT_TRUE(allocator_->pin(pinned).is_ok());
-  allocator_->end_device(DeviceId(0));
-  allocator_->end_device(DeviceId(0));
-  allocator_->end_device(DeviceId(9));
+  ASSERT_TRUE(allocator_->pins().pin(pinned).is_ok());
+  allocator_->heaps().end(DeviceId(0));
+  allocator_->heaps().end(DeviceId(0));
+  allocator_->heaps().end(DeviceId(9));
   EXPECT_EQ(sim_->memory_info(DeviceId(0)).value().free, before);
-  EXPECT_EQ(allocator_->query(gone).status().code(), Code::kNotFound);
-  EXPECT_FALSE(allocator_->manages(gone));
+  EXPECT_EQ(allocator_->memory().where(gone).status().code(), Code::kNotFound);
+  EXPECT_FALSE(allocator_->heaps().manages(gone));
   EXPECT_TRUE(holds(other, 2, 4_MiB));
 }
 
@@ -90,7 +73,7 @@ TEST_F(AllocatorTest, PinsHostMemoryBeforeTheFirstEvictionAndMoreAsItFills) {
   for (int i = 0; i < 4; ++i) blocks.push_back(allocate(4_MiB));
   while (pages.opened == 0 && std::chrono::steady_clock::now() < late) std::this_thread::yield();
   EXPECT_EQ(pages.opened, 1) << "by the pump, before anything leaves";
-  EXPECT_EQ(allocator_->stats().totals.evictions, 0u);
+  EXPECT_EQ(allocator_->stats().snapshot().totals.evictions, 0u);
   for (int i = 0; i < 4; ++i) blocks.push_back(allocate(4_MiB));
   // About 16 MiB are off the device at any time, and the first piece has 64: only the pump requests a second.
   while (pages.opened < 2 && std::chrono::steady_clock::now() < late) {
@@ -110,7 +93,7 @@ TEST_F(AllocatorTest, UsesTheFileWhenTheHostIsFull) {
   for (std::uint32_t i = 0; i < 32; ++i) {
     EXPECT_TRUE(holds(blocks[i], 0xB0000000u + i, 4_MiB)) << "block " << i;
   }
-  EXPECT_GT(allocator_->stats().totals.bytes_file_read, 0u);
+  EXPECT_GT(allocator_->stats().snapshot().totals.bytes_file_read, 0u);
 }
 
 TEST_F(AllocatorTest, ContinuesWithoutAnUnavailableFileTier) {
@@ -120,7 +103,7 @@ TEST_F(AllocatorTest, ContinuesWithoutAnUnavailableFileTier) {
   const Address block = allocate(4_MiB);
   write(block, 7, 4_MiB);
   EXPECT_TRUE(holds(block, 7, 4_MiB));
-  EXPECT_EQ(allocator_->stats().totals.file_capacity, 0u);
+  EXPECT_EQ(allocator_->stats().snapshot().totals.file_capacity, 0u);
 }
 
 TEST_F(AllocatorTest, RunsOutWithAMessageThatNamesTheBudgets) {
@@ -164,6 +147,37 @@ TEST_F(AllocatorTest, ThreadsShareASmallDevice) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(AllocatorTest, ABlockOfTwoStreamsWaitsForBothBeforeItIsReused) {
+  start(small(32_MiB, 64_MiB));
+  const StreamId one = sim_->create_stream(DeviceId()).value();
+  const StreamId two = sim_->create_stream(DeviceId()).value();
+  HeldKernel work;
+  const Address block = allocator_->allocate(DeviceId(), 4_MiB, one).value();
+  ASSERT_TRUE(work.launch(*sim_, two).is_ok());
+  const StreamId streams[] = {one, two};
+  ASSERT_TRUE(allocator_->free_after(block, streams).is_ok());
+  EXPECT_NE(allocator_->allocate(DeviceId(), 4_MiB, one).value(), block);
+  EXPECT_NE(allocator_->allocate(DeviceId(), 4_MiB, two).value(), block);
+  EXPECT_TRUE(sim_->synchronize(one).is_ok()) << "no stream waits for another";
+  work.let_go();
+  ASSERT_TRUE(sim_->synchronize(DeviceId()).is_ok());
+  ASSERT_TRUE(allocator_->driver_memory().trim().is_ok());
+  EXPECT_EQ(allocator_->stats().snapshot().totals.live_blocks, 2U);
+  for (StreamId stream : streams) {
+    EXPECT_TRUE(allocator_->streams().retire(stream).is_ok());
+    EXPECT_TRUE(sim_->destroy_stream(stream).is_ok());
+  }
+}
+
+TEST_F(AllocatorTest, AfterOneStreamIsAnOrdinaryFree) {
+  start(small(32_MiB, 64_MiB));
+  const StreamId streams[] = {StreamId(), StreamId()};
+  const Address block = allocator_->allocate(DeviceId(), 4_MiB, StreamId()).value();
+  ASSERT_TRUE(allocator_->free_after(block, streams).is_ok());
+  EXPECT_EQ(allocator_->allocate(DeviceId(), 4_MiB, StreamId()).value(), block);
+  EXPECT_EQ(allocator_->free_after(Address(4096), streams).code(), Code::kNotFound);
 }
 
 }  // namespace

@@ -5,55 +5,57 @@
 namespace tessera {
 namespace {
 
-using AllocatorGradedUsesTest = AllocatorMachine;
+using GradedUsesTest = AllocatorMachine;
 
-Bytes on_device(Allocator& allocator, Address block) { return allocator.query(block).value().tiers[0]; }
+Bytes on_device(Allocator& allocator, Address block) { return allocator.memory().where(block).value().tiers[0]; }
 
 // Certain words, then words that are certain if a block begins there, then others.
-TEST_F(AllocatorGradedUsesTest, FetchesPossibleAddressesAsFarAsTheyFit) {
+TEST_F(GradedUsesTest, FetchesPossibleAddressesAsFarAsTheyFit) {
   start(small(32_MiB, 128_MiB));
   std::vector<Address> blocks;
   for (int i = 0; i < 8; ++i) blocks.push_back(allocate(12_MiB));
-  ASSERT_TRUE(allocator_->evict(blocks).is_ok());
+  ASSERT_TRUE(allocator_->hints().evict(blocks).is_ok());
   const Address words[] = {blocks[0], blocks[1] + 4096_B, blocks[2], blocks[3] + 8_B, blocks[4], blocks[0] + 8_B};
   AnnouncedUse use;
-  ASSERT_TRUE(allocator_->begin_use(GradedAddresses{words, 1, 2}, StreamId(), Access::kWrite, "k", use).is_ok());
+  ASSERT_TRUE(
+      allocator_->graded_uses().begin(GradedAddresses{words, 1, 2}, StreamId(), Access::kWrite, "k", use).is_ok());
   EXPECT_EQ(on_device(*allocator_, blocks[0]), 12_MiB);
   EXPECT_EQ(on_device(*allocator_, blocks[1]), Bytes()) << "no block begins there, and it does not fit";
   EXPECT_EQ(on_device(*allocator_, blocks[2]), 12_MiB) << "one begins there";
   EXPECT_EQ(on_device(*allocator_, blocks[3]), Bytes());
-  allocator_->end_use(use);
+  allocator_->uses().end(use);
 }
 
-TEST_F(AllocatorGradedUsesTest, FetchesPossibleAddressesInOrderBesidePinnedBlocks) {
+TEST_F(GradedUsesTest, FetchesPossibleAddressesInOrderBesidePinnedBlocks) {
   start(small(32_MiB, 128_MiB));
   std::vector<Address> blocks;
   for (int i = 0; i < 5; ++i) blocks.push_back(allocate(8_MiB));
-  ASSERT_TRUE(allocator_->evict(blocks).is_ok());
-  ASSERT_TRUE(allocator_->pin(blocks[4]).is_ok());
+  ASSERT_TRUE(allocator_->hints().evict(blocks).is_ok());
+  ASSERT_TRUE(allocator_->pins().pin(blocks[4]).is_ok());
   const Address words[] = {blocks[0], blocks[1] + 8_B, blocks[2], blocks[3], blocks[4] + 8_B};
   AnnouncedUse use;
-  ASSERT_TRUE(allocator_->begin_use(GradedAddresses{words, 1, 0}, StreamId(), Access::kWrite, "k", use).is_ok());
+  ASSERT_TRUE(
+      allocator_->graded_uses().begin(GradedAddresses{words, 1, 0}, StreamId(), Access::kWrite, "k", use).is_ok());
   EXPECT_EQ(on_device(*allocator_, blocks[1]), 8_MiB);
   EXPECT_EQ(on_device(*allocator_, blocks[2]), 8_MiB);
   EXPECT_EQ(on_device(*allocator_, blocks[3]), Bytes());
-  allocator_->end_use(use);
-  ASSERT_TRUE(allocator_->unpin(blocks[4]).is_ok());
+  allocator_->uses().end(use);
+  ASSERT_TRUE(allocator_->pins().unpin(blocks[4]).is_ok());
 }
 
-TEST_F(AllocatorGradedUsesTest, CertainAddressesMustFit) {
+TEST_F(GradedUsesTest, CertainAddressesMustFit) {
   start(small(32_MiB, 128_MiB));
   std::vector<Address> blocks;
   for (int i = 0; i < 5; ++i) blocks.push_back(allocate(12_MiB));
   AnnouncedUse use;
   for (const GradedAddresses& words : {GradedAddresses{blocks, 3, 0}, GradedAddresses{blocks, 0, 3}}) {
-    const Status begun = allocator_->begin_use(words, StreamId(), Access::kWrite, "k", use);
+    const Status begun = allocator_->graded_uses().begin(words, StreamId(), Access::kWrite, "k", use);
     EXPECT_EQ(begun.code(), Code::kOutOfMemory);
   }
 }
 
 // A word in no live block is reported by its own call, whether blocks have to be fetched or not.
-TEST_F(AllocatorGradedUsesTest, ReportsACertainAddressInNoLiveBlock) {
+TEST_F(GradedUsesTest, ReportsACertainAddressInNoLiveBlock) {
   start(small(32_MiB, 128_MiB));
   const Address live = allocate(8_MiB), gone = allocate(8_MiB);
   ASSERT_TRUE(allocator_->free(gone, kNoStream).is_ok());
@@ -63,8 +65,8 @@ TEST_F(AllocatorGradedUsesTest, ReportsACertainAddressInNoLiveBlock) {
       AnnouncedUse use;
       use.refuses_strays = refuses;
       const Status graded =
-          allocator_->begin_use(GradedAddresses{words, certain, 0}, StreamId(), Access::kWrite, "k", use);
-      allocator_->end_use(use);
+          allocator_->graded_uses().begin(GradedAddresses{words, certain, 0}, StreamId(), Access::kWrite, "k", use);
+      allocator_->uses().end(use);
       return graded.code();
     };
     EXPECT_EQ(begin(2, true), Code::kNotFound);
@@ -72,10 +74,10 @@ TEST_F(AllocatorGradedUsesTest, ReportsACertainAddressInNoLiveBlock) {
     EXPECT_EQ(begin(2, false), Code::kOk);
     AnnouncedUse use;
     use.refuses_strays = true;
-    EXPECT_EQ(allocator_->begin_use(words, StreamId(), Access::kWrite, Use::Kind::kGate, "k", use).code(),
+    EXPECT_EQ(allocator_->uses().begin(words, StreamId(), Access::kWrite, Use::Kind::kGate, "k", use).code(),
               Code::kNotFound);
-    allocator_->end_use(use);
-    ASSERT_TRUE(allocator_->evict({&live, 1}).is_ok());
+    allocator_->uses().end(use);
+    ASSERT_TRUE(allocator_->hints().evict({&live, 1}).is_ok());
   }
 }
 

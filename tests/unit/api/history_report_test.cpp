@@ -12,7 +12,7 @@ class HistoryReportTest : public AllocatorMachine {
  protected:
   HistoryReportTest() : path_(::testing::TempDir() + "history_report_test.json") {}
   nlohmann::json history() {
-    const Status written = allocator_->write_history(path_);
+    const Status written = allocator_->reports().write_history(path_);
     EXPECT_TRUE(written.is_ok()) << written.to_string();
     return nlohmann::json::parse(std::ifstream(path_));
   }
@@ -37,7 +37,7 @@ TEST_F(HistoryReportTest, ItsSumsAreThoseOfTheStatistics) {
     }
   }
   ASSERT_TRUE(allocator_->free(blocks.back(), kNoStream).is_ok());
-  while (allocator_->advance()) {
+  while (allocator_->heaps().advance()) {
   }
   const auto json = history();
   const auto& moves = json.at("stats").at("moves");
@@ -60,14 +60,14 @@ TEST_F(HistoryReportTest, PoliciesAreThereWithTheirTimesAsManyAsAreKept) {
   options.history = path_;
   options.policy = "recency";
   start(options);
-  ASSERT_TRUE(allocator_->set_policy("atc24:0.5").is_ok());
+  ASSERT_TRUE(allocator_->heaps().set_policy("atc24:0.5").is_ok());
   const auto json = history();
   ASSERT_EQ(json["policies"].size(), 2U);
   EXPECT_EQ(json["policies"][0], nlohmann::json::parse(R"({"from_ns":0,"name":"recency"})"));
   EXPECT_EQ(json["policies"][1]["name"], "atc24:0.5");
   EXPECT_GT(json["policies"][1]["from_ns"].get<std::uint64_t>(), 0U);
   EXPECT_LE(json["policies"][1]["from_ns"], json["ended_ns"]);
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(allocator_->set_policy("lru").is_ok());
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(allocator_->heaps().set_policy("lru").is_ok());
   EXPECT_EQ(history()["policies"].size(), 64U);
 }
 
@@ -80,7 +80,7 @@ TEST_F(HistoryReportTest, ResidencyIsByTagAndPlace) {
   ASSERT_TRUE(TagStack::pop().is_ok());
   write(away, 1, 4_MiB);
   write(allocate(8_MiB), 1, 8_MiB);
-  ASSERT_TRUE(allocator_->evict({&away, 1}).is_ok());
+  ASSERT_TRUE(allocator_->hints().evict({&away, 1}).is_ok());
   const auto json = history();
   ASSERT_EQ(json["residency"].size(), 2U);
   for (const auto& tag : json["residency"]) {
@@ -97,7 +97,7 @@ TEST_F(HistoryReportTest, ResidencyIsByTagAndPlace) {
 
 TEST_F(HistoryReportTest, WithoutTheOptionNoneIsKept) {
   start(small(32_MiB, 64_MiB));
-  EXPECT_EQ(allocator_->write_history(path_).code(), Code::kInvalidArgument);
+  EXPECT_EQ(allocator_->reports().write_history(path_).code(), Code::kInvalidArgument);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 namespace tessera {
 namespace {
 
-class AllocatorBacking : public AllocatorMachine {
+class LowerTiersTest : public AllocatorMachine {
  protected:
   static Options backed(const std::string& how, Bytes file = Bytes()) {
     Options options = small(16_MiB, 64_MiB, file);
@@ -13,7 +13,7 @@ class AllocatorBacking : public AllocatorMachine {
     return options;
   }
   std::string mode() {
-    for (const auto& fact : allocator_->stats().facts) {
+    for (const auto& fact : allocator_->stats().snapshot().facts) {
       if (fact.name == "unhinted_access") return fact.value;
     }
     return "";
@@ -30,26 +30,26 @@ class AllocatorBacking : public AllocatorMachine {
   }
 };
 
-TEST_F(AllocatorBacking, IsOffUnlessAskedFor) {
+TEST_F(LowerTiersTest, IsOffUnlessAskedFor) {
   start(small(16_MiB, 64_MiB));
   fill_and_compare();
   EXPECT_EQ(mode(), "off");
-  EXPECT_FALSE(allocator_->guards_all_work());
+  EXPECT_FALSE(allocator_->unnamed_uses().guards_all_work());
 }
 
-TEST_F(AllocatorBacking, TakesTheHostBudgetWhereTheMachineHasIt) {
+TEST_F(LowerTiersTest, TakesTheHostBudgetWhereTheMachineHasIt) {
   for (const char* how : {"auto", "host-backed"}) {
     start(backed(how));
     fill_and_compare();
     EXPECT_EQ(mode(), "host-backed");
-    const tessera_stats stats = allocator_->stats().totals;
+    const tessera_stats stats = allocator_->stats().snapshot().totals;
     EXPECT_EQ(stats.host_capacity, (64_MiB).value());
     EXPECT_GE(stats.host_peak, (32_MiB).value());
-    EXPECT_TRUE(check_sums(allocator_->stats()).is_ok());
+    EXPECT_TRUE(check_sums(allocator_->stats().snapshot()).is_ok());
   }
 }
 
-TEST_F(AllocatorBacking, AMachineWithoutItIsTrackedOrRefusedByName) {
+TEST_F(LowerTiersTest, AMachineWithoutItIsTrackedOrRefusedByName) {
   const SimOptions poor = {.memory = 256_MiB, .host_frames = false, .name = "a poor machine"};
   start(backed("auto"), poor);
   fill_and_compare();
@@ -60,35 +60,11 @@ TEST_F(AllocatorBacking, AMachineWithoutItIsTrackedOrRefusedByName) {
   EXPECT_NE(refused.status().message().find("a poor machine"), std::string::npos);
 }
 
-TEST_F(AllocatorBacking, AFileIsChosenByAutoAndRefusedByHostBacked) {
+TEST_F(LowerTiersTest, AFileIsChosenByAutoAndRefusedByHostBacked) {
   start(backed("auto", 64_MiB));
   fill_and_compare();
   EXPECT_EQ(mode(), "off: a spill file cannot be mapped at a device address");
   EXPECT_EQ(backed("host-backed", 64_MiB).validate().code(), Code::kInvalidArgument);
-}
-
-TEST_F(AllocatorBacking, WorkThatNamesNoBlockPassesTheGatesOfAllDevices) {
-  start(backed("host-backed"));
-  const Address first = allocate(2_MiB), second = allocate(2_MiB, DeviceId(1));
-  write(first, 1, 2_MiB);
-  AnnouncedUse use;
-  ASSERT_TRUE(allocator_->begin_use(std::span<const Address>(), StreamId(0), Access::kWrite, Use::Kind::kGate, "k", use)
-                  .is_ok());
-  EXPECT_EQ(use.gates, 3U);
-  EXPECT_EQ(use.heap, nullptr);
-  allocator_->end_use(use);
-  EXPECT_EQ(use.gates, 0U);
-  EXPECT_TRUE(allocator_->evict({&first, 1}).is_ok()) << "the gate can close";
-  EXPECT_TRUE(allocator_->evict({&second, 1}).is_ok());
-}
-
-TEST_F(AllocatorBacking, WithoutItWorkThatNamesNoBlockIsNotLookedAt) {
-  start(small(16_MiB, 64_MiB));
-  allocate(2_MiB);
-  AnnouncedUse use;
-  ASSERT_TRUE(allocator_->begin_use(std::span<const Address>(), StreamId(0), Access::kWrite, Use::Kind::kGate, "k", use)
-                  .is_ok());
-  EXPECT_EQ(use.gates, 0U);
 }
 
 }  // namespace

@@ -12,21 +12,21 @@
 namespace tessera {
 namespace {
 
-class AllocatorMapping : public AllocatorMachine {
+class MappableMemoryTest : public AllocatorMachine {
  protected:
   Address mapped(Bytes bytes) {
-    const Address range = allocator_->reserve_addresses(DeviceId(), bytes).value();
-    const Address own = allocator_->create_mappable(DeviceId(), bytes).value();
-    EXPECT_EQ(allocator_->move_mappable(own, range).value(), range);
+    const Address range = allocator_->mappable().reserve(DeviceId(), bytes).value();
+    const Address own = allocator_->mappable().create(DeviceId(), bytes).value();
+    EXPECT_EQ(allocator_->mappable().move(own, range).value(), range);
     return range;
   }
   void end(Address block) {
-    EXPECT_TRUE(allocator_->destroy_mappable(block).is_ok());
-    EXPECT_TRUE(allocator_->unreserve_addresses(block).is_ok());
+    EXPECT_TRUE(allocator_->mappable().destroy(block).is_ok());
+    EXPECT_TRUE(allocator_->mappable().unreserve(block).is_ok());
   }
 };
 
-TEST_F(AllocatorMapping, TheyMoveWithAllOtherBlocks) {
+TEST_F(MappableMemoryTest, TheyMoveWithAllOtherBlocks) {
   start(small(32_MiB, 128_MiB));
   const Address first = mapped(16_MiB), second = mapped(16_MiB), plain = allocate(16_MiB);
   write(first, 1, 16_MiB);
@@ -40,100 +40,101 @@ TEST_F(AllocatorMapping, TheyMoveWithAllOtherBlocks) {
   end(second);
 }
 
-TEST_F(AllocatorMapping, ACreatedBlockLowersWhatIsFreeAsAnAllocatedOneDoes) {
+TEST_F(MappableMemoryTest, ACreatedBlockLowersWhatIsFreeAsAnAllocatedOneDoes) {
   start(small(32_MiB, 128_MiB));
   const Address plain = allocate(4_MiB);
-  const Bytes before = allocator_->memory_info(DeviceId()).value().free;
-  const Address own = allocator_->create_mappable(DeviceId(), 8_MiB).value();
-  EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, before - 8_MiB);
-  EXPECT_TRUE(allocator_->destroy_mappable(own).is_ok());
-  EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, before);
+  const Bytes before = allocator_->memory().info(DeviceId()).value().free;
+  const Address own = allocator_->mappable().create(DeviceId(), 8_MiB).value();
+  EXPECT_EQ(allocator_->memory().info(DeviceId()).value().free, before - 8_MiB);
+  EXPECT_TRUE(allocator_->mappable().destroy(own).is_ok());
+  EXPECT_EQ(allocator_->memory().info(DeviceId()).value().free, before);
   EXPECT_TRUE(allocator_->free(plain, kNoStream).is_ok());
 }
 
-TEST_F(AllocatorMapping, ItsTagSleepsAndWakesMappedOrNot) {
+TEST_F(MappableMemoryTest, ItsTagSleepsAndWakesMappedOrNot) {
   start(small(32_MiB, 128_MiB));
   ASSERT_TRUE(TagStack::push(allocator_->tags().intern("weights").value()).is_ok());
   const Address block = mapped(6_MiB);
   ASSERT_TRUE(TagStack::pop().is_ok());
   write(block, 5, 6_MiB);
-  EXPECT_EQ(allocator_->sleep("weights").value().moved, 6_MiB);
-  const Address own = allocator_->move_mappable(block, std::nullopt).value();
-  EXPECT_EQ(allocator_->wake("weights").value().moved, 6_MiB);
-  EXPECT_EQ(allocator_->move_mappable(own, block).value(), block);
+  EXPECT_EQ(allocator_->hints().sleep("weights").value().moved, 6_MiB);
+  const Address own = allocator_->mappable().move(block, std::nullopt).value();
+  EXPECT_EQ(allocator_->hints().wake("weights").value().moved, 6_MiB);
+  EXPECT_EQ(allocator_->mappable().move(own, block).value(), block);
   EXPECT_TRUE(holds(block, 5, 6_MiB));
   end(block);
 }
 
-TEST_F(AllocatorMapping, WhatNeverFitsIsRefusedWhenItIsCreated) {
+TEST_F(MappableMemoryTest, WhatNeverFitsIsRefusedWhenItIsCreated) {
   start(small(32_MiB, 64_MiB));
-  EXPECT_EQ(allocator_->create_mappable(DeviceId(), 34_MiB).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(allocator_->mappable().create(DeviceId(), 34_MiB).status().code(), Code::kOutOfMemory);
   std::vector<Address> blocks;
-  Result<Address> made = allocator_->create_mappable(DeviceId(), 16_MiB);
-  for (; made.is_ok() && blocks.size() < 100; made = allocator_->create_mappable(DeviceId(), 16_MiB)) {
+  Result<Address> made = allocator_->mappable().create(DeviceId(), 16_MiB);
+  for (; made.is_ok() && blocks.size() < 100; made = allocator_->mappable().create(DeviceId(), 16_MiB)) {
     blocks.push_back(made.value());
   }
   EXPECT_EQ(made.status().code(), Code::kOutOfMemory);
   EXPECT_GE(blocks.size(), 5u);
-  for (const Address block : blocks) EXPECT_TRUE(allocator_->destroy_mappable(block).is_ok());
-  EXPECT_EQ(allocator_->destroy_mappable(Address(64)).code(), Code::kNotFound);
-  EXPECT_EQ(allocator_->move_mappable(Address(64), std::nullopt).status().code(), Code::kNotFound);
-  EXPECT_EQ(allocator_->unreserve_addresses(Address(64)).code(), Code::kNotFound);
+  for (const Address block : blocks) EXPECT_TRUE(allocator_->mappable().destroy(block).is_ok());
+  EXPECT_EQ(allocator_->mappable().destroy(Address(64)).code(), Code::kNotFound);
+  EXPECT_EQ(allocator_->mappable().move(Address(64), std::nullopt).status().code(), Code::kNotFound);
+  EXPECT_EQ(allocator_->mappable().unreserve(Address(64)).code(), Code::kNotFound);
 }
 
-TEST_F(AllocatorMapping, CachedBlocksMakeRoomInTheHeap) {
+TEST_F(MappableMemoryTest, CachedBlocksMakeRoomInTheHeap) {
   start(small(32_MiB, 0_B));
   const Address plain = allocate(24_MiB);
   EXPECT_TRUE(allocator_->free(plain, kNoStream).is_ok());
-  const auto block = allocator_->create_mappable(DeviceId(), 24_MiB);
+  const auto block = allocator_->mappable().create(DeviceId(), 24_MiB);
   ASSERT_TRUE(block.is_ok()) << block.status().to_string();
-  EXPECT_TRUE(allocator_->destroy_mappable(block.value()).is_ok());
+  EXPECT_TRUE(allocator_->mappable().destroy(block.value()).is_ok());
 }
 
 // A segment of handles of 4 MiB, and what launches get of it.
-class AllocatorSegment : public AllocatorMapping {
+class SegmentTest : public MappableMemoryTest {
  protected:
   void start_with(Bytes device, std::size_t handles) {
     start(small(device, 256_MiB));
-    segment_ = allocator_->reserve_addresses(DeviceId(), 256_MiB).value();
+    segment_ = allocator_->mappable().reserve(DeviceId(), 256_MiB).value();
     for (std::size_t i = 0; i < handles; ++i) map(i);
   }
   void map(std::size_t i) {
-    const Address own = allocator_->create_mappable(DeviceId(), 4_MiB).value();
-    EXPECT_EQ(allocator_->move_mappable(own, at(i)).value(), at(i));
+    const Address own = allocator_->mappable().create(DeviceId(), 4_MiB).value();
+    EXPECT_EQ(allocator_->mappable().move(own, at(i)).value(), at(i));
     mapped_.insert(i);
   }
   void unmap(std::size_t i) {
-    EXPECT_TRUE(allocator_->destroy_mappable(at(i)).is_ok());
+    EXPECT_TRUE(allocator_->mappable().destroy(at(i)).is_ok());
     mapped_.erase(i);
   }
   void end_all() {
     while (!mapped_.empty()) unmap(*mapped_.begin());
-    EXPECT_TRUE(allocator_->unreserve_addresses(segment_).is_ok());
+    EXPECT_TRUE(allocator_->mappable().unreserve(segment_).is_ok());
     EXPECT_TRUE(allocator_->validate().is_ok());
   }
   Address at(std::size_t i) const { return segment_ + 4_MiB * i; }
   Status use(std::vector<Address> addresses) {
     AnnouncedUse use;
-    TESSERA_TRY(allocator_->begin_use(addresses, StreamId(), Access::kWrite, Use::Kind::kGate, "", use));
-    allocator_->end_use(use);
+    TESSERA_TRY(allocator_->uses().begin(addresses, StreamId(), Access::kWrite, Use::Kind::kGate, "", use));
+    allocator_->uses().end(use);
     return {};
   }
   Status use_graded(std::vector<Address> words, std::size_t certain) {
     AnnouncedUse use;
     const GradedAddresses graded{words, certain, 0};
-    TESSERA_TRY(allocator_->begin_use(graded, StreamId(), Access::kWrite, "", use));
-    allocator_->end_use(use);
+    TESSERA_TRY(allocator_->graded_uses().begin(graded, StreamId(), Access::kWrite, "", use));
+    allocator_->uses().end(use);
     return {};
   }
   Status copy(Address from, Bytes bytes) {
     AnnouncedUse use;
     const AddressRange range{from, bytes};
-    TESSERA_TRY(allocator_->begin_use(std::span(&range, 1), StreamId(), Access::kRead, Use::Kind::kHold, "copy", use));
-    allocator_->end_use(use);
+    TESSERA_TRY(
+        allocator_->uses().begin(std::span(&range, 1), StreamId(), Access::kRead, Use::Kind::kHold, "copy", use));
+    allocator_->uses().end(use);
     return {};
   }
-  bool is_there(std::size_t i) { return allocator_->query(at(i)).value().tiers[0] == 4_MiB; }
+  bool is_there(std::size_t i) { return allocator_->memory().where(at(i)).value().tiers[0] == 4_MiB; }
   std::string there() {
     std::string which;
     for (const std::size_t i : mapped_) which += is_there(i) ? std::to_string(i) : "";
@@ -143,9 +144,9 @@ class AllocatorSegment : public AllocatorMapping {
     for (const std::size_t i : mapped_) {
       const Address address = at(i);
       EXPECT_TRUE(copy(address, 1_MiB).is_ok());
-      EXPECT_TRUE(allocator_->synchronize(DeviceId()).is_ok());
+      EXPECT_TRUE(allocator_->streams().synchronize(DeviceId()).is_ok());
     }
-    EXPECT_TRUE(allocator_->sleep(nullptr).is_ok());
+    EXPECT_TRUE(allocator_->hints().sleep(nullptr).is_ok());
     EXPECT_EQ(there(), "");
   }
 
@@ -153,7 +154,7 @@ class AllocatorSegment : public AllocatorMapping {
   std::set<std::size_t> mapped_;
 };
 
-TEST_F(AllocatorSegment, AnAddressMeansAllThatIsMappedWhereItFits) {
+TEST_F(SegmentTest, AnAddressMeansAllThatIsMappedWhereItFits) {
   start_with(32_MiB, 5);
   unmap(3);
   evict_all();
@@ -162,7 +163,7 @@ TEST_F(AllocatorSegment, AnAddressMeansAllThatIsMappedWhereItFits) {
   end_all();
 }
 
-TEST_F(AllocatorSegment, ALengthMeansTheHandlesThatItTouches) {
+TEST_F(SegmentTest, ALengthMeansTheHandlesThatItTouches) {
   start_with(32_MiB, 5);
   evict_all();
   ASSERT_TRUE(copy(at(1) + 3_MiB, 2_MiB).is_ok());
@@ -170,7 +171,7 @@ TEST_F(AllocatorSegment, ALengthMeansTheHandlesThatItTouches) {
   end_all();
 }
 
-TEST_F(AllocatorSegment, ALaunchOfMoreThanTheDeviceGetsTheNearest) {
+TEST_F(SegmentTest, ALaunchOfMoreThanTheDeviceGetsTheNearest) {
   start_with(16_MiB, 9);
   evict_all();
   ASSERT_TRUE(use({at(4)}).is_ok());
@@ -185,10 +186,10 @@ TEST_F(AllocatorSegment, ALaunchOfMoreThanTheDeviceGetsTheNearest) {
   end_all();
 }
 
-TEST_F(AllocatorSegment, ExtentsSayWhatAnAddressMeans) {
+TEST_F(SegmentTest, ExtentsSayWhatAnAddressMeans) {
   start_with(32_MiB, 6);
-  ASSERT_TRUE(allocator_->set_extents(at(2), {{6_MiB, 6_MiB}, {16_MiB, 100_MiB}}).is_ok());
-  EXPECT_EQ(allocator_->set_extents(at(2), {{255_MiB, 2_MiB}}).code(), Code::kInvalidArgument);
+  ASSERT_TRUE(allocator_->hints().set_extents(at(2), {{6_MiB, 6_MiB}, {16_MiB, 100_MiB}}).is_ok());
+  EXPECT_EQ(allocator_->hints().set_extents(at(2), {{255_MiB, 2_MiB}}).code(), Code::kInvalidArgument);
   evict_all();
   ASSERT_TRUE(use({at(1) + 3_MiB}).is_ok());
   EXPECT_EQ(there(), "12");
@@ -200,7 +201,7 @@ TEST_F(AllocatorSegment, ExtentsSayWhatAnAddressMeans) {
   evict_all();
   ASSERT_TRUE(use({at(1) + 3_MiB}).is_ok());
   EXPECT_EQ(there(), "0123456") << "the extents did not count it in";
-  ASSERT_TRUE(allocator_->set_extents(at(2), {{0_MiB, 4_MiB}}).is_ok());
+  ASSERT_TRUE(allocator_->hints().set_extents(at(2), {{0_MiB, 4_MiB}}).is_ok());
   while (mapped_.size() != 0) unmap(*mapped_.begin());
   map(0);
   map(3);
@@ -210,19 +211,19 @@ TEST_F(AllocatorSegment, ExtentsSayWhatAnAddressMeans) {
   end_all();
 }
 
-TEST_F(AllocatorSegment, APinMeansAllThatIsMapped) {
+TEST_F(SegmentTest, APinMeansAllThatIsMapped) {
   start_with(32_MiB, 3);
-  ASSERT_TRUE(allocator_->pin(at(1)).is_ok());
-  EXPECT_EQ(allocator_->query(at(2)).value().pins, 1U);
+  ASSERT_TRUE(allocator_->pins().pin(at(1)).is_ok());
+  EXPECT_EQ(allocator_->memory().where(at(2)).value().pins, 1U);
   const Address address = at(2);
-  EXPECT_EQ(allocator_->evict({&address, 1}).code(), Code::kBusy);
-  ASSERT_TRUE(allocator_->unpin(at(0)).is_ok());
-  EXPECT_EQ(allocator_->query(at(2)).value().pins, 0U);
+  EXPECT_EQ(allocator_->hints().evict({&address, 1}).code(), Code::kBusy);
+  ASSERT_TRUE(allocator_->pins().unpin(at(0)).is_ok());
+  EXPECT_EQ(allocator_->memory().where(at(2)).value().pins, 0U);
   end_all();
 }
 
 // Launches go on while handles come and go beside what they use; a handle in no call is never busy.
-class SegmentThreads : public AllocatorSegment {
+class SegmentThreads : public SegmentTest {
  protected:
   void launch_while_handles_come_and_go() {
     std::atomic<bool> over{false};

@@ -33,13 +33,13 @@ class OpTimesTest : public ::testing::Test {
 
   void launch(Address block, const char* name, Nanoseconds time) {
     AnnouncedUse use;
-    ASSERT_OK(allocator_->begin_use({&block, 1}, stream_, Access::kWrite, Use::Kind::kGate, name, use));
+    ASSERT_OK(allocator_->uses().begin({&block, 1}, stream_, Access::kWrite, Use::Kind::kGate, name, use));
     EXPECT_OK(driver_->occupy(stream_, time, {}));
-    allocator_->end_use(use);
+    allocator_->uses().end(use);
   }
   std::vector<std::uint64_t> recorded() {
     EXPECT_OK(driver_->synchronize(stream_));
-    EXPECT_OK(allocator_->finish());
+    EXPECT_OK(allocator_->reports().finish());
     const auto trace = read_trace(path_);
     EXPECT_TRUE(trace.is_ok()) << trace.status().to_string();
     std::vector<std::uint64_t> times;
@@ -74,7 +74,7 @@ TEST_F(OpTimesTest, ExcludesTheWaitsOfAKernel) {
     launch(second, "gemm", Nanoseconds(3000));  // each fetches its block, which takes 12 ms
   }
   EXPECT_EQ(recorded(), std::vector<std::uint64_t>(6, 3000));
-  EXPECT_GT(allocator_->stats().totals.bytes_in, 0U);
+  EXPECT_GT(allocator_->stats().snapshot().totals.bytes_in, 0U);
 }
 
 TEST_F(OpTimesTest, TimesASampleOfAKindAndReusesItsDuration) {
@@ -93,7 +93,7 @@ TEST_F(OpTimesTest, AnUnfinishedLaunchHasTheTimeOfItsKind) {
   launch(block, "gemm", Nanoseconds(3000));
   ASSERT_OK(driver_->synchronize(stream_));
   launch(block, "gemm", Nanoseconds(3000));
-  EXPECT_OK(allocator_->finish());
+  EXPECT_OK(allocator_->reports().finish());
   const auto trace = read_trace(path_);
   ASSERT_TRUE(trace.is_ok()) << trace.status().to_string();
   EXPECT_EQ(trace.value().ops.back().time, Nanoseconds(3000));

@@ -34,10 +34,10 @@ TEST_F(PeerMemoryTest, EvictsToThePeerWhileItHasRoom) {
   start(lending("1:80MiB"));
   const std::vector<Address> blocks = written(6);
   EXPECT_LT(free_on(kLender), 256_MiB);
-  const auto where = allocator_->query(blocks[0]).take();
+  const auto where = allocator_->memory().where(blocks[0]).take();
   EXPECT_EQ(where.tiers[1], 16_MiB);
   expect_patterns(blocks);
-  const tessera_stats stats = allocator_->stats().totals;
+  const tessera_stats stats = allocator_->stats().snapshot().totals;
   EXPECT_EQ(stats.peer_capacity, (80_MiB).value());
   EXPECT_GT(stats.peer_peak, 0U);
   EXPECT_GT(stats.bytes_peer_in, 0U);
@@ -56,8 +56,8 @@ TEST_F(PeerMemoryTest, TheLendersHeapIsReducedByTheLoanAndBorrowsNothing) {
   options.device_memory.reset();
   start(options);
   const Address own = allocate(2_MiB, kLender);
-  EXPECT_EQ(allocator_->query(own).value().device, kLender);
-  const auto memory = allocator_->memory_info(kLender).value();
+  EXPECT_EQ(allocator_->memory().where(own).value().device, kLender);
+  const auto memory = allocator_->memory().info(kLender).value();
   EXPECT_LE(memory.free, 192_MiB - 2_MiB) << "of 256 MiB";
   EXPECT_GT(memory.free, 160_MiB) << "all that is left but for a context";
   EXPECT_FALSE(allocator_->allocate(kLender, 240_MiB, kNoStream).is_ok()) << "its host memory is 16 MiB";
@@ -66,17 +66,17 @@ TEST_F(PeerMemoryTest, TheLendersHeapIsReducedByTheLoanAndBorrowsNothing) {
 TEST_F(PeerMemoryTest, IgnoresAnUnreachableLender) {
   start(lending("1:64MiB"), {.devices = 2, .memory = 256_MiB, .apart = {{0, 1}}});
   const std::vector<Address> blocks = written(3);
-  EXPECT_EQ(allocator_->stats().totals.bytes_peer_out, 0U);
-  EXPECT_GT(allocator_->stats().totals.bytes_out, 0U);
+  EXPECT_EQ(allocator_->stats().snapshot().totals.bytes_peer_out, 0U);
+  EXPECT_GT(allocator_->stats().snapshot().totals.bytes_out, 0U);
   expect_patterns(blocks);
 }
 
 TEST_F(PeerMemoryTest, ALenderLendsNoMoreThanItHas) {
   start(lending("1:1GiB"));
   const Address own = allocate(2_MiB, kBorrower);
-  EXPECT_EQ(allocator_->stats().totals.peer_capacity, (256_MiB).value());
-  EXPECT_EQ(allocator_->memory_info(kLender).value().free, Bytes()) << "of its own";
-  EXPECT_EQ(allocator_->query(own).value().device, kBorrower);
+  EXPECT_EQ(allocator_->stats().snapshot().totals.peer_capacity, (256_MiB).value());
+  EXPECT_EQ(allocator_->memory().info(kLender).value().free, Bytes()) << "of its own";
+  EXPECT_EQ(allocator_->memory().where(own).value().device, kBorrower);
 }
 
 TEST_F(PeerMemoryTest, ReportsPeerMemoryOnlyToBorrowers) {
@@ -84,10 +84,10 @@ TEST_F(PeerMemoryTest, ReportsPeerMemoryOnlyToBorrowers) {
   options.report_memory = "virtual";
   start(options, {.devices = 3, .memory = 256_MiB, .apart = {{2, 1}}});
   const std::vector<Address> blocks = written(6);
-  EXPECT_EQ(allocator_->memory_info(kBorrower).value().total, 112_MiB);
-  EXPECT_EQ(allocator_->memory_info(kBorrower).value().free, 16_MiB);
+  EXPECT_EQ(allocator_->memory().info(kBorrower).value().total, 112_MiB);
+  EXPECT_EQ(allocator_->memory().info(kBorrower).value().free, 16_MiB);
   for (const DeviceId other : {kLender, DeviceId(2)}) {
-    const MemoryInfo memory = allocator_->memory_info(other).take();
+    const MemoryInfo memory = allocator_->memory().info(other).take();
     EXPECT_EQ(memory.total, 48_MiB) << "its own, and the host's";
     EXPECT_EQ(memory.free, 48_MiB) << "what does not fit into the other's is with the peer";
   }
@@ -105,11 +105,11 @@ TEST_F(PeerMemoryTest, WithoutABorrowerPagesAreHostBacked) {
   start(options, {.devices = 1, .memory = 256_MiB});
   const std::vector<Address> blocks = written(2);
   std::string unhinted;
-  for (const auto& fact : allocator_->stats().facts) {
+  for (const auto& fact : allocator_->stats().snapshot().facts) {
     if (fact.name == "unhinted_access") unhinted = fact.value;
   }
   EXPECT_EQ(unhinted, "host-backed");
-  EXPECT_EQ(allocator_->stats().totals.peer_capacity, 0U);
+  EXPECT_EQ(allocator_->stats().snapshot().totals.peer_capacity, 0U);
   expect_patterns(blocks);
 }
 

@@ -38,22 +38,22 @@ class VirtualAllocatorTest : public ::testing::Test {
   }
   void use(Address address, std::size_t written) {
     AnnouncedUse use;
-    const Status begun = allocator_->begin_use({&address, 1}, written, stream_, "work", use);
+    const Status begun = allocator_->uses().begin({&address, 1}, written, stream_, "work", use);
     ASSERT_TRUE(begun.is_ok()) << begun.to_string();
-    allocator_->end_use(use);
+    allocator_->uses().end(use);
   }
   // Work of this duration that uses the block.
   void work(Address address, Bytes bytes, Nanoseconds time) {
     AnnouncedUse use;
-    const Status begun = allocator_->begin_use({&address, 1}, 1, stream_, "work", use);
+    const Status begun = allocator_->uses().begin({&address, 1}, 1, stream_, "work", use);
     ASSERT_TRUE(begun.is_ok()) << begun.to_string();
     const DeviceRange range{address, bytes};
     EXPECT_TRUE(driver_->occupy(stream_, time, {&range, 1}).is_ok());
-    allocator_->end_use(use);
+    allocator_->uses().end(use);
   }
   // Also checks that the statistics add up.
   std::uint64_t stalled_for(std::string_view cause) {
-    const StatsSnapshot now = allocator_->stats();
+    const StatsSnapshot now = allocator_->stats().snapshot();
     const Status sums = check_sums(now);
     EXPECT_TRUE(sums.is_ok()) << sums.to_string();
     for (const auto& part : now.causes) {
@@ -61,10 +61,10 @@ class VirtualAllocatorTest : public ::testing::Test {
     }
     return 0;
   }
-  tessera_stats stats() { return allocator_->stats().totals; }
+  tessera_stats stats() { return allocator_->stats().snapshot().totals; }
   void finish() {
     ASSERT_TRUE(driver_->synchronize(stream_).is_ok());
-    allocator_->advance();  // accounts for completed copies
+    allocator_->heaps().advance();  // accounts for completed copies
     EXPECT_TRUE(allocator_->validate().is_ok());
   }
 
@@ -160,9 +160,9 @@ TEST_F(VirtualAllocatorTest, FreedMemoryIsAvailableAfterTheWorkBeforeTheFree) {
 TEST_F(VirtualAllocatorTest, AWaitForAFetchIsAStall) {
   const Address block = allocate(32_GiB);
   work(block, 32_GiB, Nanoseconds(5));
-  ASSERT_TRUE(allocator_->evict({&block, 1}).is_ok());
+  ASSERT_TRUE(allocator_->hints().evict({&block, 1}).is_ok());
   EXPECT_EQ(stats().stalls, 0U) << "it was asked for";
-  ASSERT_TRUE(allocator_->pin(block).is_ok());
+  ASSERT_TRUE(allocator_->pins().pin(block).is_ok());
   EXPECT_NEAR(static_cast<double>(stalled_for("copy_in")), 1e9, 1e6);
 }
 
@@ -186,9 +186,9 @@ TEST_F(VirtualAllocatorTest, BlocksThatFillTheDeviceStayCachedWhenAllAreFreed) {
   for (const Address block : blocks) use(block, 1);
   for (const Address block : blocks) EXPECT_TRUE(allocator_->free(block, stream_).is_ok());
   while (clock_.step()) continue;
-  allocator_->advance();
+  allocator_->heaps().advance();
   EXPECT_TRUE(allocator_->free(allocate(2_MiB), stream_).is_ok());
-  EXPECT_GE(allocator_->stats().totals.reserved_bytes, (40_GiB).value());
+  EXPECT_GE(allocator_->stats().snapshot().totals.reserved_bytes, (40_GiB).value());
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST_F(FuzzDriverCalls, TheHeapYieldsDriverMemoryAndRegainsIt) {
     player_->play(allocate(slot));
     player_->play(use(slot, 0, 1));
   }
-  const auto capacity = [this] { return machine_->allocator().stats().totals.device_capacity; };
+  const auto capacity = [this] { return machine_->allocator().stats().snapshot().totals.device_capacity; };
   const std::uint64_t whole = capacity();
   player_->play(of(FuzzKind::kDriverTake));
   EXPECT_LT(capacity(), whole);
@@ -72,11 +72,11 @@ TEST_F(FuzzDriverCalls, ARetriedCodeLoadingLaunchFindsItsBlocks) {
     player_->play(allocate(slot));
     player_->play(use(slot, 0, 1));
   }
-  const std::uint64_t before = machine_->allocator().stats().totals.evictions;
+  const std::uint64_t before = machine_->allocator().stats().snapshot().totals.evictions;
   FuzzOp loading = of(FuzzKind::kLoadingUse);
   loading.slots = {3};
   player_->play(loading);
-  EXPECT_GT(machine_->allocator().stats().totals.evictions, before);
+  EXPECT_GT(machine_->allocator().stats().snapshot().totals.evictions, before);
   player_->finish();
   EXPECT_FALSE(player_->failure()) << *player_->failure();
   EXPECT_EQ(player_->errors(), 0U);

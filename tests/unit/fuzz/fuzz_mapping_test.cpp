@@ -35,7 +35,7 @@ class FuzzMappingTest : public ::testing::Test {
     op.time = Nanoseconds(1000);
     player_->play(op);
   }
-  tessera_stats stats() { return machine_->allocator().stats().totals; }
+  tessera_stats stats() { return machine_->allocator().stats().snapshot().totals; }
   void expect_right() {
     player_->finish();
     EXPECT_FALSE(player_->failure()) << *player_->failure();

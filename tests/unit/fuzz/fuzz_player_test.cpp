@@ -44,7 +44,7 @@ TEST_F(FuzzPlayerTest, ACorrectProgramPassesAndMovesItsBlocks) {
     player_->play(use(slot, slot % 2, 1));
   }
   for (std::uint32_t slot = 0; slot < 4; ++slot) player_->play(use(slot, 1, 0));
-  EXPECT_GT(machine_->allocator().stats().totals.evictions, 0U);
+  EXPECT_GT(machine_->allocator().stats().snapshot().totals.evictions, 0U);
   player_->finish();
   EXPECT_FALSE(player_->failure()) << *player_->failure();
   EXPECT_EQ(player_->errors(), 0U);
@@ -54,7 +54,7 @@ TEST_F(FuzzPlayerTest, WrongDataIsAFailure) {
   player_->play(allocate(0));
   player_->play(use(0, 0, 1));
   // Overwrites the block without announcing it.
-  const auto mapping = machine_->allocator().managed_range().first;
+  const auto mapping = machine_->allocator().heaps().managed_range().first;
   EXPECT_TRUE(machine_->sim().synchronize(DeviceId()).is_ok());
   std::optional<SimMapping> found;
   for (Address at = mapping; !found; at = at + kBasePage) found = machine_->sim().mapping_at(at);

@@ -41,7 +41,7 @@ class FuzzRecomputesTest : public ::testing::Test {
     op.nth = failures;
     player_->play(op);
   }
-  tessera_stats stats() { return machine_->allocator().stats().totals; }
+  tessera_stats stats() { return machine_->allocator().stats().snapshot().totals; }
 
   FuzzSetup setup_;
   std::unique_ptr<FuzzMachine> machine_;

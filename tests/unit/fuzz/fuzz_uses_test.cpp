@@ -50,7 +50,7 @@ class FuzzUsesTest : public ::testing::Test {
     start(16_MiB, 64_MiB, 0_B, policy);
     for (std::uint32_t slot = 0; slot < 6; ++slot) allocate(slot, 4_MiB);
     loop(6, 24);
-    const std::uint64_t fetches = machine_->allocator().stats().totals.fetches;
+    const std::uint64_t fetches = machine_->allocator().stats().snapshot().totals.fetches;
     finish();
     return fetches;
   }
@@ -70,7 +70,7 @@ TEST_F(FuzzUsesTest, SwitchesThePolicyDuringALoop) {
   for (std::uint32_t slot = 0; slot < 6; ++slot) allocate(slot, 4_MiB);
   loop(6, 20, "auto");
   EXPECT_EQ(player_->policies_set(), 1U);
-  EXPECT_EQ(machine_->allocator().stats().facts.front().value, "auto");
+  EXPECT_EQ(machine_->allocator().stats().snapshot().facts.front().value, "auto");
   finish();
 }
 
@@ -105,7 +105,7 @@ TEST_F(FuzzUsesTest, ARepeatedPatternMovesItsBlocksAndLeaksNone) {
     op.variant = variant;
     op.rounds = 6;
     player_->play(op);
-    const auto stats = machine_->allocator().stats();
+    const auto stats = machine_->allocator().stats().snapshot();
     EXPECT_GT(stats.totals.fetches, 0U);
     EXPECT_EQ(stats.totals.live_blocks, 0U);
     finish();
@@ -142,7 +142,7 @@ TEST_F(FuzzUsesTest, PartsOfABlockLargerThanTheDeviceAreUsedAndKeepTheirContents
     for (std::uint32_t variant = 0; variant < 8; ++variant) play(FuzzKind::kUse, variant, (round + variant) % 2);
     for (std::uint32_t variant = 0; variant < 8; ++variant) play(FuzzKind::kBlockingUse, variant, 1);
   }
-  EXPECT_GT(machine_->allocator().stats().totals.fetches, 0U);
+  EXPECT_GT(machine_->allocator().stats().snapshot().totals.fetches, 0U);
   finish();
 }
 

@@ -364,24 +364,24 @@ TEST_F(RecordedReplay, BlocksThatHadACallbackHaveItInTheReplay) {
   options.policy = "lru";
   start(options);
   const Address input = allocate(2_MiB);
-  ASSERT_TRUE(allocator_->pin(input).is_ok());
+  ASSERT_TRUE(allocator_->pins().pin(input).is_ok());
   const auto work = [&](Address, Bytes, StreamId stream) {
     AnnouncedUse use;  // not an operation of the program: a replay recomputes by itself
-    TESSERA_TRY(allocator_->begin_use({&input, 1}, 0, stream, "input", use));
-    allocator_->end_use(use);
+    TESSERA_TRY(allocator_->uses().begin({&input, 1}, 0, stream, "input", use));
+    allocator_->uses().end(use);
     return Status();
   };
   std::vector<Address> blocks;
   for (std::uint64_t i = 0; i < kBlocks; ++i) {
     blocks.push_back(allocate(kBlock));
-    ASSERT_TRUE(allocator_->touch(blocks.back(), StreamId(), Access::kWrite).is_ok());
-    ASSERT_TRUE(allocator_->set_recompute(blocks.back(), work, Nanoseconds(1)).is_ok());
+    ASSERT_TRUE(allocator_->uses().touch(blocks.back(), StreamId(), Access::kWrite).is_ok());
+    ASSERT_TRUE(allocator_->hints().set_recompute(blocks.back(), work, Nanoseconds(1)).is_ok());
   }
   for (std::uint64_t i = 0; i < kRounds * kBlocks; ++i) {
-    ASSERT_TRUE(allocator_->touch(blocks[i % kBlocks], StreamId(), Access::kRead).is_ok());
+    ASSERT_TRUE(allocator_->uses().touch(blocks[i % kBlocks], StreamId(), Access::kRead).is_ok());
   }
-  EXPECT_GT(allocator_->stats().totals.recomputes, 0U);
-  ASSERT_TRUE(allocator_->finish().is_ok());
+  EXPECT_GT(allocator_->stats().snapshot().totals.recomputes, 0U);
+  ASSERT_TRUE(allocator_->reports().finish().is_ok());
 
   const Trace trace = read_trace(options.trace).take();
   EXPECT_EQ(trace.recomputes.size(), kBlocks);

@@ -24,7 +24,7 @@ class TwoDevices : public testing::Test {
   void TearDown() override { EXPECT_EQ(allocator().validate().to_string(), "ok"); }
 
   Allocator& allocator() { return machine_->allocator(); }
-  Status touch(Address block) { return allocator().touch(block, StreamId(), Access::kWrite); }
+  Status touch(Address block) { return allocator().uses().touch(block, StreamId(), Access::kWrite); }
   // Blocks written in sequence.
   std::vector<Address> written(DeviceId device, std::size_t count, Bytes bytes) {
     std::vector<Address> blocks;
@@ -56,9 +56,9 @@ TEST_F(TwoDevices, FileReadsOfOneDeviceDoNotBlockTheOther) {
   const auto many = written(one, 400, 2_MiB);
   const auto few = written(other, 40, 2_MiB);
   for (const Address block : filling) ASSERT_TRUE(allocator().free(block, StreamId()).is_ok());
-  ASSERT_TRUE(allocator().trim().is_ok());
+  ASSERT_TRUE(allocator().driver_memory().trim().is_ok());
   while (machine_->step()) continue;
-  ASSERT_TRUE(allocator().prefetch(many).is_ok());
+  ASSERT_TRUE(allocator().hints().prefetch(many).is_ok());
   for (const Address block : few) EXPECT_EQ(touch(block).to_string(), "ok");
 }
 
@@ -71,7 +71,7 @@ TEST(VirtualMachine, HasTheRequestedMemoryAndAStoppedClock) {
   ASSERT_TRUE(made.is_ok()) << made.status().to_string();
   VirtualMachine& machine = *made.value();
   for (std::uint64_t device : {0U, 1U}) {
-    EXPECT_EQ(machine.allocator().memory_info(DeviceId(device)).value().total, 80_GiB);
+    EXPECT_EQ(machine.allocator().memory().info(DeviceId(device)).value().total, 80_GiB);
   }
   EXPECT_FALSE(machine.step());
   EXPECT_EQ(machine.clock().now(), Nanoseconds(0));
@@ -86,14 +86,14 @@ TEST(VirtualMachine, CompletesMovesWithoutAWaiter) {
   const StreamId stream = machine.driver().create_stream(DeviceId()).take();
   for (int i = 0; i < 3; ++i) {
     const Address block = machine.allocator().allocate(DeviceId(), 32_MiB, stream).take();
-    ASSERT_TRUE(machine.allocator().touch(block, stream, Access::kWrite).is_ok());
+    ASSERT_TRUE(machine.allocator().uses().touch(block, stream, Access::kWrite).is_ok());
   }
   // Two blocks fill the device, so another is evicted ahead of need, and only polling completes that.
   while (machine.step()) continue;
   machine.clock().run_until(machine.clock().now() + Nanoseconds(1'000'000));
   machine.look();
   while (machine.step()) continue;
-  EXPECT_GE(machine.allocator().stats().totals.evictions, 1U);
+  EXPECT_GE(machine.allocator().stats().snapshot().totals.evictions, 1U);
   EXPECT_TRUE(machine.allocator().validate().is_ok());
 }
 

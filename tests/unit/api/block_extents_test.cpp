@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-class AllocatorExtentsTest : public AllocatorMachine {
+class BlockExtentsTest : public AllocatorMachine {
  protected:
   void start_small() { start(small(192_MiB, 512_MiB), {.devices = 1, .memory = 256_MiB}); }
 
@@ -25,23 +25,23 @@ class AllocatorExtentsTest : public AllocatorMachine {
   template <class Work>
   void use_part(AddressRange range, Access access, Work work) {
     AnnouncedUse use;
-    const Status begun = allocator_->begin_use(std::span<const AddressRange>(&range, 1), StreamId(), access,
-                                               Use::Kind::kHold, "copy", use);
+    const Status begun = allocator_->uses().begin(std::span<const AddressRange>(&range, 1), StreamId(), access,
+                                                  Use::Kind::kHold, "copy", use);
     ASSERT_TRUE(begun.is_ok()) << begun.to_string();
     EXPECT_TRUE(work().is_ok());
     EXPECT_TRUE(sim_->synchronize(StreamId()).is_ok());
-    allocator_->end_use(use);
+    allocator_->uses().end(use);
   }
   Status launch(Address address) {
     AnnouncedUse use;
-    TESSERA_TRY(allocator_->begin_use({&address, 1}, StreamId(), Access::kWrite, Use::Kind::kGate, "", use));
-    allocator_->end_use(use);
+    TESSERA_TRY(allocator_->uses().begin({&address, 1}, StreamId(), Access::kWrite, Use::Kind::kGate, "", use));
+    allocator_->uses().end(use);
     return {};
   }
-  Bytes on_device(Address address) { return allocator_->query(address).value().tiers[0]; }
+  Bytes on_device(Address address) { return allocator_->memory().where(address).value().tiers[0]; }
 };
 
-TEST_F(AllocatorExtentsTest, CopiesOfPartsOfABlockLargerThanTheDeviceArriveAndReturn) {
+TEST_F(BlockExtentsTest, CopiesOfPartsOfABlockLargerThanTheDeviceArriveAndReturn) {
   start_small();
   const Address block = allocate(300_MiB);
   for (std::uint32_t i = 0; i < 30; ++i) write_part(block + 10_MiB * i, i, 1_MiB);
@@ -50,69 +50,69 @@ TEST_F(AllocatorExtentsTest, CopiesOfPartsOfABlockLargerThanTheDeviceArriveAndRe
   EXPECT_TRUE(allocator_->free(block, kNoStream).is_ok());
 }
 
-TEST_F(AllocatorExtentsTest, ALaunchFetchesTheExtentItNamesAndTheWholeBlockIsRefused) {
+TEST_F(BlockExtentsTest, ALaunchFetchesTheExtentItNamesAndTheWholeBlockIsRefused) {
   start_small();
   const Address block = allocate(300_MiB);
   const Status whole = launch(block);
   EXPECT_EQ(whole.code(), Code::kOutOfMemory);
   EXPECT_NE(whole.message().find("uses 300 MiB at once"), std::string_view::npos) << whole.message();
-  ASSERT_TRUE(allocator_->set_extents(block, {{0_B, 100_MiB}, {100_MiB, 20_MiB}, {280_MiB, 20_MiB}}).is_ok());
+  ASSERT_TRUE(allocator_->hints().set_extents(block, {{0_B, 100_MiB}, {100_MiB, 20_MiB}, {280_MiB, 20_MiB}}).is_ok());
   EXPECT_TRUE(launch(block + 1_MiB).is_ok());
   EXPECT_EQ(on_device(block), 128_MiB) << "the parts that the extent touches";
   EXPECT_TRUE(launch(block + 290_MiB).is_ok());
   EXPECT_TRUE(launch(block + 110_MiB).is_ok());
-  ASSERT_TRUE(allocator_->set_extents(block, {}).is_ok());
+  ASSERT_TRUE(allocator_->hints().set_extents(block, {}).is_ok());
   EXPECT_EQ(launch(block).code(), Code::kOutOfMemory) << "it is one object again";
 }
 
-TEST_F(AllocatorExtentsTest, HintsAndTouchesMeanTheExtent) {
+TEST_F(BlockExtentsTest, HintsAndTouchesMeanTheExtent) {
   start(small(320_MiB, 512_MiB), {.devices = 1, .memory = 400_MiB});
   const Address block = allocate(256_MiB);
-  ASSERT_TRUE(allocator_->set_extents(block, {{0_B, 64_MiB}, {64_MiB, 192_MiB}}).is_ok());
+  ASSERT_TRUE(allocator_->hints().set_extents(block, {{0_B, 64_MiB}, {64_MiB, 192_MiB}}).is_ok());
   const Address first = block, second = block + 65_MiB;
-  ASSERT_TRUE(allocator_->evict({&second, 1}).is_ok());
+  ASSERT_TRUE(allocator_->hints().evict({&second, 1}).is_ok());
   EXPECT_EQ(on_device(block), 64_MiB);
-  ASSERT_TRUE(allocator_->evict({&first, 1}).is_ok());
+  ASSERT_TRUE(allocator_->hints().evict({&first, 1}).is_ok());
   EXPECT_EQ(on_device(block), 0_B);
-  ASSERT_TRUE(allocator_->touch(first, StreamId(), Access::kRead).is_ok());
+  ASSERT_TRUE(allocator_->uses().touch(first, StreamId(), Access::kRead).is_ok());
   EXPECT_EQ(on_device(block), 64_MiB);
-  ASSERT_TRUE(allocator_->prefetch({&second, 1}).is_ok());
+  ASSERT_TRUE(allocator_->hints().prefetch({&second, 1}).is_ok());
   EXPECT_EQ(on_device(block), 256_MiB);
 }
 
-TEST_F(AllocatorExtentsTest, BadExtentsAreRefusedAndChangeNothing) {
+TEST_F(BlockExtentsTest, BadExtentsAreRefusedAndChangeNothing) {
   start_small();
   const Address block = allocate(256_MiB), small = allocate(4_MiB);
-  ASSERT_TRUE(allocator_->set_extents(block, {{0_B, 64_MiB}}).is_ok());
-  EXPECT_EQ(allocator_->set_extents(block, {{0_B, 2_B}, {1_B, 2_B}}).code(), Code::kInvalidArgument);
-  EXPECT_EQ(allocator_->set_extents(block, {{255_MiB, 2_MiB}}).code(), Code::kInvalidArgument);
-  EXPECT_EQ(allocator_->set_extents(Address(64), {{0_B, 1_B}}).code(), Code::kNotFound);
+  ASSERT_TRUE(allocator_->hints().set_extents(block, {{0_B, 64_MiB}}).is_ok());
+  EXPECT_EQ(allocator_->hints().set_extents(block, {{0_B, 2_B}, {1_B, 2_B}}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(allocator_->hints().set_extents(block, {{255_MiB, 2_MiB}}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(allocator_->hints().set_extents(Address(64), {{0_B, 1_B}}).code(), Code::kNotFound);
   EXPECT_TRUE(launch(block).is_ok()) << "the first extents hold";
-  EXPECT_TRUE(allocator_->set_extents(small, {{0_B, 1_MiB}}).is_ok()) << "small blocks accept them";
-  EXPECT_EQ(allocator_->set_extents(small, {{0_B, 5_MiB}}).code(), Code::kInvalidArgument);
+  EXPECT_TRUE(allocator_->hints().set_extents(small, {{0_B, 1_MiB}}).is_ok()) << "small blocks accept them";
+  EXPECT_EQ(allocator_->hints().set_extents(small, {{0_B, 5_MiB}}).code(), Code::kInvalidArgument);
 }
 
-TEST_F(AllocatorExtentsTest, ANewBlockInTheSamePlaceIsOneObject) {
+TEST_F(BlockExtentsTest, ANewBlockInTheSamePlaceIsOneObject) {
   start(small(320_MiB, 512_MiB), {.devices = 1, .memory = 400_MiB});
   const Address block = allocate(256_MiB);
-  ASSERT_TRUE(allocator_->set_extents(block, {{0_B, 64_MiB}}).is_ok());
+  ASSERT_TRUE(allocator_->hints().set_extents(block, {{0_B, 64_MiB}}).is_ok());
   ASSERT_TRUE(launch(block).is_ok());
   ASSERT_TRUE(allocator_->free(block, StreamId()).is_ok());
   EXPECT_EQ(launch(block).code(), Code::kOk) << "a stale address names nothing";
   const Address again = allocator_->allocate(DeviceId(), 256_MiB, StreamId()).value();
   ASSERT_EQ(again, block);
-  ASSERT_TRUE(allocator_->evict({&again, 1}).is_ok());
+  ASSERT_TRUE(allocator_->hints().evict({&again, 1}).is_ok());
   ASSERT_TRUE(launch(again).is_ok());
   EXPECT_EQ(on_device(again), 256_MiB);
 }
 
-TEST_F(AllocatorExtentsTest, ARecordingHasTheParts) {
+TEST_F(BlockExtentsTest, ARecordingHasTheParts) {
   const std::string path = ::testing::TempDir() + "extents_trace.jsonl";
   Options options = small(192_MiB, 512_MiB);
   options.trace = path;
   start(options, {.devices = 1, .memory = 256_MiB});
   const Address block = allocate(300_MiB);
-  ASSERT_TRUE(allocator_->set_extents(block, {{64_MiB, 20_MiB}}).is_ok());
+  ASSERT_TRUE(allocator_->hints().set_extents(block, {{64_MiB, 20_MiB}}).is_ok());
   ASSERT_TRUE(launch(block + 70_MiB).is_ok());
   write_part(block + 128_MiB, 1, 1_MiB);
   allocator_.reset();

@@ -1,0 +1,48 @@
+// What the program says of its blocks ahead of their use: which to fetch and to evict, what is inside them, and how to
+// recompute their bytes.
+//
+// Thread safety: every call may be made from any thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "api/device_heaps.hpp"
+#include "api/tag_table.hpp"
+#include "api/trace_recorder.hpp"
+
+namespace tessera {
+
+class Hints {
+ public:
+  // REQUIRES: all of it outlives it.
+  Hints(DeviceHeaps& heaps, TraceRecorder& recorder, const TagTable& tags)
+      : heaps_(heaps), recorder_(recorder), tags_(tags) {}
+
+  // Errors of both: kNotFound; Residency's.
+  Status prefetch(std::span<const Address> addresses);
+  Status evict(std::span<const Address> addresses);
+  // All blocks with the tag, on all devices. Null: all blocks. Errors: kNotFound for a tag never used; those of
+  // residency, after all devices were tried.
+  Result<Moved> sleep(const char* tag);
+  Result<Moved> wake(const char* tag);
+  // An address in the block then means its extent; without extents, the block. Errors: kNotFound, and those of
+  // Extents::of and Rows::set_extents.
+  Status set_extents(Address address, std::vector<Extent> extents);
+  // Recomputes the block's bytes: queues work on the stream it is given (recompute.hpp has its contract).
+  using Recomputer = std::function<Status(Address, Bytes, StreamId)>;
+  // An empty function ends it. Errors: kNotFound; kBusy where only the callback can restore the bytes.
+  Status set_recompute(Address address, Recomputer recomputer, Nanoseconds cost);
+
+ private:
+  Result<std::optional<TagId>> tag_named(const char* name) const;
+  Result<Moved> on_all_heaps(const char* name, Result<Moved> (Residency::*act)(std::optional<TagId>));
+
+  DeviceHeaps& heaps_;
+  TraceRecorder& recorder_;
+  const TagTable& tags_;
+};
+
+}  // namespace tessera
