@@ -163,7 +163,7 @@ class Residency {
   void trim();                     // returns unused frames to the driver
   void prepare_checks();           // registers the host memory that checks need, so that no later call has to
   Status trim_device(Bytes keep);  // reduces what the device holds to `keep`, as far as that needs no move
-  // yield.cpp: the driver lacks device memory for an allocation made elsewhere. Returns free memory to it and lowers
+  // driver_yield.cpp: the driver lacks device memory for an allocation made elsewhere. Returns free memory to it and lowers
   // the budget by that amount until end_yield(). If the driver then still has less than `wanted`, evicts runs until it
   // has enough, unless that cannot be reached. kUnknown: as much as a call of unknown size usually needs. kHalf: half
   // of what there is. Returns the bytes given back. Errors: the driver's, and kIo; end_yield() is not needed then.
@@ -194,7 +194,7 @@ class Residency {
   Bytes room_beside_kept() const REQUIRES_LOCK(mutex_);
   Status check_room_beside_pins(const Run& run, Bytes launches) const REQUIRES_LOCK(mutex_);
 
-  // uses.cpp
+  // launch_notes.cpp
   void expect_use(StreamId stream);             // outside of the gate
   std::uint32_t slot_for_use(StreamId stream);  // inside: a stream found dead meanwhile gets another one
   void expect_own_streams();
@@ -208,24 +208,24 @@ class Residency {
   std::uint32_t time_other(StreamId stream);
   void end_other_use(Runs runs, StreamId stream, const Use& use);  // held, timed, or on a per-thread stream
 
-  // fetch.cpp: a use that has to wait
+  // demand_fetch.cpp: a use that has to wait
   Status fetch_and_hold(Runs runs, StreamId stream, const Held& held);
   Status await_news(const Status& in_the_way, std::uint64_t& tries);
   void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(mutex_);
 
-  // recompute.cpp: bytes that a callback recomputes
+  // recomputation.cpp: bytes that a callback recomputes
   Status recompute(Runs runs, StreamId stream);
   Status recompute(Run& run, StreamId on);
   Status await_unfinished(Run& run) REQUIRES_LOCK(mutex_);
   void undo_mounts(Runs runs) REQUIRES_LOCK(mutex_);
 
-  void say_not_all(const Run& range) REQUIRES_LOCK(mutex_);  // ranges.cpp
+  void say_not_all(const Run& range) REQUIRES_LOCK(mutex_);  // run_ranges.cpp
 
-  // yield.cpp
+  // driver_yield.cpp
   Status free_idle(Bytes bytes) REQUIRES_LOCK(mutex_);
   Status evict_for_driver(Bytes wanted) REQUIRES_LOCK(mutex_);
 
-  // sleep.cpp: many runs at once, by tag
+  // sleeper.cpp: many runs at once, by tag
   enum class Side : std::uint8_t { kThere, kAway };
   std::vector<Run*> tagged(std::optional<TagId> tag, Side side) const REQUIRES_LOCK(mutex_);
   Bytes tagged_bytes(std::optional<TagId> tag, Side side) const;
