@@ -114,12 +114,12 @@ class Machine {
   void begin() {
     must(layers_.residency->drain());
     driver_.clear();
-    before_ = layers_.residency->stats();
+    before_ = layers_.residency->figures().stats();
   }
   Row end(std::string name) {
     must(layers_.residency->drain());
-    must(layers_.residency->validate());
-    const ResidencyStats after = layers_.residency->stats();
+    must(layers_.residency->figures().validate());
+    const ResidencyStats after = layers_.residency->figures().stats();
     Row row{std::move(name), after.bytes_in - before_.bytes_in, after.bytes_out - before_.bytes_out};
     must(driver_.dropped() == 0 ? Status() : Status(Code::kInternal, "calls were not counted"));
     for (const DriverRecord& record : driver_.records()) {

@@ -80,7 +80,7 @@ class Machine {
     const auto took = std::chrono::steady_clock::now() - start;
     return std::chrono::duration<double, std::micro>(took).count();
   }
-  void validate() { must(layers_.residency->validate()); }
+  void validate() { must(layers_.residency->figures().validate()); }
 
  private:
   static tessera::Machine machine_of(const Case& of) {

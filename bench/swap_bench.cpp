@@ -131,14 +131,14 @@ class Engine {
     must(sim_.synchronize(stream_));
   }
   void evict(int set) { must(layers_.residency->evict(sets_[set])); }
-  void sleep() { must(layers_.residency->sleep(std::nullopt)); }
-  void wake() { must(layers_.residency->wake(std::nullopt)); }
+  void sleep() { must(layers_.residency->sleeper().sleep(std::nullopt)); }
+  void wake() { must(layers_.residency->sleeper().wake(std::nullopt)); }
   // Waits until transfers are done, and validates the state.
   void rest() {
     must(layers_.residency->drain());
-    must(layers_.residency->validate());
+    must(layers_.residency->figures().validate());
   }
-  ResidencyStats stats() const { return layers_.residency->stats(); }
+  ResidencyStats stats() const { return layers_.residency->figures().stats(); }
 
  private:
   SimDriver& sim_;

@@ -75,7 +75,7 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
 Status DeviceHeap::validate() const {
   TESSERA_TRY(blocks_->validate());
   TESSERA_TRY(pages_->validate());
-  return residency_->validate();
+  return residency_->figures().validate();
 }
 
 }  // namespace tessera

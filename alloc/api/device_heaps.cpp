@@ -44,7 +44,7 @@ Result<DeviceHeap*> DeviceHeaps::heap(DeviceId device) {
   const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();
   if (high_.load() == 0 || low < low_.load()) low_.store(low);
   if (high > high_.load()) high_.store(high);
-  TESSERA_TRY(made->residency().set_automatic(automatic_));
+  TESSERA_TRY(made->residency().automatic().set(automatic_));
   if (unseen_.load()) made->residency().expect_unseen_work();
   for (const char* name : waiting_) made->residency().expect_waiting(name);
   owned_.push_back(std::move(made));
@@ -96,7 +96,7 @@ void DeviceHeaps::end(DeviceId device) {
 
 Status DeviceHeaps::set_automatic(bool on) {
   const MutexLock lock(mutex_);
-  for (const auto& heap : owned_) TESSERA_TRY(heap->residency().set_automatic(on));
+  for (const auto& heap : owned_) TESSERA_TRY(heap->residency().automatic().set(on));
   automatic_ = on;
   return {};
 }

@@ -94,7 +94,7 @@ class DeviceHeaps {
   void end(DeviceId device);
 
   // ---- what holds for all devices, including those used later ----
-  // Whether blocks are evicted automatically when room is short; see Residency::set_automatic.
+  // Whether blocks are evicted automatically when room is short; see AutomaticEviction::set.
   Status set_automatic(bool on);
   // What was learned of the program is kept. Waits until a running simulation is cancelled. Errors: kInvalidArgument,
   // those of make_policy.

@@ -16,7 +16,7 @@ Status DriverMemory::trim() {
 
 Status DriverMemory::trim_device(DeviceId device, Bytes keep) {
   DeviceHeap* const heap = heaps_.made(device);
-  return heap == nullptr ? Status() : heap->residency().trim_device(keep);
+  return heap == nullptr ? Status() : heap->residency().yields().trim_device(keep);
 }
 
 Status DriverMemory::trim_device_by(DeviceId device, Bytes bytes) {
@@ -24,26 +24,26 @@ Status DriverMemory::trim_device_by(DeviceId device, Bytes bytes) {
   if (heap == nullptr) return {};
   const TierUsage usage = heap->tier().usage();
   const Bytes held = usage.used + usage.spare;
-  return heap->residency().trim_device(held - std::min(held, bytes));
+  return heap->residency().yields().trim_device(held - std::min(held, bytes));
 }
 
 Result<Bytes> DriverMemory::begin_yield(DeviceId device, Bytes wanted) {
   DeviceHeap* const heap = heaps_.made(device);
   if (heap == nullptr) return Bytes();
   lower_.trim_loans();
-  TESSERA_TRY_ASSIGN(const Bytes yielded, heap->residency().begin_yield(wanted));
-  if (!yielded) heap->residency().end_yield();
+  TESSERA_TRY_ASSIGN(const Bytes yielded, heap->residency().yields().begin(wanted));
+  if (!yielded) heap->residency().yields().end();
   heaps_.kick_pump(*heap);
   return yielded;
 }
 
 void DriverMemory::end_yield(DeviceId device) {
   DeviceHeap* const heap = heaps_.made(device);
-  if (heap != nullptr) heap->residency().end_yield();
+  if (heap != nullptr) heap->residency().yields().end();
 }
 
 Result<Bytes> DriverMemory::yield_host() {
-  for (DeviceHeap* const heap : heaps_.all()) TESSERA_TRY(heap->residency().drop_host_copies());
+  for (DeviceHeap* const heap : heaps_.all()) TESSERA_TRY(heap->residency().yields().drop_host_copies());
   return lower_.host().yield();
 }
 

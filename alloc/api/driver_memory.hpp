@@ -15,11 +15,11 @@ class DriverMemory {
 
   // Frees cached blocks, and returns all memory that is unused then.
   Status trim();
-  // Residency::trim_device of the device; no effect where it has no heap yet.
+  // DriverYield::trim_device of the device; no effect where it has no heap yet.
   Status trim_device(DeviceId device, Bytes keep);
   // The same for `bytes` less than what is held now.
   Status trim_device_by(DeviceId device, Bytes bytes);
-  // As Residency::begin_yield, and returns unused memory lent to other devices; 0 where there is no heap. REQUIRES: an
+  // As DriverYield::begin, and returns unused memory lent to other devices; 0 where there is no heap. REQUIRES: an
   // end_yield for each that returned bytes.
   Result<Bytes> begin_yield(DeviceId device, Bytes wanted);
   void end_yield(DeviceId device);

@@ -21,7 +21,7 @@ class RoomForUse {
   explicit RoomForUse(DeviceHeap& heap)
       : heap_(&heap),
         room_(static_cast<std::int64_t>(heap.tier().usage().capacity.value()) -
-              static_cast<std::int64_t>(heap.residency().pinned_bytes().value())),
+              static_cast<std::int64_t>(heap.residency().figures().pinned_bytes().value())),
         lookup_(heap.blocks()) {}
 
   DeviceHeap* heap() const { return heap_; }
@@ -41,7 +41,8 @@ class RoomForUse {
   bool take(Run& run, bool needed) {
     if (taken_.contains(&run)) return true;
     Run* const one = &run;
-    const auto bytes = run.is_pinned() ? 0 : static_cast<std::int64_t>(heap_->residency().bytes_of({&one, 1}).value());
+    const auto bytes =
+        run.is_pinned() ? 0 : static_cast<std::int64_t>(heap_->residency().ranges().bytes_of({&one, 1}).value());
     if (!needed && bytes > room_) return false;
     taken_.insert(&run);
     room_ -= bytes;

@@ -48,17 +48,17 @@ Result<std::optional<TagId>> Hints::tag_named(const char* name) const {
   return tag;
 }
 
-Result<Moved> Hints::sleep(const char* tag) { return on_all_heaps(tag, &Residency::sleep); }
-Result<Moved> Hints::wake(const char* tag) { return on_all_heaps(tag, &Residency::wake); }
+Result<Moved> Hints::sleep(const char* tag) { return on_all_heaps(tag, &Sleeper::sleep); }
+Result<Moved> Hints::wake(const char* tag) { return on_all_heaps(tag, &Sleeper::wake); }
 
 // Calls every device, also after one failed.
-Result<Moved> Hints::on_all_heaps(const char* name, Result<Moved> (Residency::*act)(std::optional<TagId>)) {
+Result<Moved> Hints::on_all_heaps(const char* name, Result<Moved> (Sleeper::*act)(std::optional<TagId>)) {
   std::optional<TagId> tag;
   TESSERA_TRY_ASSIGN(tag, tag_named(name));
   Moved sum;
   Status result;
   for (DeviceHeap* const heap : heaps_.all()) {
-    const Result<Moved> moved = (heap->residency().*act)(tag);
+    const Result<Moved> moved = (heap->residency().sleeper().*act)(tag);
     heaps_.kick_pump(*heap);
     if (moved.is_ok()) {
       sum.moved += moved.value().moved;
@@ -87,7 +87,7 @@ Status Hints::set_extents(Address address, std::vector<Extent> extents) {
       TESSERA_TRY_ASSIGN(next, Extents::of(std::move(extents), reserved ? reserved->second : block->bytes));
     }
     // Others may share the run; it is too small for parts then.
-    TESSERA_TRY_ASSIGN(before, heap->residency().set_extents(run, std::move(next)));
+    TESSERA_TRY_ASSIGN(before, heap->residency().runs().set_extents(run, std::move(next)));
   }
   if (before != nullptr) heap->pages().await_readers();
   return {};
@@ -106,7 +106,7 @@ Status Hints::set_recompute(Address address, Recomputer recomputer, Nanoseconds 
       return recomputer(at, bytes, on);
     };
   }
-  TESSERA_TRY(heap->residency().set_recompute(block->run, std::move(recompute)));
+  TESSERA_TRY(heap->residency().recomputation().set(block->run, std::move(recompute)));
   if (recorder_.is_on()) recorder_.writer().remakable(block->address.value(), recorded);
   return {};
 }

@@ -38,7 +38,7 @@ class Hints {
 
  private:
   Result<std::optional<TagId>> tag_named(const char* name) const;
-  Result<Moved> on_all_heaps(const char* name, Result<Moved> (Residency::*act)(std::optional<TagId>));
+  Result<Moved> on_all_heaps(const char* name, Result<Moved> (Sleeper::*act)(std::optional<TagId>));
 
   DeviceHeaps& heaps_;
   TraceRecorder& recorder_;

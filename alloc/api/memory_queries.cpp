@@ -12,7 +12,8 @@ Result<MemoryQueries::Where> MemoryQueries::where(Address address) const {
   const BlockCache::Lookup lookup(heap->blocks());
   const auto block = lookup.block_of(address);
   if (!block) return not_ours(address);
-  return Where{heap->device(), *block, heap->residency().whereabouts(*block->run), block->run->whole().pins.load()};
+  return Where{heap->device(), *block, heap->residency().figures().whereabouts(*block->run),
+               block->run->whole().pins.load()};
 }
 
 // Everything not taken by live runs is available without moving a page, because free and cached blocks are simply
@@ -29,7 +30,7 @@ Result<MemoryInfo> MemoryQueries::info(DeviceId device) {
     const Bytes lent = std::min(memory.free, lower_.to_lend(device));
     return MemoryInfo{device_budget(options_, {memory.free - lent, memory.total}), memory.total};
   }
-  const Bytes lost = heap->tier().usage().lost, live = heap->residency().live_bytes();
+  const Bytes lost = heap->tier().usage().lost, live = heap->residency().figures().live_bytes();
   TESSERA_TRY_ASSIGN(const Bytes reach, heap->tier().reach());
   return MemoryInfo{reach - std::min(reach, lost + live), heap->total_memory()};
 }
@@ -39,7 +40,7 @@ Result<MemoryInfo> MemoryQueries::beside(DeviceId device) {
   DeviceHeap* const heap = heaps_.made(device);
   if (heap == nullptr) return memory;
   const TierUsage usage = heap->tier().usage();
-  const Bytes held = usage.used + usage.spare, kept = usage.lost + heap->residency().live_bytes();
+  const Bytes held = usage.used + usage.spare, kept = usage.lost + heap->residency().figures().live_bytes();
   memory.free += held - std::min(held, kept);
   return memory;
 }
@@ -49,10 +50,10 @@ Result<MemoryInfo> MemoryQueries::beside(DeviceId device) {
 MemoryInfo MemoryQueries::enlarged(DeviceHeap& heap) const {
   const Bytes peer = lower_.peer_usage().capacity,
               below = lower_.host_usage().capacity + lower_.file().usage().capacity;
-  Bytes taken = heap.residency().live_bytes(), borrowed;
+  Bytes taken = heap.residency().figures().live_bytes(), borrowed;
   for (DeviceHeap* const other : heaps_.all()) {
     if (other == &heap) continue;
-    const Bytes live = other->residency().live_bytes(), own = other->tier().limit();
+    const Bytes live = other->residency().figures().live_bytes(), own = other->tier().limit();
     if (live > own) (other->borrows() && !heap.borrows() ? borrowed : taken) += live - own;
   }
   taken += borrowed - std::min(borrowed, peer);

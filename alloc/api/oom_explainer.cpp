@@ -36,7 +36,7 @@ void add_what_is_left(OomFigures& figures, const Options& options) {
 
 Status OomExplainer::explain(Status status, DeviceHeap& heap, Bytes asked, OomFigures::Cause too_large) const {
   if (status.code() != Code::kOutOfMemory) return status;
-  const ResidencyStats moves = heap.residency().stats();
+  const ResidencyStats moves = heap.residency().figures().stats();
   OomFigures figures;
   if (asked > heap.tier().usage().capacity) figures.cause = too_large;
   figures.asked = asked;
@@ -55,12 +55,12 @@ Status OomExplainer::explain(Status status, DeviceHeap& heap, Bytes asked, OomFi
   figures.pinned = moves.pinned_bytes;
   figures.exposed = moves.exposed_bytes;
   Bytes most;
-  for (const auto& [reason, bytes] : heap.residency().exposures()) {
+  for (const auto& [reason, bytes] : heap.residency().figures().exposures()) {
     if (bytes <= most) continue;
     most = bytes;
     figures.exposed_by = reason;
   }
-  figures.automatic = heap.residency().is_automatic();
+  figures.automatic = heap.residency().automatic().is_on();
   return Status(Code::kOutOfMemory, fmt::format("{}\n{}", status.message(), oom_message(figures)));
 }
 

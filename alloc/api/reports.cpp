@@ -110,7 +110,7 @@ Result<std::string> Reports::history_text(int tries) const {
   }
   CostliestRuns costliest;
   for (DeviceHeap* const heap : heaps_.all()) {
-    const ResidencyStats moves = heap->residency().stats();
+    const ResidencyStats moves = heap->residency().figures().stats();
     for (const CostlyRun& run : moves.costliest.runs()) costliest.offer(run);
   }
   for (const CostlyRun& run : costliest.runs()) report.blocks.push_back({run, shown(run.tag)});

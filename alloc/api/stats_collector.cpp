@@ -10,7 +10,7 @@ namespace {
 
 void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
   const BlockStats blocks = heap.blocks().stats();
-  const ResidencyStats moves = heap.residency().stats();
+  const ResidencyStats moves = heap.residency().figures().stats();
   const TierUsage tier = heap.tier().usage();
   s.devices += 1;
   s.live_blocks += blocks.live_blocks;
@@ -93,7 +93,7 @@ StatsSnapshot StatsCollector::snapshot() const {
     for (const TagUse& use : heap->blocks().tags()) {
       stats.tags.push_back({tags_.name_of(use.tag), use.live_blocks, use.live_bytes});
     }
-    for (const auto& [reason, bytes] : heap->residency().exposures()) {
+    for (const auto& [reason, bytes] : heap->residency().figures().exposures()) {
       stats.exposures.push_back({reason, bytes, pins_.first_call(reason)});
     }
   }

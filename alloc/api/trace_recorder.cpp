@@ -30,7 +30,8 @@ std::vector<Run*> in_range(DeviceHeap& heap, Run* run, const Named& named) {
   std::vector<Run*> runs;
   for_each_named(heap.pages().map(), run, named, [&](Run* meant) {
     if (!meant->is_range) return runs.push_back(meant);
-    runs = heap.residency().fits({&meant, 1}) ? heap.residency().parts_of(*meant) : std::vector<Run*>{run};
+    runs = heap.residency().ranges().fits({&meant, 1}) ? heap.residency().ranges().parts_of(*meant)
+                                                       : std::vector<Run*>{run};
   });
   return runs;
 }

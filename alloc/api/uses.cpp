@@ -28,7 +28,7 @@ bool is_in_range(const Run* run) { return run->is_range || (run->row != nullptr 
 // Whether the runs are not all present, do not fit together, and some are ranges: then a use may mean less.
 bool exceeds_in_ranges(DeviceHeap& heap, std::span<Run* const> runs) {
   const auto is_away = [](const Run* run) { return run->is_range && run->missing.load() != 0; };
-  return std::ranges::any_of(runs, is_away) && !heap.residency().fits(runs);
+  return std::ranges::any_of(runs, is_away) && !heap.residency().ranges().fits(runs);
 }
 
 // What such a use gets: the runs that it names, which are counted, and those nearest to them.
@@ -51,7 +51,7 @@ std::vector<Run*> nearest_of(std::span<const Named> named, DeviceHeap& heap, con
     }
   }
   use.named = static_cast<std::uint32_t>(runs.size());
-  return heap.residency().with_nearest(runs, origins);
+  return heap.residency().ranges().with_nearest(runs, origins);
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ bool Uses::try_begin(std::span<const Address> addresses, StreamId stream, Access
     };
     return heap->residency().try_use(find, stream, access, use.use);
   };
-  const bool used = heap->residency().names_parts() ? try_with(std::true_type()) : try_with(std::false_type());
+  const bool used = heap->residency().runs().names_parts() ? try_with(std::true_type()) : try_with(std::false_type());
   if (!used) return false;
   use.heap = heap;
   use.stream = stream;
@@ -128,7 +128,7 @@ Status Uses::begin_named(std::span<const Named> named, StreamId stream, Access a
       return begin_on_several(named, access, use);
     }
     if (Run* run = lookup->run_of(address)) {
-      if (profits_from_parts(*run, each)) heap->residency().expect_parts(run);
+      if (profits_from_parts(*run, each)) heap->residency().runs().expect_parts(run);
       for_each_named(heap->pages().map(), run, each, [&runs](Run* part) { runs.add(part); });
     } else if (use.refuses_strays) {
       return stray(address);
@@ -216,7 +216,7 @@ Status Uses::begin_on_several(std::span<const Named> named, Access access, Annou
       if (!heap->holds(address_of(each))) continue;
       Run* const run = lookup.run_of(address_of(each));
       if (run == nullptr) continue;
-      if (profits_from_parts(*run, each)) heap->residency().expect_parts(run);
+      if (profits_from_parts(*run, each)) heap->residency().runs().expect_parts(run);
       for_each_named(heap->pages().map(), run, each, [&part](Run* named_run) { part.runs.push_back(named_run); });
     }
     if (!part.runs.empty()) parts.push_back(std::move(part));
@@ -247,7 +247,8 @@ void Uses::end(AnnouncedUse& use) {
 }
 
 Status Uses::explain(Status status, DeviceHeap& heap, std::span<Run* const> runs) const {
-  return oom_.explain(std::move(status), heap, heap.residency().bytes_of(runs), OomFigures::Cause::kWorkingSet);
+  return oom_.explain(std::move(status), heap, heap.residency().ranges().bytes_of(runs),
+                      OomFigures::Cause::kWorkingSet);
 }
 
 // The common case of touch(), as try_begin() is for begin().

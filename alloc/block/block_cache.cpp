@@ -32,7 +32,7 @@ void BlockCache::release_all() {
   threads_.close();
   const auto release = [this](Run* run) {
     const Status released = pages_.release(run);
-    if (released.code() == Code::kBusy) residency_.disown(run);
+    if (released.code() == Code::kBusy) residency_.runs().disown(run);
     if (!released.is_ok()) {
       log_line(LogLevel::kWarning, "a run could not be freed: {}", released.to_string());
     }

@@ -84,7 +84,7 @@ class BlockCache {
   BlockCache(Residency& residency, PageManager& pages, BlockCacheOptions options = {});
   // release_all()
   ~BlockCache();
-  // Releases all runs, including those of live blocks. REQUIRES: as Residency::remove; no other call follows.
+  // Releases all runs, including those of live blocks. REQUIRES: as RunTable::remove; no other call follows.
   void release_all();
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;

@@ -77,7 +77,7 @@ Status MappableBlocks::destroy(Address address) {
 Result<Address> MappableBlocks::move(Address address, std::optional<Address> to) {
   TESSERA_TRY_ASSIGN(MappableBlock* const block, claim(address));
   Status moved;
-  if (to && !residency_.is_automatic()) moved = residency_.ensure(block->run, kNoStream);
+  if (to && !residency_.automatic().is_on()) moved = residency_.ensure(block->run, kNoStream);
   if (moved.is_ok()) moved = pages_.move(block->run, to);
   if (moved.is_ok() && to) {
     const Status there = residency_.ensure(block->run, kNoStream);

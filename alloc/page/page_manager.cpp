@@ -26,7 +26,7 @@ PageManager::~PageManager() {
   MutexLock lock(mutex_);
   for (const auto& [position, placed] : runs_) {
     if (!placed.run) continue;
-    const Status removed = residency_.remove(placed.run);
+    const Status removed = residency_.runs().remove(placed.run);
     if (!removed.is_ok()) {
       log_line(LogLevel::kWarning, "a run could not be removed: {}", removed.to_string());
     }
@@ -46,7 +46,7 @@ Result<Run*> PageManager::acquire(Bytes bytes, Domain domain, RunOwner owner) {
     return Status(Code::kOutOfMemory, fmt::format("no free range of {} bytes in {} bytes of addresses",
                                                   shape.bytes().value(), space_->bytes().value()));
   }
-  auto added = residency_.add(address_of(*position), shape, domain.tag, owner);
+  auto added = residency_.runs().add(address_of(*position), shape, domain.tag, owner);
   if (!added.is_ok()) {
     take_back(*position, shape, domain);
     return added.status();
@@ -72,7 +72,7 @@ Status PageManager::release(Run* run) {
   }
   // Without the lock: both calls may wait long, and the run can no longer be found.
   readers_.wait_for_all();
-  const Status removed = residency_.remove(run);
+  const Status removed = residency_.runs().remove(run);
 
   MutexLock lock(mutex_);
   const auto placed = runs_.find(position);

@@ -61,11 +61,11 @@ class PageManager {
   ~PageManager();
 
   // Returns a run of at least `bytes` for the domain, not backed by frames yet. Errors: kOutOfMemory if no such
-  // stretch of addresses is free; otherwise those of Residency::add.
+  // stretch of addresses is free; otherwise those of RunTable::add.
   Result<Run*> acquire(Bytes bytes, Domain domain, RunOwner owner);
   // Waits for the run's uses and readers, then frees its pages; `run` is invalid afterwards. REQUIRES: acquire
   // returned it; the calling thread is not a Reader. Errors: kBusy, and the run is unchanged; otherwise those
-  // of Residency::remove: the run is gone, and its addresses stay unused.
+  // of RunTable::remove: the run is gone, and its addresses stay unused.
   Status release(Run* run);
 
   // Addresses for runs that are moved there, at least `bytes`. Errors: kOutOfMemory if there is no such stretch, or
@@ -78,7 +78,7 @@ class PageManager {
   std::optional<std::pair<Address, Bytes>> reservation_of(Address address) const;
   // Moves the run, once its uses are over, to addresses that are reserved and have no run, or to some of its own. The
   // run cannot be found meanwhile. REQUIRES: as release(); no other call moves or releases it, or ends the reservation.
-  // Errors: kInvalidArgument if `to` is no such place, kOutOfMemory if no address is free, those of Residency::rehome;
+  // Errors: kInvalidArgument if `to` is no such place, kOutOfMemory if no address is free, those of RunTable::rehome;
   // it is where it was then.
   Status move(Run* run, std::optional<Address> to);
 

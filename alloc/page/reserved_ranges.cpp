@@ -49,7 +49,7 @@ Status PageManager::unreserve(Address address) {
   }
   if (range == nullptr) return Status::ok();
   readers_.wait_for_all();  // one may have found it by a run that was there
-  residency_.remove_range(range);
+  residency_.ranges().remove(range);
   return Status::ok();
 }
 
@@ -96,7 +96,7 @@ Run* PageManager::range_for(Address address, const Run& run) {
   Reserved& reserved = reserved_.at(first);
   if (reserved.bytes == run.shape.bytes()) return nullptr;
   if (reserved.range == nullptr) {
-    reserved.range = residency_.add_range(address_of(first * kBasePerLarge), run.tag);
+    reserved.range = residency_.ranges().add(address_of(first * kBasePerLarge), run.tag);
   }
   return reserved.range;
 }
@@ -123,7 +123,7 @@ Status PageManager::move(Run* run, std::optional<Address> to) {
   }
   // As in release(): both calls may wait long.
   readers_.wait_for_all();
-  Status moved = residency_.rehome(run, address_of(place_at), range);
+  Status moved = residency_.runs().rehome(run, address_of(place_at), range);
   MutexLock lock(mutex_);
   settle_move(from, place_at, moved.is_ok());
   runs_.at(moved.is_ok() ? place_at : from).run = run;

@@ -1,8 +1,6 @@
-// Yielding: device memory goes back to the driver for an allocation that Tessera does not serve: loaded code, local
-// memory of a kernel, a context, memory from a pool or from cuMemCreate. So does pinned host memory.
-#include <algorithm>
+#include "residency/driver_yield.hpp"
 
-#include "residency/residency.hpp"
+#include <algorithm>
 
 namespace tessera {
 namespace {
@@ -16,62 +14,62 @@ Bytes round_up_to_pages(Bytes bytes) { return (bytes + kBasePage - Bytes(1)) / k
 }  // namespace
 
 // Evicts pages of dead runs without a copy; the runs keep their addresses and may be used again.
-Status Residency::free_idle(Bytes bytes) {
-  TESSERA_TRY(engine_.fence_all());
-  TESSERA_TRY(streams_.poll());
-  TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
-  return device_evictor_.page_out_dead(bytes).status();
+Status DriverYield::free_idle(Bytes bytes) {
+  TESSERA_TRY(locked_.engine.fence_all());
+  TESSERA_TRY(locked_.streams.poll());
+  TESSERA_TRY(locked_.transfers.finish(Transfers::Await::kNone));
+  return locked_.device_evictor.page_out_dead(bytes).status();
 }
 
-Status Residency::trim_device(Bytes keep) {
-  MutexLock lock(mutex_);
-  const TierUsage usage = tiers_.device.usage();
+Status DriverYield::trim_device(Bytes keep) {
+  MutexLock lock(locked_.mutex);
+  const TierUsage usage = locked_.tiers.device.usage();
   if (usage.used > keep) TESSERA_TRY(free_idle(usage.used - keep));
-  tiers_.device.trim_to(keep);
+  locked_.tiers.device.trim_to(keep);
   return {};
 }
 
-Result<Bytes> Residency::begin_yield(Bytes wanted) {
-  MutexLock lock(mutex_);
-  const TierUsage before = tiers_.device.usage();
-  tiers_.device.begin_yield();
+Result<Bytes> DriverYield::begin(Bytes wanted) {
+  MutexLock lock(locked_.mutex);
+  const TierUsage before = locked_.tiers.device.usage();
+  locked_.tiers.device.begin_yield();
   Status status = free_idle(before.used);
-  tiers_.device.yield_spare();
+  locked_.tiers.device.yield_spare();
   if (status.is_ok() && wanted) status = evict_for_driver(wanted);
   // If not all of it can be evicted, or work that makes no progress blocks it, the bytes evicted so far may suffice.
   const Code code = status.code();
   const bool some_stay = code == Code::kOutOfMemory || code == Code::kBusy || code == Code::kNotReady;
   if (!status.is_ok() && !some_stay) {
-    tiers_.device.end_yield();
+    locked_.tiers.device.end_yield();
     return status;
   }
-  const TierUsage after = tiers_.device.usage();
+  const TierUsage after = locked_.tiers.device.usage();
   return before.used + before.spare - (after.used + after.spare);
 }
 
-Status Residency::drop_host_copies() {
-  MutexLock lock(mutex_);
-  if (tiers_.is_backed()) return {};
+Status DriverYield::drop_host_copies() {
+  MutexLock lock(locked_.mutex);
+  if (locked_.tiers.is_backed()) return {};
   // Copies in flight have frames too. Those behind work that does not end keep them, and so do those that fail.
-  note_given_up(transfers_.finish_all());
-  const Bytes all = tiers_.host.usage().used;
-  host_evictor_.drop_idle_copies(CopyLocation::kHost, all);
-  return host_evictor_.discard_dead(CopyLocation::kHost, all).status();
+  note_given_up(locked_.transfers.finish_all());
+  const Bytes all = locked_.tiers.host.usage().used;
+  locked_.host_evictor.drop_idle_copies(CopyLocation::kHost, all);
+  return locked_.host_evictor.discard_dead(CopyLocation::kHost, all).status();
 }
 
 // Moves nothing if the need cannot be met in full. Runs with live blocks must still fit into all tiers together, or
 // pages would fill the staging reserve and nothing could be fetched. A launch that is retried needs its own blocks, so
 // half of them stay if the need is not known.
-Status Residency::evict_for_driver(Bytes wanted) {
+Status DriverYield::evict_for_driver(Bytes wanted) {
   MemoryInfo memory;
-  TESSERA_TRY_ASSIGN(memory, driver_.memory_info(device_));
-  const TierUsage usage = tiers_.device.usage();
+  TESSERA_TRY_ASSIGN(memory, locked_.driver.memory_info(locked_.device));
+  const TierUsage usage = locked_.tiers.device.usage();
   Bytes live;
-  for (const auto& run : engine_.runs) {
+  for (const auto& run : locked_.engine.runs) {
     if (!run->is_dead()) live += run->shape.bytes();
   }
-  const Bytes beside = tiers_.capacity() - usage.capacity + usage.used;
-  const Bytes movable = usage.used - std::min(usage.used, engine_.pinned_bytes + usage.lost);
+  const Bytes beside = locked_.tiers.capacity() - usage.capacity + usage.used;
+  const Bytes movable = usage.used - std::min(usage.used, locked_.engine.pinned_bytes + usage.lost);
   const Bytes most = std::min(movable, beside - std::min(beside, live));
   const Bytes half = std::min(most, usage.used / 2) / kBasePage * kBasePage;
   Bytes needed;
@@ -83,8 +81,8 @@ Status Residency::evict_for_driver(Bytes wanted) {
     needed = round_up_to_pages(wanted - memory.free);
   }
   if (!needed || needed > most) return {};
-  const Status made = device_evictor_.make_room(usage.room() + needed);
-  tiers_.device.yield_spare();
+  const Status made = locked_.device_evictor.make_room(usage.room() + needed);
+  locked_.tiers.device.yield_spare();
   return made;
 }
 

@@ -1,11 +1,11 @@
-// Residency's part in recomputing: setting callbacks, and calling them.
+#include "residency/recomputation.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/log.hpp"
-#include "residency/residency.hpp"
 
 namespace tessera {
 namespace {
@@ -18,8 +18,8 @@ Status refused(const Run& run, const Status& reason) {
 
 }  // namespace
 
-Status Residency::set_recompute(Run* run, Recompute recompute) {
-  MutexLock lock(mutex_);
+Status Recomputation::set(Run* run, Recompute recompute) {
+  MutexLock lock(locked_.mutex);
   if (run->owner.words.size() > 1) return {};  // shared by small blocks, which are evicted together
   // A callback makes all bytes at once, and a row moves by parts; what is written in a range is stamped on the range.
   if (run->is_row.load() || run->row != nullptr) return {};
@@ -43,66 +43,63 @@ Status Residency::set_recompute(Run* run, Recompute recompute) {
 
 // ---- calling callbacks --------------------------------------------------------------------------
 
-// Returns the turn. Without a stream, the bytes are present on return.
-Status Residency::recompute(std::span<Run* const> runs, StreamId stream) {
-  const StreamId on = stream == kNoStream ? lanes_->inbound(CopyLocation::kHost) : stream;
+Status Recomputation::recompute(std::span<Run* const> runs, StreamId stream) {
+  const StreamId on = stream == kNoStream ? locked_.lanes->inbound(CopyLocation::kHost) : stream;
   Status status;
   for (Run* run : runs) {
     if (status.is_ok()) status = recompute(*run, on);
   }
-  MutexLock lock(mutex_);
-  engine_.turn.give_back();
-  held_uses_.wake();
-  return status.is_ok() && stream == kNoStream ? transfers_.await_arrivals(runs, stream) : status;
+  MutexLock lock(locked_.mutex);
+  locked_.engine.turn.give_back();
+  locked_.held_uses.wake();
+  return status.is_ok() && stream == kNoStream ? locked_.transfers.await_arrivals(runs, stream) : status;
 }
 
-// Waits for what a callback queued before it failed; afterwards its frames can be freed.
-Status Residency::await_unfinished(Run& run) {
+Status Recomputation::await_unfinished(LockedEngine& locked, Run& run) {
   if (!run.unfinished) return {};
-  if (!driver_.synchronize(*run.unfinished).is_ok()) TESSERA_TRY(await_device());
+  if (!locked.driver.synchronize(*run.unfinished).is_ok()) TESSERA_TRY(locked.await_device());
   run.unfinished.reset();
   return {};
 }
 
-Status Residency::recompute(Run& run, StreamId on) {
+Status Recomputation::recompute(Run& run, StreamId on) {
   std::function<Status(StreamId)> work;
   {
-    MutexLock lock(mutex_);
+    MutexLock lock(locked_.mutex);
     if (!run.is_blank() || run.being_recomputed) return {};
-    TESSERA_TRY(await_unfinished(run));
+    TESSERA_TRY(await_unfinished(locked_, run));
     if (run.can_recompute()) work = run.recompute->work;
     run.being_recomputed = true;
   }
   Status made;
   if (work) {
     const InsideCallback inside;
-    const ProfilerRange shown(log_.profiler(), "recompute", streams_.open_epoch());
+    const ProfilerRange shown(locked_.log.profiler(), "recompute", locked_.streams.open_epoch());
     made = work(on);
   }
-  const bool over = !made.is_ok() && driver_.synchronize(on).is_ok();
-  MutexLock lock(mutex_);
+  const bool over = !made.is_ok() && locked_.driver.synchronize(on).is_ok();
+  MutexLock lock(locked_.mutex);
   run.being_recomputed = false;
   if (work && !over) run.unfinished = on;
   if (!made.is_ok()) return refused(run, made);
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
     if (page->state != PageState::kBlank) continue;
-    TESSERA_TRY(work ? transfers_.await_recompute(page, on) : moves_.recomputes.accept(page));
+    TESSERA_TRY(work ? locked_.transfers.await_recompute(page, on) : locked_.moves.recomputes.accept(page));
   }
   if (!work) return {};
   run.unfinished.reset();                       // now tracked by its pages
   run.recompute->written = run.written.load();  // not written meanwhile: it was missing
-  engine_.stats.recomputes += 1;
-  engine_.stats.recompute_time += run.recompute->cost;
+  locked_.engine.stats.recomputes += 1;
+  locked_.engine.stats.recompute_time += run.recompute->cost;
   return {};
 }
 
-// Frames without recomputed bytes are useless, so they are freed.
-void Residency::undo_mounts(std::span<Run* const> runs) {
+void Recomputation::undo_mounts(LockedEngine& locked, Runs runs) {
   for (Run* run : runs) {
     if (!run->has(PageState::kBlank) || !run->is_evictable()) continue;
-    Status status = await_unfinished(*run);
-    if (status.is_ok()) status = moves_.recomputes.undo_mount(*run);
+    Status status = await_unfinished(locked, *run);
+    if (status.is_ok()) status = locked.moves.recomputes.undo_mount(*run);
     if (!status.is_ok()) {
       log_line(LogLevel::kDebug, "a frame without recomputed bytes could not be freed: {}", status.to_string());
     }

@@ -20,8 +20,8 @@ inline void note_stream(Run& run, std::uint64_t bit) {
 }
 
 inline bool Residency::has_work() const {
-  return in_flight_.load(std::memory_order_relaxed) != 0 || tracker_.has_news() ||
-         awaits_room_.load(std::memory_order_relaxed);
+  return locked_.in_flight.load(std::memory_order_relaxed) != 0 || locked_.tracker.has_news() ||
+         locked_.awaits_room.load(std::memory_order_relaxed);
 }
 
 inline void Residency::expect_use(StreamId stream) {
@@ -29,22 +29,22 @@ inline void Residency::expect_use(StreamId stream) {
 }
 
 inline std::uint32_t Residency::slot_for_use(StreamId stream) {
-  return stream == kNoStream ? 0 : streams_.slot_of(stream);
+  return stream == kNoStream ? 0 : locked_.streams.slot_of(stream);
 }
 
 template <class Find>
 bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
   expect_use(stream);
-  const std::uint32_t gate_slot = gate_.enter();
+  const std::uint32_t gate_slot = locked_.gate.enter();
   const std::optional<std::span<Run* const>> runs = find();
   if (!runs || !all_present(*runs)) {
-    gate_.leave(gate_slot);
+    locked_.gate.leave(gate_slot);
     return false;
   }
-  counts_.add(gate_slot, runs->size());  // the slot is the thread's number
+  locked_.counts.add(gate_slot, runs->size());  // the slot is the thread's number
   use = {.kind = Use::Kind::kGate, .work = use.work, .gate_slot = gate_slot};
   const std::uint64_t epoch = stamp_all(*runs, stream, slot_for_use(stream), access);
-  if (tracker_.log().is_on()) note_launch(*runs, stream, epoch, access, use);
+  if (locked_.tracker.log().is_on()) notes_.note_launch(*runs, stream, epoch, access, use);
   return true;
 }
 
@@ -60,7 +60,7 @@ inline std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId s
                                           Access access) {
   if (own_streams_.load(std::memory_order_relaxed)) [[unlikely]]
     return stamp_rising(runs, stream, slot, access);
-  const std::uint64_t epoch = streams_.tick();
+  const std::uint64_t epoch = locked_.streams.tick();
   const std::uint64_t bit = bit_of(stream, slot);
   const auto stamp = [epoch](std::atomic<std::uint64_t>& of) {
     const std::uint64_t before = of.load(std::memory_order_relaxed);
@@ -73,22 +73,22 @@ inline std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId s
     if (access == Access::kWrite) stamp(run->written);
     note_stream(*run, bit);
   }
-  if (bit != 0) streams_.note_use_inside(slot, epoch);
+  if (bit != 0) locked_.streams.note_use_inside(slot, epoch);
   return epoch;
 }
 
 inline void Residency::note_use(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access,
                                 Use& use) {
   const std::uint64_t epoch = stamp_all(runs, stream, slot, access);
-  if (tracker_.log().is_on()) note_launch(runs, stream, epoch, access, use);
+  if (locked_.tracker.log().is_on()) notes_.note_launch(runs, stream, epoch, access, use);
 }
 
 // `use` by reference: a copy with wider loads than the stores that just wrote it would stall until they complete.
 inline void Residency::end_use(std::span<Run* const> runs, StreamId stream, const Use& use) {
   const bool plain = use.kind == Use::Kind::kGate && use.watch == Use::kNoWatch && stream != kPerThreadStream;
   if (!plain) return end_other_use(runs, stream, use);
-  gate_.leave(use.gate_slot);
-  if (tracker_.log().calls()) keep_to_plan();
+  locked_.gate.leave(use.gate_slot);
+  if (locked_.tracker.log().calls()) keep_to_plan();
 }
 
 }  // namespace tessera

@@ -1,8 +1,5 @@
-// Ranges: runs that the program has mapped side by side, and what of them a launch gets where not all fits.
-//
-// Without extents, an address in a range means all of the range. Where that exceeds the device it would be a refusal of
-// work that may use little of it. So the launch gets the runs that it names, and of the others as many as fit: those
-// above its addresses first, the nearest first, since the address of an object is usually its first byte.
+#include "residency/run_ranges.hpp"
+
 #include <algorithm>
 #include <queue>
 #include <unordered_set>
@@ -10,7 +7,6 @@
 
 #include "base/log.hpp"
 #include "residency/pages/row.hpp"
-#include "residency/residency.hpp"
 
 namespace tessera {
 namespace {
@@ -37,21 +33,21 @@ struct IsFarther {
 
 }  // namespace
 
-Run* Residency::add_range(Address address, TagId tag) {
-  MutexLock lock(mutex_);
-  names_parts_.store(true);
-  return &rows_.add_range(address, tag);
+Run* RunRanges::add(Address address, TagId tag) {
+  MutexLock lock(locked_.mutex);
+  runs_.expect_names_of_parts();
+  return &locked_.rows.add_range(address, tag);
 }
 
-void Residency::remove_range(Run* range) {
-  MutexLock lock(mutex_);
-  executor_.follow();  // launches so far refer to it
-  executor_.forget(*range);
-  rows_.remove_range(*range);
+void RunRanges::remove(Run* range) {
+  MutexLock lock(locked_.mutex);
+  locked_.executor.follow();  // launches so far refer to it
+  locked_.executor.forget(*range);
+  locked_.rows.remove_range(*range);
 }
 
-Bytes Residency::bytes_of(Runs runs) const {
-  MutexLock lock(mutex_);
+Bytes RunRanges::bytes_of(Runs runs) const {
+  MutexLock lock(locked_.mutex);
   std::unordered_set<const Run*> counted;
   Bytes bytes;
   for (const Run* const run : runs) {
@@ -60,18 +56,18 @@ Bytes Residency::bytes_of(Runs runs) const {
   return bytes;
 }
 
-std::vector<Run*> Residency::parts_of(const Run& range) const {
-  MutexLock lock(mutex_);
+std::vector<Run*> RunRanges::parts_of(const Run& range) const {
+  MutexLock lock(locked_.mutex);
   return range.parts;
 }
 
-bool Residency::fits(Runs runs) const {
-  MutexLock lock(mutex_);
-  return fetcher_.fits(runs);
+bool RunRanges::fits(Runs runs) const {
+  MutexLock lock(locked_.mutex);
+  return locked_.fetcher.fits(runs);
 }
 
 // Once: what follows from it may look like an error of the program.
-void Residency::say_not_all(const Run& range) {
+void RunRanges::say_not_all(const Run& range) {
   if (std::exchange(said_not_all_, true)) return;
   log_line(LogLevel::kWarning,
            "a launch names memory that the program has mapped itself: {} MiB in one reservation do not fit with the "
@@ -81,19 +77,19 @@ void Residency::say_not_all(const Run& range) {
 
 // All walks of a direction advance by the same number of bytes. One that reaches a run where another has been ends: the
 // other goes on from there.
-std::vector<Run*> Residency::with_nearest(Runs named, Runs origins) {
-  MutexLock lock(mutex_);
+std::vector<Run*> RunRanges::with_nearest(Runs named, Runs origins) {
+  MutexLock lock(locked_.mutex);
   std::vector<Run*> result;
   std::unordered_set<const Run*> taken, walked;
-  Bytes wanted = engine_.pinned_bytes;
+  Bytes wanted = locked_.engine.pinned_bytes;
   const auto take = [&](Run* run) {
     if (!taken.insert(run).second) return;
     result.push_back(run);
     if (!run->is_pinned()) wanted += run->shape.bytes();
   };
   for (Run* const run : named) take(run);
-  if (tiers_.is_backed()) return result;  // the others can be used where they are
-  const Bytes capacity = tiers_.device.usage().capacity;
+  if (locked_.tiers.is_backed()) return result;  // the others can be used where they are
+  const Bytes capacity = locked_.tiers.device.usage().capacity;
   for (const std::ptrdiff_t step : {1, -1}) {
     std::priority_queue<Walk, std::vector<Walk>, IsFarther> walks;
     for (Run* const origin : origins) {

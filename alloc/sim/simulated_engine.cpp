@@ -135,7 +135,7 @@ Status SimulatedEngine::restore_residency(const std::atomic<bool>& stop) {
       Address address;
       TESSERA_TRY_ASSIGN(address, layers_->blocks->allocate(each.run->bytes, streams_.front(), each.run->tag));
       placed = layers_->pages->find(address);
-      if (each.run->pinned) TESSERA_TRY(layers_->residency->pin(placed));
+      if (each.run->pinned) TESSERA_TRY(layers_->residency->pins().pin(placed));
     }
     if (!each.run->pinned) TESSERA_TRY(layers_->residency->place(placed, each.run->pages));
   }
@@ -197,7 +197,7 @@ Status SimulatedEngine::allocate(std::uint32_t index, StreamId stream) {
   TESSERA_TRY(set_recompute(index));
   if (!run.pinned || pinned_[index]) return {};
   pinned_[index] = true;
-  return layers_->residency->pin(held_[index]);
+  return layers_->residency->pins().pin(held_[index]);
 }
 
 Status SimulatedEngine::queue(const IterationStep& step) {
@@ -254,7 +254,7 @@ Status SimulatedEngine::set_recompute(std::uint32_t index) {
   const auto work = [this, time, range = DeviceRange{run->address, run->shape.bytes()}](StreamId on) {
     return driver_.occupy(on, time, {&range, 1});
   };
-  return layers_->residency->set_recompute(run, {work, time});
+  return layers_->residency->recomputation().set(run, {work, time});
 }
 
 Status SimulatedEngine::await_oldest() {

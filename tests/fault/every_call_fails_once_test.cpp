@@ -28,7 +28,7 @@ class Life {
     second_ = machine_.stream();
     mapped_at_ = machine_.reserve({1, 0});
     own_ = machine_.reserve({0, 2});
-    range_ = machine_.residency().add_range(mapped_at_, TagId());
+    range_ = machine_.residency().ranges().add(mapped_at_, TagId());
   }
 
   ResidencyMachine& machine() { return machine_; }
@@ -59,10 +59,10 @@ class Life {
     add("write two pages", [this] { return machine_.write(runs_[7], 7, first_); });
     add("evict them at once", [this] { return machine_.evict(runs_[7]); });
     add("check them", [this] { return machine_.check(runs_[7], 7, first_); });
-    add("map them in a range", [this] { return machine_.residency().rehome(runs_[7], mapped_at_, range_); });
+    add("map them in a range", [this] { return machine_.residency().runs().rehome(runs_[7], mapped_at_, range_); });
     add("write them there", [this] { return machine_.write(runs_[7], 7, first_); });
     add("use the range", [this] { return machine_.touch({range_}, Access::kWrite, second_); });
-    add("unmap them", [this] { return machine_.residency().rehome(runs_[7], own_); });
+    add("unmap them", [this] { return machine_.residency().runs().rehome(runs_[7], own_); });
     add("check them elsewhere",
         [this] { return machine_.check(runs_[7], mapped_at_.value() + 7 - runs_[7]->address.value(), first_); });
     for (std::uint64_t i = 0; i < runs_.size(); ++i) {
@@ -79,15 +79,16 @@ class Life {
     }
     add("prefetch", [this] { return machine_.residency().prefetch(std::span(runs_).first(2)); });
     add("evict", [this] { return machine_.evict(runs_[1]); });
-    add("pin", [this] { return machine_.residency().pin(runs_[1]); });
+    add("pin", [this] { return machine_.residency().pins().pin(runs_[1]); });
     add("look at what is pinned", [this] { return machine_.check(runs_[1], 1, first_); });
-    add("unpin", [this] { return runs_[1]->pins.load() == 0 ? Status() : machine_.residency().unpin(runs_[1]); });
+    add("unpin",
+        [this] { return runs_[1]->pins.load() == 0 ? Status() : machine_.residency().pins().unpin(runs_[1]); });
     add("retire", [this] { return machine_.residency().streams().retire(first_); });
     add("remove", [this] {
       if (runs_.size() < 8) return Status();
       Run* run = runs_.back();
       runs_.pop_back();
-      const Status removed = machine_.residency().remove(run);  // the run is gone in any case
+      const Status removed = machine_.residency().runs().remove(run);  // the run is gone in any case
       return removed.code() == Code::kDriver ? Status() : removed;
     });
     add("advance", [this] {

@@ -33,7 +33,7 @@ class Fuzz {
     }
     faults_stopped_ = true;
     for (Model& model : models_) use_one(model, Access::kRead);
-    unchanged_ = machine_.residency().stats().unchanged_evictions;
+    unchanged_ = machine_.residency().figures().stats().unchanged_evictions;
     machine_.finish();
   }
   // Pages evicted without a copy since they were found equal to their copies.
@@ -95,7 +95,7 @@ class Fuzz {
     what_ = "add";
     const std::uint64_t kind = large_ ? below(3) : 0;
     const RunShape shape{kind == 1 ? 1U : 0U, static_cast<std::uint32_t>(kind == 2 ? 8 + below(8) : 1 + below(3))};
-    const auto added = machine_.residency().add(machine_.reserve(shape), shape, TagId());
+    const auto added = machine_.residency().runs().add(machine_.reserve(shape), shape, TagId());
     if (!added.is_ok()) {
       EXPECT_EQ(added.status().code(), Code::kOutOfMemory) << added.status().to_string();
       return;
@@ -107,7 +107,7 @@ class Fuzz {
   void remove(Model& model) {
     what_ = "remove";
     if (model.run->pins.load() != 0) pinned_ -= 1;
-    EXPECT_OK(machine_.residency().remove(model.run));
+    EXPECT_OK(machine_.residency().runs().remove(model.run));
     std::swap(model, models_.back());
     models_.pop_back();
   }
@@ -116,11 +116,11 @@ class Fuzz {
     what_ = "pin";
     if (model.run->pins.load() != 0) {
       pinned_ -= 1;
-      EXPECT_OK(machine_.residency().unpin(model.run));
+      EXPECT_OK(machine_.residency().pins().unpin(model.run));
       return;
     }
     if (pinned_ > 0 || model.dead) return;
-    const Status status = machine_.residency().pin(model.run);
+    const Status status = machine_.residency().pins().pin(model.run);
     if (status.is_ok()) pinned_ += 1;
     hint("pin", status);
   }
@@ -151,7 +151,7 @@ class Fuzz {
       return machine_.launch(run, generation, on, Access::kWrite);
     };
     const Nanoseconds cost(below(2) == 0 ? 1 : std::uint64_t{1} << 50);
-    EXPECT_OK(machine_.residency().set_recompute(run, {work, cost}));
+    EXPECT_OK(machine_.residency().recomputation().set(run, {work, cost}));
   }
 
   // An operation that may be refused, for lack of room or because the run is in use.

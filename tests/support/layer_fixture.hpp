@@ -109,7 +109,7 @@ class LayerTest : public testing::Test {
   void expect_valid() {
     expect_ok(blocks().validate());
     expect_ok(pages().validate());
-    expect_ok(residency().validate());
+    expect_ok(residency().figures().validate());
   }
 
   std::unique_ptr<LayerStack> stack_;

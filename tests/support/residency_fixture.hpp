@@ -148,7 +148,7 @@ class ResidencyMachine {
   }
   // A live run without frames.
   Run* add(RunShape shape = {0, 1}) {
-    Run* run = layers_->residency->add(reserve(shape), shape, TagId()).take();
+    Run* run = layers_->residency->runs().add(reserve(shape), shape, TagId()).take();
     run->live.store(1);
     return run;
   }
@@ -200,7 +200,7 @@ class ResidencyMachine {
   }
   // The first inconsistency in the engine's bookkeeping, or "ok".
   std::string valid() const {
-    return layers_ && layers_->residency ? layers_->residency->validate().to_string() : "ok";
+    return layers_ && layers_->residency ? layers_->residency->figures().validate().to_string() : "ok";
   }
 
  private:

@@ -13,7 +13,7 @@ Status FuzzPlayer::with_driver_room(DeviceId device, std::optional<Bytes> need, 
   Allocator& allocator = machine_.allocator();
   bool ours = false;
   Status status = attempt(ours);
-  for (const Bytes wanted : {Bytes(), need.value_or(Residency::kUnknown), Residency::kHalf}) {
+  for (const Bytes wanted : {Bytes(), need.value_or(DriverYield::kUnknown), DriverYield::kHalf}) {
     if (status.code() != Code::kOutOfMemory || ours || failure_) break;
     if (need && wanted != *need) continue;
     was_short_ = true;

@@ -7,6 +7,7 @@
 
 #include "base/decayed_count.hpp"
 #include "residency/iteration/launch_signature.hpp"
+#include "residency/iteration/residency_snapshot.hpp"
 
 namespace tessera {
 namespace {
@@ -278,8 +279,9 @@ void IterationTracker::ask_for_plan(const Machine& machine) {
   wanted_ = false;
   asked_ = true;
   machine_ = machine;
-  machine_.device -= std::min(pinned_beside(), machine_.device);
-  Iteration question = residency_snapshot();
+  const ResidencySnapshot snapshot(*newest_, all_runs_);
+  machine_.device -= std::min(snapshot.pinned_beside(), machine_.device);
+  Iteration question = snapshot.iteration();
   if (class_of_tag_) {
     for (IterationRun& run : question.runs) run.kind = class_of_tag_(run.tag);
   }

@@ -151,8 +151,6 @@ class IterationTracker {
   bool is_around_all() const;
   void learn_iteration();
   void make_place();
-  Iteration residency_snapshot() const;  // residency_snapshot.cpp
-  Bytes pinned_beside() const;           // also residency_snapshot.cpp
   std::vector<Order> players(const Iteration& iteration) const;
   bool learns_durations();
   void take_answer(Orders& orders);

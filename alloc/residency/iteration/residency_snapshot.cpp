@@ -1,10 +1,10 @@
-// The residency snapshot taken when a plan is requested, so that a simulation can start from where the program is.
+#include "residency/iteration/residency_snapshot.hpp"
+
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "residency/iteration/iteration_tracker.hpp"
 #include "residency/pages/row.hpp"
 
 namespace tessera {
@@ -46,24 +46,24 @@ std::vector<Places> places_of(Run& run) {
 // Several runs of the iteration may use one address in turn: it counts for the one that used it last. Small runs are
 // fetched by their first use. While nothing has been written to the file, a simulation started with everything evicted
 // that has to be is just as good.
-Iteration IterationTracker::residency_snapshot() const {
+Iteration ResidencySnapshot::iteration() const {
   const auto was_written = [](const auto& run) {
     return static_cast<bool>(run->cost.moved[static_cast<std::size_t>(Link::kFileWrite)]);
   };
-  Iteration now = newest_->iteration();
-  if (!newest_->in_sync() || std::ranges::none_of(all_runs_, was_written)) return now;
-  const std::vector<LearnedIteration::Order>& seen = newest_->players();
+  Iteration now = learned_.iteration();
+  if (!learned_.in_sync() || std::ranges::none_of(runs_, was_written)) return now;
+  const std::vector<LearnedIteration::Order>& seen = learned_.players();
   std::unordered_map<const Run*, std::size_t> players;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     if (seen[i].run == nullptr) continue;
     const auto [player, is_new] = players.try_emplace(seen[i].run, i);
     if (!is_new && seen[player->second].used < seen[i].used) player->second = i;
   }
-  now.last_step = static_cast<std::uint32_t>(*newest_->place());
+  now.last_step = static_cast<std::uint32_t>(*learned_.place());
   for (const auto& [run, player] : players) {
     if (run->is_row.load() && !run->is_dead()) now.runs[player].pages = places_of(*seen[player].run);
   }
-  for (const auto& run : all_runs_) {
+  for (const auto& run : runs_) {
     if (run->is_dead() || run->shape.bytes() <= kBasePage) continue;
     std::vector<Places> places = places_of(*run);
     if (const auto player = players.find(run.get()); player != players.end()) {
@@ -75,12 +75,11 @@ Iteration IterationTracker::residency_snapshot() const {
   return now;
 }
 
-// Bytes of pinned runs outside the iteration. No plan moves them, so their room is not available to it.
-Bytes IterationTracker::pinned_beside() const {
+Bytes ResidencySnapshot::pinned_beside() const {
   std::unordered_set<const Run*> players;
-  for (const LearnedIteration::Order& player : newest_->players()) players.insert(player.run);
+  for (const LearnedIteration::Order& player : learned_.players()) players.insert(player.run);
   Bytes bytes;
-  for (const auto& run : all_runs_) {
+  for (const auto& run : runs_) {
     const bool is_part = run->shape.bytes() > kBasePage;  // smaller ones are small runs, which machine() subtracts
     if (is_part && run->is_pinned() && !players.contains(run.get()) && !players.contains(&run->whole()))
       bytes += run->shape.bytes();

@@ -111,7 +111,7 @@ TEST_F(BlockStepsTest, Step5EvictsColdBlocksAndLosesNoByte) {
   expect_ok(fill(old, 77, 64_MiB, a_));
   const Address fresh = allocate(96_MiB, a_);
   expect_ok(fill(fresh, 88, 96_MiB, a_));
-  EXPECT_GT(residency().stats().evictions, 0u);
+  EXPECT_GT(residency().figures().stats().evictions, 0u);
   EXPECT_TRUE(holds(old, 77, 64_MiB, a_));
 }
 

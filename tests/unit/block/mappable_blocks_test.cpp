@@ -52,7 +52,7 @@ TEST_F(MappableBlocksTest, TheyCountAsLiveAndTakeNoDeviceMemoryUntilTheyAreMappe
   EXPECT_EQ(blocks().stats().live_bytes, 8_MiB);
   EXPECT_EQ(blocks().stats().mappable_blocks, 1u);
   EXPECT_EQ(blocks().tags().front().live_bytes, 8_MiB);
-  EXPECT_EQ(residency().live_bytes(), 8_MiB);
+  EXPECT_EQ(residency().figures().live_bytes(), 8_MiB);
   EXPECT_EQ(stack_->layers.device.usage().used, Bytes());
   const Address range = take(pages().reserve(8_MiB));
   take(mappable().move(own, range));
@@ -89,10 +89,10 @@ TEST_F(MappableBlocksTest, WithoutRoomAndEvictionABlockStaysWhereItIs) {
   const Address plain = take(blocks().allocate(28_MiB, stream_, kTag));
   const Address range = take(pages().reserve(8_MiB));
   const Address own = take(mappable().create(8_MiB, kTag));
-  expect_ok(residency().set_automatic(false));
+  expect_ok(residency().automatic().set(false));
   EXPECT_EQ(mappable().move(own, range).status().code(), Code::kOutOfMemory);
   EXPECT_EQ(take(blocks().find(own)).address, own);
-  expect_ok(residency().set_automatic(true));
+  expect_ok(residency().automatic().set(true));
   EXPECT_EQ(take(mappable().move(own, range)), range);
   expect_ok(mappable().destroy(range));
   expect_ok(blocks().free(plain, stream_));

@@ -66,7 +66,7 @@ class ActivatePlanTest : public ::testing::Test {
     const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
     machine_.residency().activate_plan(iteration, {"test", {{.gap = gap, .back_at = 0}}, policy_.get()});
   }
-  Bytes on_device(const DeviceRun* run) { return machine_.residency().whereabouts(*run)[0]; }
+  Bytes on_device(const DeviceRun* run) { return machine_.residency().figures().whereabouts(*run)[0]; }
 
   std::unique_ptr<Policy> policy_ = make_policy("lru").take();
   ResidencyMachine machine_;
@@ -123,12 +123,12 @@ TEST_F(ActivatePlanTest, EvictsNothingWithoutAutomatic) {
   follow_three_step_plan();
   iterate();
   ASSERT_EQ(on_device(moved_), Bytes()) << "which the plan does else";
-  ASSERT_OK(machine_.residency().set_automatic(false));
+  ASSERT_OK(machine_.residency().automatic().set(false));
   for (int i = 0; i < 2; ++i) {
     iterate();
     EXPECT_EQ(on_device(moved_), 4_MiB);
   }
-  ASSERT_OK(machine_.residency().set_automatic(true));
+  ASSERT_OK(machine_.residency().automatic().set(true));
   iterate();
   EXPECT_EQ(on_device(moved_), Bytes());
 }
@@ -138,7 +138,7 @@ TEST_F(ActivatePlanTest, DropsPendingEvictionsWhenAutomaticIsSwitchedOff) {
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();
   ASSERT_TRUE(moved_->is_fetching()) << "so its order to leave waits";
-  ASSERT_OK(machine_.residency().set_automatic(false));
+  ASSERT_OK(machine_.residency().automatic().set(false));
   for (int i = 0; i < 2; ++i) {
     EXPECT_OK(machine_.settle());
     machine_.residency().advance();
@@ -159,7 +159,7 @@ TEST_F(SlowEvictionTest, KeepsAnEvictingRunWhenAutomaticIsSwitchedOff) {
   machine_.residency().advance();
   EXPECT_OK(machine_.check(moved_, 1));
   ASSERT_TRUE(moved_->has(PageState::kEvicting));
-  ASSERT_OK(machine_.residency().set_automatic(false));
+  ASSERT_OK(machine_.residency().automatic().set(false));
   EXPECT_OK(machine_.settle());
   machine_.residency().advance();
   EXPECT_EQ(on_device(moved_), 4_MiB);
@@ -173,11 +173,11 @@ TEST_F(ActivatePlanTest, EvictionCancelsAnEarlierPlannedFetch) {
   step(moved_);
   ASSERT_EQ(on_device(moved_), Bytes());
   DeviceRun* const blocker = machine_.add({0, 14});
-  ASSERT_OK(machine_.residency().pin(blocker));
+  ASSERT_OK(machine_.residency().pins().pin(blocker));
   step(other_);
   ASSERT_EQ(on_device(moved_), Bytes()) << "there is no room to come back";
   ASSERT_OK(machine_.evict(moved_));
-  ASSERT_OK(machine_.residency().remove(blocker));
+  ASSERT_OK(machine_.residency().runs().remove(blocker));
   machine_.residency().advance();
   ASSERT_OK(machine_.settle());
   machine_.residency().advance();

@@ -35,7 +35,7 @@ class ResidencyCheck : public testing::Test {
   }
   // A launch that is given the run, and does not write it.
   Status use(tessera::Run* run) { return machine_.touch({run}, Access::kWrite); }
-  ResidencyStats stats() { return machine_.residency().stats(); }
+  ResidencyStats stats() { return machine_.residency().figures().stats(); }
 
   ResidencyMachine machine_;
 };
@@ -87,7 +87,7 @@ TEST_F(ResidencyCheck, CopiesOnlyTheChangedPagesOfARun) {
 TEST_F(ResidencyCheck, SleepEvictsUnchangedRunsWithoutACopy) {
   const auto runs = written(3);
   for (int round = 0; round < 3; ++round) {
-    ASSERT_TRUE(machine_.residency().sleep({}).is_ok());
+    ASSERT_TRUE(machine_.residency().sleeper().sleep({}).is_ok());
     for (auto* run : runs) EXPECT_EQ(run->missing.load(), 1U);
     for (auto* run : runs) ASSERT_OK(use(run));
   }
@@ -167,7 +167,7 @@ TEST_F(ResidencyCheckSlow, ARunUsedDuringItsCheckStays) {
 TEST_F(ResidencyCheckSlow, ARunMayBeRemovedDuringItsCheck) {
   const auto runs = asked();
   ASSERT_FALSE(runs.empty());
-  for (auto* run : runs) EXPECT_OK(machine_.residency().remove(run));
+  for (auto* run : runs) EXPECT_OK(machine_.residency().runs().remove(run));
   EXPECT_EQ(machine_.valid(), "ok");
   EXPECT_OK(machine_.residency().drain());
 }
@@ -175,11 +175,11 @@ TEST_F(ResidencyCheckSlow, ARunMayBeRemovedDuringItsCheck) {
 TEST_F(ResidencyCheckSlow, ARunMayBePinnedDuringItsCheck) {
   const auto runs = asked();
   ASSERT_FALSE(runs.empty());
-  ASSERT_OK(machine_.residency().pin(runs.front()));
+  ASSERT_OK(machine_.residency().pins().pin(runs.front()));
   ASSERT_OK(machine_.settle());
   EXPECT_EQ(runs.front()->missing.load(), 0U);
   ASSERT_OK(machine_.check(runs.front(), 1));
-  ASSERT_OK(machine_.residency().unpin(runs.front()));
+  ASSERT_OK(machine_.residency().pins().unpin(runs.front()));
 }
 
 TEST_F(ResidencyCheckSlow, AnAllocationWaitsForTheCheck) {

@@ -11,15 +11,15 @@ TEST(ResidencyFetch, AMissIsCountedAndAHitIsNot) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
-  EXPECT_EQ(machine.residency().stats().late_fetches, 0U) << "there was nothing to bring";
+  EXPECT_EQ(machine.residency().figures().stats().late_fetches, 0U) << "there was nothing to bring";
   ASSERT_OK(machine.evict(run));
   ASSERT_OK(machine.check(run, 1));
-  EXPECT_EQ(machine.residency().stats().late_fetches, 1U);
+  EXPECT_EQ(machine.residency().figures().stats().late_fetches, 1U);
   ASSERT_OK(machine.settle());
   ASSERT_OK(machine.check(run, 1));
-  EXPECT_EQ(machine.residency().stats().late_fetches, 1U);
-  EXPECT_EQ(machine.residency().stats().fetches, 1U);
-  EXPECT_EQ(machine.residency().stats().bytes_in, 2_MiB);
+  EXPECT_EQ(machine.residency().figures().stats().late_fetches, 1U);
+  EXPECT_EQ(machine.residency().figures().stats().fetches, 1U);
+  EXPECT_EQ(machine.residency().figures().stats().bytes_in, 2_MiB);
 }
 
 TEST(ResidencyFetch, TheStreamWaitsForTheBytesButNotTheCaller) {
@@ -96,7 +96,7 @@ TEST(ResidencyFetch, ManyThreadsOnManyStreamsShareADeviceHalfAsLarge) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_OK(machine.settle());
   EXPECT_EQ(machine.valid(), "ok");
-  EXPECT_GT(machine.residency().stats().evictions, 0U);
+  EXPECT_GT(machine.residency().figures().stats().evictions, 0U);
 }
 
 }  // namespace

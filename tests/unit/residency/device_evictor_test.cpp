@@ -28,8 +28,8 @@ TEST(DeviceEvictor, BytesSurviveEvictionToTheHost) {
     write_all(machine, runs, generation);
     check_all(machine, runs, generation);
   }
-  EXPECT_GT(machine.residency().stats().evictions, 0U);
-  EXPECT_EQ(machine.residency().stats().bytes_file_written, Bytes());
+  EXPECT_GT(machine.residency().figures().stats().evictions, 0U);
+  EXPECT_EQ(machine.residency().figures().stats().bytes_file_written, Bytes());
 }
 
 TEST(DeviceEvictor, BytesSurviveEvictionToTheFile) {
@@ -39,7 +39,7 @@ TEST(DeviceEvictor, BytesSurviveEvictionToTheFile) {
     write_all(machine, runs, generation);
     check_all(machine, runs, generation);
   }
-  EXPECT_GT(machine.residency().stats().loads, 0U);
+  EXPECT_GT(machine.residency().figures().stats().loads, 0U);
 }
 
 TEST(DeviceEvictor, LargePagesSurviveToo) {
@@ -93,7 +93,7 @@ TEST(DeviceEvictor, EvictsBasePagesWhenTheHostCannotTakeALargePage) {
   const auto small = machine.add_many(8);
   write_all(machine, small);
   check_all(machine, small);
-  EXPECT_EQ(machine.residency().whereabouts(*large.front())[0], 32_MiB);
+  EXPECT_EQ(machine.residency().figures().whereabouts(*large.front())[0], 32_MiB);
   check_all(machine, large);
 }
 
@@ -103,8 +103,8 @@ TEST(DeviceEvictor, ADeadRunIsDiscardedWithoutACopy) {
   write_all(machine, dead);
   for (auto* run : dead) run->live.store(0);
   write_all(machine, machine.add_many(4));
-  EXPECT_EQ(machine.residency().stats().bytes_out, Bytes());
-  EXPECT_EQ(machine.residency().stats().discards, 4U);
+  EXPECT_EQ(machine.residency().figures().stats().bytes_out, Bytes());
+  EXPECT_EQ(machine.residency().figures().stats().discards, 4U);
 }
 
 TEST(DeviceEvictor, CopyOutsDoNotWaitForTheWorkOnDeadRuns) {
@@ -145,7 +145,7 @@ TEST(DeviceEvictor, DiscardsADeadRunBeforeWaitingForACopyOut) {
   runs[3]->live.store(0);
   ASSERT_OK(machine.write(coming, 1));
   EXPECT_TRUE(runs[0]->has(PageState::kEvicting)) << "its copy takes two seconds";
-  EXPECT_EQ(machine.residency().stats().discards, 1U);
+  EXPECT_EQ(machine.residency().figures().stats().discards, 1U);
 }
 
 TEST(DeviceEvictor, AReallocatedDeadRunHasPages) {
@@ -189,7 +189,7 @@ TEST(DeviceEvictor, FullTiersAreOutOfMemoryAndLoseNothing) {
     EXPECT_EQ(machine.valid(), "ok");
   }
   EXPECT_EQ(refused, 4U) << "those on the host";
-  ASSERT_OK(machine.residency().remove(runs.back()));
+  ASSERT_OK(machine.residency().runs().remove(runs.back()));
   check_all(machine, {runs.begin(), runs.end() - 1}, 1);
 }
 
@@ -199,7 +199,7 @@ TEST(DeviceEvictor, EvictsNothingWhileAllFits) {
   write_all(machine, runs);
   ASSERT_OK(machine.settle());
   for (int i = 0; i < 10; ++i) machine.residency().advance();
-  EXPECT_EQ(machine.residency().stats().bytes_out, Bytes());
+  EXPECT_EQ(machine.residency().figures().stats().bytes_out, Bytes());
   EXPECT_EQ(machine.tiers().device.usage().used, 16_MiB);
 }
 
@@ -214,8 +214,8 @@ TEST(DeviceEvictor, DiscardsDeadRunsAndCopiesNoLiveOnes) {
   machine.residency().advance();
   write_all(machine, next);
   ASSERT_OK(machine.settle());
-  EXPECT_EQ(machine.residency().stats().bytes_out, Bytes());
-  EXPECT_EQ(machine.residency().stats().discards, 3U);
+  EXPECT_EQ(machine.residency().figures().stats().bytes_out, Bytes());
+  EXPECT_EQ(machine.residency().figures().stats().discards, 3U);
 }
 
 TEST(DeviceEvictor, EvictsToTheWatermarkAheadOfDemand) {
@@ -230,9 +230,9 @@ TEST(DeviceEvictor, EvictsToTheWatermarkAheadOfDemand) {
   ASSERT_OK(machine.settle());
   const TierUsage usage = machine.tiers().device.usage();
   EXPECT_GE(usage.capacity - usage.used, 8_MiB);
-  const std::uint64_t stalls = machine.residency().stats().stalls;
+  const std::uint64_t stalls = machine.residency().figures().stats().stalls;
   ASSERT_OK(machine.write(runs[8], 0));
-  EXPECT_EQ(machine.residency().stats().stalls, stalls);
+  EXPECT_EQ(machine.residency().figures().stats().stalls, stalls);
 }
 
 std::uint64_t fetches_of_a_scan(const std::string& policy) {
@@ -245,7 +245,7 @@ std::uint64_t fetches_of_a_scan(const std::string& policy) {
       machine.residency().advance();
     }
   }
-  return machine.residency().stats().fetches;
+  return machine.residency().figures().stats().fetches;
 }
 
 TEST(DeviceEvictor, ACyclicScanKeepsHitsWithRecencyAndNoneWithLru) {

@@ -38,21 +38,21 @@ TEST_F(Yield, ReturnsFreeFramesWithoutAMove) {
   start();
   free_first(10);
   EXPECT_EQ(driver_free(), 8_MiB);
-  EXPECT_EQ(machine_->residency().begin_yield(Bytes()).value(), 20_MiB);
+  EXPECT_EQ(machine_->residency().yields().begin(Bytes()).value(), 20_MiB);
   EXPECT_EQ(driver_free(), 28_MiB);
   EXPECT_EQ(budget(), 4_MiB);
-  EXPECT_EQ(machine_->residency().stats().bytes_out, Bytes());
-  machine_->residency().end_yield();
+  EXPECT_EQ(machine_->residency().figures().stats().bytes_out, Bytes());
+  machine_->residency().yields().end();
   EXPECT_EQ(budget(), 32_MiB) << "nobody took it";
   check_from(10);
 }
 
 TEST_F(Yield, EvictsWhatTheDriverLacks) {
   start();
-  EXPECT_EQ(machine_->residency().begin_yield(18_MiB).value(), 10_MiB);
+  EXPECT_EQ(machine_->residency().yields().begin(18_MiB).value(), 10_MiB);
   EXPECT_EQ(driver_free(), 18_MiB);
   const FrameId taken = machine_->sim().create_frame(DeviceId(0), FrameLocation::kDevice, 18_MiB).value();
-  machine_->residency().end_yield();
+  machine_->residency().yields().end();
   EXPECT_EQ(budget(), 14_MiB);
   check_from(0);
   EXPECT_EQ(budget(), 14_MiB) << "the driver has no more";
@@ -60,50 +60,50 @@ TEST_F(Yield, EvictsWhatTheDriverLacks) {
   machine_->tiers().device.expect_more();
   check_from(0);
   EXPECT_EQ(budget(), 32_MiB) << "when room is short the driver is asked";
-  const Bytes moved = machine_->residency().stats().bytes_in;
+  const Bytes moved = machine_->residency().figures().stats().bytes_in;
   check_from(0);
-  EXPECT_EQ(machine_->residency().stats().bytes_in, moved) << "all of it fits again";
+  EXPECT_EQ(machine_->residency().figures().stats().bytes_in, moved) << "all of it fits again";
 }
 
 TEST_F(Yield, EvictsNothingWhenTheDriverHasEnough) {
   start();
-  EXPECT_EQ(machine_->residency().begin_yield(8_MiB).value(), Bytes());
-  machine_->residency().end_yield();
-  EXPECT_EQ(machine_->residency().stats().bytes_out, Bytes());
+  EXPECT_EQ(machine_->residency().yields().begin(8_MiB).value(), Bytes());
+  machine_->residency().yields().end();
+  EXPECT_EQ(machine_->residency().figures().stats().bytes_out, Bytes());
 }
 
 TEST_F(Yield, EvictsNothingWhenItCannotBeEnough) {
   start();
-  EXPECT_EQ(machine_->residency().begin_yield(33_MiB).value(), Bytes());
-  machine_->residency().end_yield();
-  EXPECT_EQ(machine_->residency().stats().bytes_out, Bytes());
+  EXPECT_EQ(machine_->residency().yields().begin(33_MiB).value(), Bytes());
+  machine_->residency().yields().end();
+  EXPECT_EQ(machine_->residency().figures().stats().bytes_out, Bytes());
 }
 
 TEST_F(Yield, PinnedRunsStay) {
   start();
-  for (std::uint64_t i = 0; i < 10; ++i) ASSERT_OK(machine_->residency().pin(runs_[i]));
-  EXPECT_EQ(machine_->residency().begin_yield(13_MiB).value(), Bytes()) << "4 MiB can leave, 6 would have to";
-  machine_->residency().end_yield();
-  EXPECT_EQ(machine_->residency().begin_yield(12_MiB).value(), 4_MiB);
-  machine_->residency().end_yield();
+  for (std::uint64_t i = 0; i < 10; ++i) ASSERT_OK(machine_->residency().pins().pin(runs_[i]));
+  EXPECT_EQ(machine_->residency().yields().begin(13_MiB).value(), Bytes()) << "4 MiB can leave, 6 would have to";
+  machine_->residency().yields().end();
+  EXPECT_EQ(machine_->residency().yields().begin(12_MiB).value(), 4_MiB);
+  machine_->residency().yields().end();
   check_from(0);
 }
 
 TEST_F(Yield, EvictsNoMoreThanTheLowerTiersHold) {
   start(6_MiB);
-  EXPECT_EQ(machine_->residency().begin_yield(16_MiB).value(), Bytes()) << "the staging reserve is no place to stay";
-  machine_->residency().end_yield();
-  EXPECT_EQ(machine_->residency().begin_yield(14_MiB).value(), 6_MiB);
-  machine_->residency().end_yield();
+  EXPECT_EQ(machine_->residency().yields().begin(16_MiB).value(), Bytes()) << "the staging reserve is no place to stay";
+  machine_->residency().yields().end();
+  EXPECT_EQ(machine_->residency().yields().begin(14_MiB).value(), 6_MiB);
+  machine_->residency().yields().end();
   check_from(0);
 }
 
 TEST_F(Yield, AnUnknownNeedEvictsHalf) {
   start();
-  EXPECT_EQ(machine_->residency().begin_yield(Residency::kUnknown).value(), 12_MiB);
+  EXPECT_EQ(machine_->residency().yields().begin(DriverYield::kUnknown).value(), 12_MiB);
   ASSERT_OK(machine_->touch({runs_[0], runs_[5]}));  // repeated work finds room for its blocks
   EXPECT_EQ(driver_free(), 20_MiB);
-  machine_->residency().end_yield();
+  machine_->residency().yields().end();
   check_from(0);
 }
 
@@ -113,15 +113,15 @@ TEST_F(Yield, WaitsForWorkOnFreedRunsItReleases) {
     (void)machine_->residency().note_free(runs_[i], StreamId(0));
     runs_[i]->live.store(0);
   }
-  EXPECT_EQ(machine_->residency().begin_yield(32_MiB).value(), 24_MiB);
+  EXPECT_EQ(machine_->residency().yields().begin(32_MiB).value(), 24_MiB);
   EXPECT_EQ(driver_free(), 32_MiB);
-  machine_->residency().end_yield();
+  machine_->residency().yields().end();
 }
 
 TEST_F(Yield, ADriverThatFailsEndsTheYield) {
   start();
   machine_->fault().fail({DriverCall::kMemoryInfo, 1, Status(Code::kDriver, "injected", 999)});
-  EXPECT_EQ(machine_->residency().begin_yield(18_MiB).status().native_code(), 999);
+  EXPECT_EQ(machine_->residency().yields().begin(18_MiB).status().native_code(), 999);
   machine_->tiers().device.regain(DeviceTier::Ask::kNow);
   EXPECT_EQ(budget(), 32_MiB);
   check_from(0);
@@ -130,9 +130,9 @@ TEST_F(Yield, ADriverThatFailsEndsTheYield) {
 TEST_F(Yield, ATrimKeepsTheRequestedBytes) {
   start();
   free_first(8);
-  ASSERT_OK(machine_->residency().trim_device(20_MiB));
+  ASSERT_OK(machine_->residency().yields().trim_device(20_MiB));
   EXPECT_GE(driver_free(), 12_MiB);
-  ASSERT_OK(machine_->residency().trim_device(Bytes()));
+  ASSERT_OK(machine_->residency().yields().trim_device(Bytes()));
   EXPECT_EQ(driver_free(), 24_MiB);
   EXPECT_EQ(budget(), 32_MiB);
   check_from(8);

@@ -14,17 +14,17 @@ TEST(ResidencyEvict, EvictsACleanRunWithoutACopyRepeatedly) {
   auto* run = machine.add({0, 2});
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));
-  const Bytes once = machine.residency().stats().bytes_out;
+  const Bytes once = machine.residency().figures().stats().bytes_out;
   for (std::uint64_t i = 1; i <= 2; ++i) {
     ASSERT_OK(machine.check(run, 1));
     ASSERT_OK(machine.settle());
     ASSERT_OK(machine.evict(run));
-    EXPECT_EQ(machine.residency().stats().bytes_out, once);
-    EXPECT_EQ(machine.residency().stats().clean_evictions, 2 * i);
+    EXPECT_EQ(machine.residency().figures().stats().bytes_out, once);
+    EXPECT_EQ(machine.residency().figures().stats().clean_evictions, 2 * i);
   }
   ASSERT_OK(machine.write(run, 2));
   ASSERT_OK(machine.evict(run));
-  EXPECT_EQ(machine.residency().stats().bytes_out, once * 2);
+  EXPECT_EQ(machine.residency().figures().stats().bytes_out, once * 2);
   EXPECT_OK(machine.check(run, 2));
 }
 
@@ -45,8 +45,8 @@ TEST(ResidencyEvict, APageUsedDuringItsEvictionIsForwarded) {
   ASSERT_FALSE(leaving.empty());
   for (auto* run : leaving) ASSERT_OK(machine.write(run, 2));
   ASSERT_OK(machine.settle());
-  EXPECT_EQ(machine.residency().stats().forwards, leaving.size());
-  EXPECT_EQ(machine.residency().stats().bytes_in, Bytes());
+  EXPECT_EQ(machine.residency().figures().stats().forwards, leaving.size());
+  EXPECT_EQ(machine.residency().figures().stats().bytes_in, Bytes());
   for (auto* run : leaving) {
     EXPECT_EQ(run->missing.load(), 0U);
     EXPECT_FALSE(run->pages[0].host.has_value());

@@ -17,7 +17,7 @@ TEST(Fetcher, AWorkingSetLargerThanTheDeviceIsAClearError) {
 
 TEST(Fetcher, AWorkingSetBesidePinnedRunsIsCountedWithThem) {
   ResidencyMachine machine({.device = 8_MiB});
-  ASSERT_OK(machine.residency().pin(machine.add({0, 2})));
+  ASSERT_OK(machine.residency().pins().pin(machine.add({0, 2})));
   const Status status = machine.touch(machine.add_many(3));
   EXPECT_EQ(status.code(), Code::kOutOfMemory);
   EXPECT_NE(status.message().find("4 MiB are pinned"), std::string_view::npos) << status.to_string();
@@ -29,14 +29,14 @@ TEST(Fetcher, PrefetchedPagesAreResidentAtTheirUse) {
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));
   ASSERT_OK(machine.settle());
-  ASSERT_GT(machine.residency().whereabouts(*run)[3], Bytes());
+  ASSERT_GT(machine.residency().figures().whereabouts(*run)[3], Bytes());
   ASSERT_OK(machine.prefetch(run));
   for (int i = 0; i < 50 && run->missing.load() != 0; ++i) {
     ASSERT_OK(machine.settle());
     ASSERT_OK(machine.prefetch(run));  // as far as there was room
   }
   EXPECT_EQ(run->missing.load(), 0U);
-  EXPECT_EQ(machine.residency().stats().late_fetches, 0U);
+  EXPECT_EQ(machine.residency().figures().stats().late_fetches, 0U);
   EXPECT_OK(machine.check(run, 1));
 }
 
@@ -47,10 +47,10 @@ TEST(Fetcher, APrefetchEvictsNothing) {
   ASSERT_OK(machine.evict(cold));
   for (auto* run : machine.add_many(4)) ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.settle());
-  const std::uint64_t evictions = machine.residency().stats().evictions;
+  const std::uint64_t evictions = machine.residency().figures().stats().evictions;
   ASSERT_OK(machine.prefetch(cold));
   ASSERT_OK(machine.settle());
-  EXPECT_EQ(machine.residency().stats().evictions, evictions);
+  EXPECT_EQ(machine.residency().figures().stats().evictions, evictions);
   EXPECT_EQ(cold->missing.load(), 1U);
 }
 

@@ -31,8 +31,8 @@ class HostEvictorTest : public ::testing::Test {
       ASSERT_OK(machine_.settle());
     }
   }
-  Bytes in_host(std::size_t run) { return machine_.residency().whereabouts(*runs_[run])[2]; }
-  Bytes in_file(std::size_t run) { return machine_.residency().whereabouts(*runs_[run])[3]; }
+  Bytes in_host(std::size_t run) { return machine_.residency().figures().whereabouts(*runs_[run])[2]; }
+  Bytes in_file(std::size_t run) { return machine_.residency().figures().whereabouts(*runs_[run])[3]; }
 
   ResidencyMachine machine_{{.device = 4 * kBytes, .host = 2 * kBytes, .file = 64_MiB, .policy = "lru"}};
   std::vector<HostRun*> runs_ = machine_.add_many(7, {0, 2});
@@ -59,7 +59,7 @@ TEST_F(HostEvictorTest, DoesNotSpillARunThatAUseWaitsFor) {
   write(0, 7);
   EXPECT_OK(machine_.check(runs_[1], 1));
   ASSERT_OK(machine_.settle());
-  EXPECT_EQ(machine_.residency().stats().bytes_file_read, Bytes());
+  EXPECT_EQ(machine_.residency().figures().stats().bytes_file_read, Bytes());
   EXPECT_EQ(in_file(2), kBytes);
 }
 
@@ -96,7 +96,7 @@ TEST(HostEvictor, SpillsBasePagesWhenTheFileCannotTakeALargePage) {
     ASSERT_OK(machine.evict(run));
     ASSERT_OK(machine.settle());
   }
-  const auto at = [&](std::size_t run) { return machine.residency().whereabouts(*runs[run]); };
+  const auto at = [&](std::size_t run) { return machine.residency().figures().whereabouts(*runs[run]); };
   EXPECT_EQ(at(0)[2], 32_MiB);
   EXPECT_EQ(at(1)[3], 2_MiB) << "used longest ago of those that the file can take";
   EXPECT_EQ(at(3)[2], 2_MiB);

@@ -33,10 +33,10 @@ class OffloadToFileTest : public ::testing::Test {
     EXPECT_OK(machine_.settle());
     EXPECT_EQ(machine_.valid(), "ok");
   }
-  Bytes on_device(const SentRun* run) { return machine_.residency().whereabouts(*run)[0]; }
-  Bytes in_host(const SentRun* run) { return machine_.residency().whereabouts(*run)[2]; }
-  Bytes in_file(const SentRun* run) { return machine_.residency().whereabouts(*run)[3]; }
-  ResidencyStats stats() { return machine_.residency().stats(); }
+  Bytes on_device(const SentRun* run) { return machine_.residency().figures().whereabouts(*run)[0]; }
+  Bytes in_host(const SentRun* run) { return machine_.residency().figures().whereabouts(*run)[2]; }
+  Bytes in_file(const SentRun* run) { return machine_.residency().figures().whereabouts(*run)[3]; }
+  ResidencyStats stats() { return machine_.residency().figures().stats(); }
 
   std::unique_ptr<Policy> rest_ = make_policy("lru").take();
   ResidencyMachine machine_;

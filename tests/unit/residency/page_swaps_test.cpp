@@ -55,8 +55,8 @@ TEST_F(PageSwaps, BytesSurviveSwaps) {
   }
   expect_right();
   EXPECT_EQ(backed(), 10_MiB);
-  EXPECT_GT(residency().stats().stalls, 0U);
-  EXPECT_EQ(residency().stats().clean_evictions, 0U) << "nobody can say that a copy is still equal";
+  EXPECT_GT(residency().figures().stats().stalls, 0U);
+  EXPECT_EQ(residency().figures().stats().clean_evictions, 0U) << "nobody can say that a copy is still equal";
 }
 
 TEST_F(PageSwaps, AKernelReadsAndWritesAnEvictedRun) {
@@ -133,7 +133,7 @@ TEST_F(PageSwaps, AFullHeapSwapsPageByPage) {
   for (auto* run : runs) ASSERT_OK(machine_.write(run, 1));
   const auto wide = machine_.add({0, 2});
   ASSERT_OK(machine_.write(wide, 1));
-  EXPECT_EQ(residency().add(machine_.reserve({0, 1}), {0, 1}, TagId()).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(residency().runs().add(machine_.reserve({0, 1}), {0, 1}, TagId()).status().code(), Code::kOutOfMemory);
   for (auto* run : runs) ASSERT_OK(machine_.check(run, 1));
   ASSERT_OK(machine_.check(wide, 1));
   expect_right();
@@ -158,7 +158,7 @@ TEST_F(PageSwaps, ADeadRunIsDiscarded) {
   runs[0]->live.store(1);
   ASSERT_OK(residency().ensure(runs[0], StreamId(0), Contents::kUndefined));
   EXPECT_EQ(runs[0]->missing.load(), 0U);
-  ASSERT_OK(residency().remove(runs[1]));
+  ASSERT_OK(residency().runs().remove(runs[1]));
   ASSERT_OK(machine_.write(runs[0], 2));
   ASSERT_OK(machine_.check(runs[0], 2));
   expect_right();

@@ -76,7 +76,7 @@ class Parting : public ::testing::Test {
     gone_.notify_all();
     ASSERT_OK(machine_.sim().synchronize(DeviceId(0)));
   }
-  ResidencyStats stats() { return machine_.residency().stats(); }
+  ResidencyStats stats() { return machine_.residency().figures().stats(); }
 
   ResidencyMachine machine_;
   std::vector<AnyRun*> runs_;
@@ -183,7 +183,7 @@ TEST_F(Parting, ABlockFreedMeanwhileIsNotCopied) {
   ASSERT_OK(machine_.settle());
   EXPECT_FALSE(run->has(PageState::kCold));
   EXPECT_EQ(stats().bytes_out, Bytes());
-  EXPECT_OK(machine_.residency().remove(run));
+  EXPECT_OK(machine_.residency().runs().remove(run));
 }
 
 TEST_F(Parting, APageThatCannotBeUnmappedStaysWithItsBytes) {
@@ -241,12 +241,12 @@ TEST_F(PartingWithEndlessWork, EvictsAllTheSame) {
 TEST_F(Parting, SleepAndWakeMoveEveryRun) {
   const auto runs = machine_.add_many(3);
   for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
-  const Result<Moved> slept = machine_.residency().sleep(std::nullopt);
+  const Result<Moved> slept = machine_.residency().sleeper().sleep(std::nullopt);
   ASSERT_TRUE(slept.is_ok()) << slept.status().to_string();
   EXPECT_EQ(slept.value().moved, 6_MiB);
   EXPECT_EQ(machine_.tiers().device.usage().spare, Bytes()) << "memory that is mapped twice went back, too";
   EXPECT_EQ(machine_.sim().memory_info(DeviceId(0)).take().free, 64_MiB);
-  ASSERT_TRUE(machine_.residency().wake(std::nullopt).is_ok());
+  ASSERT_TRUE(machine_.residency().sleeper().wake(std::nullopt).is_ok());
   for (AnyRun* run : runs) EXPECT_OK(machine_.check(run, 1));
 }
 
@@ -257,9 +257,9 @@ TEST(EveryUseAnnounced, MapsNoPageTwice) {
     for (AnyRun* run : runs) ASSERT_OK(machine.write(run, 1));
   }
   ASSERT_OK(machine.settle());
-  EXPECT_GT(machine.residency().stats().evictions, 0U);
+  EXPECT_GT(machine.residency().figures().stats().evictions, 0U);
   // One call for each page that was mapped, fresh or by a fetch.
-  EXPECT_EQ(machine.fault().calls(DriverCall::kMap), runs.size() + machine.residency().stats().fetches);
+  EXPECT_EQ(machine.fault().calls(DriverCall::kMap), runs.size() + machine.residency().figures().stats().fetches);
 }
 
 // A slow link, so that there is time while a page is copied.
@@ -295,10 +295,10 @@ TEST_F(SlowParting, SwitchingAutomaticOffRemapsPagesApart) {
   AnyRun* const run = first_of_too_many();
   begin_to_leave(run);
   ASSERT_TRUE(run->has(PageState::kApartEvicting));
-  ASSERT_OK(machine_.residency().set_automatic(false));
+  ASSERT_OK(machine_.residency().automatic().set(false));
   EXPECT_EQ(run->missing.load(), 0U);
   ASSERT_OK(machine_.launch(run, 2, StreamId(0), Access::kWrite));
-  ASSERT_OK(machine_.residency().set_automatic(true));
+  ASSERT_OK(machine_.residency().automatic().set(true));
   EXPECT_OK(machine_.check(run, 2));
 }
 
@@ -306,7 +306,7 @@ TEST_F(SlowParting, RemovingARunReleasesPagesApart) {
   AnyRun* const run = first_of_too_many();
   begin_to_leave(run);
   ASSERT_TRUE(run->has(PageState::kApartEvicting));
-  EXPECT_OK(machine_.residency().remove(run));
+  EXPECT_OK(machine_.residency().runs().remove(run));
   EXPECT_EQ(machine_.valid(), "ok");
 }
 

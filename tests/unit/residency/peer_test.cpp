@@ -27,9 +27,9 @@ class PeerTest : public ::testing::Test {
     EXPECT_OK(machine_.settle());
     return runs;
   }
-  Bytes with_peer(const LentRun* run) { return machine_.residency().whereabouts(*run)[1]; }
-  Bytes in_host(const LentRun* run) { return machine_.residency().whereabouts(*run)[2]; }
-  ResidencyStats stats() { return machine_.residency().stats(); }
+  Bytes with_peer(const LentRun* run) { return machine_.residency().figures().whereabouts(*run)[1]; }
+  Bytes in_host(const LentRun* run) { return machine_.residency().figures().whereabouts(*run)[2]; }
+  ResidencyStats stats() { return machine_.residency().figures().stats(); }
 
   ResidencyMachine machine_;
 };
@@ -74,10 +74,10 @@ TEST_F(PeerTest, EvictsToTheHostWhenThePeerFails) {
 
 TEST_F(PeerTest, SleepingRunsGoToTheHostNotToThePeer) {
   const auto runs = written(3);
-  ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
+  ASSERT_TRUE(machine_.residency().sleeper().sleep(std::nullopt).is_ok());
   for (const LentRun* run : runs) EXPECT_EQ(in_host(run), 2_MiB);
   EXPECT_EQ(machine_.tiers().peer->usage().used, Bytes());
-  ASSERT_TRUE(machine_.residency().wake(std::nullopt).is_ok());
+  ASSERT_TRUE(machine_.residency().sleeper().wake(std::nullopt).is_ok());
   for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
 }
 
@@ -87,7 +87,7 @@ TEST_F(PeerTest, ASleepingRunWithAPeerCopyGoesToTheHost) {
   EXPECT_OK(machine_.check(runs[0], 0));  // it is only read, so the copy stays
   EXPECT_OK(machine_.settle());
   ASSERT_EQ(machine_.tiers().peer->usage().used, 2_MiB);
-  ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
+  ASSERT_TRUE(machine_.residency().sleeper().sleep(std::nullopt).is_ok());
   EXPECT_EQ(in_host(runs[0]), 2_MiB);
   EXPECT_EQ(machine_.tiers().peer->usage().used, Bytes());
   EXPECT_OK(machine_.check(runs[0], 0));
@@ -108,14 +108,14 @@ TEST_F(PeerTest, TrimAndSleepReturnSparePeerFramesToTheLender) {
   machine_.residency().trim();
   EXPECT_EQ(machine_.tiers().peer->usage().spare, Bytes());
   leave_a_frame();
-  ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
+  ASSERT_TRUE(machine_.residency().sleeper().sleep(std::nullopt).is_ok());
   EXPECT_EQ(machine_.tiers().peer->usage().spare, Bytes());
   EXPECT_EQ(machine_.sim().memory_info(DeviceId(1)).value().free, 32_MiB);
 }
 
 TEST_F(PeerTest, OutOfMemoryReportsPeerUsage) {
   written(4);
-  EXPECT_OK(machine_.residency().set_automatic(false));  // so no run is evicted
+  EXPECT_OK(machine_.residency().automatic().set(false));  // so no run is evicted
   const Status full = machine_.write(machine_.add(), 4);
   EXPECT_EQ(full.code(), Code::kOutOfMemory);
   EXPECT_NE(full.message().find("peer 0 of 4 MiB used, host 0 of 16 MiB used"), std::string::npos) << full.message();
@@ -124,7 +124,8 @@ TEST_F(PeerTest, OutOfMemoryReportsPeerUsage) {
 TEST_F(PeerTest, PeerMemoryIsPartOfTheHeap) {
   EXPECT_EQ(machine_.tiers().capacity(), 28_MiB);
   const auto runs = written(14);
-  EXPECT_EQ(machine_.residency().add(machine_.reserve({0, 1}), {0, 1}, TagId()).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(machine_.residency().runs().add(machine_.reserve({0, 1}), {0, 1}, TagId()).status().code(),
+            Code::kOutOfMemory);
   for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
 }
 
@@ -137,7 +138,7 @@ TEST(PeerWithFile, EvictsToThePeerWhenTheFileIsFull) {
   for (std::size_t i = 0; i < 10; ++i) EXPECT_OK(machine.write(runs[i], i));
   (void)machine.write(runs[10], 10);  // some run has to be spilled to the file for it
   ASSERT_EQ(machine.tiers().file.reach(), Bytes());
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_OK(machine.residency().remove(runs[i]));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_OK(machine.residency().runs().remove(runs[i]));
   EXPECT_OK(machine.write(runs[11], 11));
   for (std::size_t i = 3; i < 10; ++i) EXPECT_OK(machine.check(runs[i], i));
   EXPECT_OK(machine.check(runs[11], 11));
@@ -173,7 +174,7 @@ class SlowHostLinkTest : public TwoLinksTest {
 
 TEST_F(SlowHostLinkTest, CopiesOnBothLinksOverlap) {
   const auto runs = written(4);
-  ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());  // to the host
+  ASSERT_TRUE(machine_.residency().sleeper().sleep(std::nullopt).is_ok());  // to the host
   EXPECT_OK(machine_.check(runs[0], 0));
   EXPECT_OK(machine_.check(runs[1], 1));
   EXPECT_OK(machine_.write(runs[0], 10));
@@ -196,18 +197,18 @@ TEST_F(SlowHostLinkTest, CopiesOnBothLinksOverlap) {
 // Two copies over the host's link take 200 ms, twice as long as recomputing; over the peer's next to nothing.
 TEST_F(SlowHostLinkTest, PrefersThePeerToRecompute) {
   const auto runs = written(2);
-  ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
+  ASSERT_TRUE(machine_.residency().sleeper().sleep(std::nullopt).is_ok());
   for (std::size_t i = 0; i < 2; ++i) EXPECT_OK(machine_.check(runs[i], i));
   EXPECT_OK(machine_.write(runs[0], 0));
   EXPECT_OK(machine_.evict(runs[0]));
   EXPECT_OK(machine_.write(runs[0], 5));
   EXPECT_OK(machine_.settle());
   bool called = false;
-  EXPECT_OK(machine_.residency().set_recompute(runs[0], {[&](StreamId) {
-                                                           called = true;
-                                                           return Status();
-                                                         },
-                                                         Nanoseconds(100'000'000)}));
+  EXPECT_OK(machine_.residency().recomputation().set(runs[0], {[&](StreamId) {
+                                                                 called = true;
+                                                                 return Status();
+                                                               },
+                                                               Nanoseconds(100'000'000)}));
   EXPECT_OK(machine_.evict(runs[0]));
   EXPECT_EQ(with_peer(runs[0]), 2_MiB);
   EXPECT_OK(machine_.check(runs[0], 5));
@@ -217,7 +218,7 @@ TEST_F(SlowHostLinkTest, PrefersThePeerToRecompute) {
 TEST_F(TwoLinksTest, WorkWaitsForBothLinks) {
   for (std::uint64_t round = 0; round < 8; ++round) {
     const auto runs = written(3);
-    ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
+    ASSERT_TRUE(machine_.residency().sleeper().sleep(std::nullopt).is_ok());
     EXPECT_OK(machine_.check(runs[0], 0));
     EXPECT_OK(machine_.write(runs[0], 50 + round));
     EXPECT_OK(machine_.evict(runs[0]));
@@ -231,7 +232,7 @@ TEST_F(TwoLinksTest, WorkWaitsForBothLinks) {
     EXPECT_OK(machine_.settle());
     for (LentRun* run : runs) {
       run->live.store(0);
-      EXPECT_OK(machine_.residency().remove(run));
+      EXPECT_OK(machine_.residency().runs().remove(run));
     }
   }
   EXPECT_EQ(machine_.wrong(), 0U);

@@ -46,7 +46,7 @@ TEST_F(PlaceTest, APageWithoutAPlaceStaysOnTheDevice) {
 TEST_F(PlaceTest, PagesBeyondTheHostGoWhereThereIsRoom) {
   PlacedRun* const run = written({0, 12});
   EXPECT_OK(machine_.residency().place(run, std::vector<Places>(12, kAtHost)));
-  const auto [device, peer, host, file] = machine_.residency().whereabouts(*run);
+  const auto [device, peer, host, file] = machine_.residency().figures().whereabouts(*run);
   EXPECT_LE(device, 8_MiB);
   EXPECT_EQ(peer, Bytes());
   EXPECT_GE(host + file, 16_MiB);

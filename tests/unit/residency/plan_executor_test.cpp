@@ -16,7 +16,7 @@ class PlanExecutorTest : public ::testing::Test {
   PlanExecutorTest() {
     for (std::size_t i = 0; i < kLayers; ++i) {
       const RunShape shape{0, 2};
-      layers_.push_back(machine_.residency().add(machine_.reserve(shape), shape, TagId()).take());
+      layers_.push_back(machine_.residency().runs().add(machine_.reserve(shape), shape, TagId()).take());
       layers_.back()->live.store(1);
     }
   }
@@ -37,14 +37,14 @@ class PlanExecutorTest : public ::testing::Test {
 
 TEST_F(PlanExecutorTest, BytesAreRightUnderAPlan) {
   for (std::uint64_t i = 1; i <= 8; ++i) iterate(i);
-  EXPECT_GT(machine_.residency().stats().bytes_out, Bytes());
+  EXPECT_GT(machine_.residency().figures().stats().bytes_out, Bytes());
 }
 
 TEST_F(PlanExecutorTest, RunsMayBeRemovedDuringAPlan) {
   for (std::uint64_t i = 1; i <= 5; ++i) iterate(i);
   for (std::size_t i = 0; i < 3; ++i) step(layers_[i], 6, Access::kWrite);
   for (std::size_t i = 0; i < 6; ++i) {
-    EXPECT_OK(machine_.residency().remove(layers_.back()));
+    EXPECT_OK(machine_.residency().runs().remove(layers_.back()));
     layers_.pop_back();
   }
   for (DeviceRun* layer : layers_) step(layer, 7, Access::kWrite);
@@ -65,7 +65,7 @@ TEST_F(PlanExecutorTest, BytesAreRightWhilePoliciesAlternate) {
       step(layers_[layer], i, Access::kRead);
     }
   }
-  EXPECT_GT(machine_.residency().stats().bytes_out, Bytes());
+  EXPECT_GT(machine_.residency().figures().stats().bytes_out, Bytes());
 }
 
 TEST_F(PlanExecutorTest, ANewPolicyPlansWithoutRelearning) {
@@ -108,8 +108,8 @@ TEST_F(PlanExecutorTest, SubtractsUnusedPinnedRunsFromThePlanBudget) {
     std::unique_ptr<Policy> rest_ = make_policy("lru").take();
   };
   DeviceRun* const pinned = machine_.add({0, 3});
-  EXPECT_OK(machine_.residency().pin(pinned));
-  EXPECT_OK(machine_.residency().pin(layers_[0]));
+  EXPECT_OK(machine_.residency().pins().pin(pinned));
+  EXPECT_OK(machine_.residency().pins().pin(layers_[0]));
   for (std::uint64_t i = 1; i <= 6; ++i) iterate(i);
   Bytes device;
   machine_.residency().set_policy(std::make_unique<Listener>(device));
@@ -119,12 +119,12 @@ TEST_F(PlanExecutorTest, SubtractsUnusedPinnedRunsFromThePlanBudget) {
 
 TEST_F(PlanExecutorTest, APinnedRunIsNotEvictedByThePlan) {
   for (std::uint64_t i = 1; i <= 4; ++i) iterate(i);
-  EXPECT_OK(machine_.residency().pin(layers_[0]));
+  EXPECT_OK(machine_.residency().pins().pin(layers_[0]));
   for (std::uint64_t i = 5; i <= 7; ++i) {
     iterate(i);
-    EXPECT_EQ(machine_.residency().whereabouts(*layers_[0])[0], 4_MiB);
+    EXPECT_EQ(machine_.residency().figures().whereabouts(*layers_[0])[0], 4_MiB);
   }
-  EXPECT_OK(machine_.residency().unpin(layers_[0]));
+  EXPECT_OK(machine_.residency().pins().unpin(layers_[0]));
 }
 
 // Eight weights used cyclically on a device for five. The plan keeps four of them and evicts the others after their
@@ -149,12 +149,12 @@ class StrictPlanTest : public ::testing::TestWithParam<bool> {
     machine_.residency().activate_plan(iteration, {"test", plan, policy_.get(), GetParam()});
   }
   Bytes sweep(int times) {
-    const Bytes before = machine_.residency().stats().bytes_in;
+    const Bytes before = machine_.residency().figures().stats().bytes_in;
     for (int i = 0; i < times; ++i) {
       for (DeviceRun* weight : weights_) EXPECT_OK(machine_.check(weight, 1));
     }
     EXPECT_OK(machine_.settle());
-    return machine_.residency().stats().bytes_in - before;
+    return machine_.residency().figures().stats().bytes_in - before;
   }
 
   std::unique_ptr<Policy> policy_ = make_policy("lru").take();

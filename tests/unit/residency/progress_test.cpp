@@ -28,7 +28,7 @@ TEST(ResidencyProgress, AdvanceFinishesCompletedCopies) {
   ASSERT_OK(machine.sim().synchronize(DeviceId(0)));
   machine.residency().advance();
   EXPECT_EQ(run->missing.load(), 0U);
-  EXPECT_EQ(machine.residency().stats().stalls, 0U);
+  EXPECT_EQ(machine.residency().figures().stats().stalls, 0U);
 }
 
 TEST(ResidencyProgress, QueriesNoCopyAfterAnUnfinishedOne) {
@@ -80,8 +80,8 @@ TEST(ResidencyProgress, StagedPagesSpillToTheFile) {
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));
   ASSERT_OK(machine.residency().drain());
-  EXPECT_EQ(machine.residency().whereabouts(*run)[3], 4_MiB);
-  EXPECT_EQ(machine.residency().stats().bytes_file_written, 4_MiB);
+  EXPECT_EQ(machine.residency().figures().whereabouts(*run)[3], 4_MiB);
+  EXPECT_EQ(machine.residency().figures().stats().bytes_file_written, 4_MiB);
   EXPECT_OK(machine.check(run, 1));
 }
 
@@ -94,7 +94,7 @@ TEST(ResidencyProgress, StagedPagesStayInTheHostOnceItHasRoom) {
   ASSERT_OK(machine.evict(first));
   ASSERT_OK(machine.evict(second));
   EXPECT_TRUE(second->pages[0].staging);
-  ASSERT_OK(machine.residency().remove(first));
+  ASSERT_OK(machine.residency().runs().remove(first));
   machine.residency().advance();
   EXPECT_FALSE(second->pages[0].staging);
   EXPECT_OK(machine.check(second, 2));
@@ -176,7 +176,7 @@ TEST(ResidencyProgress, EvictsCleanPagesInOneCall) {
   ASSERT_OK(machine.check(run, 1));
   ASSERT_OK(machine.settle());
   ASSERT_OK(machine.evict(run));
-  EXPECT_EQ(machine.residency().stats().clean_evictions, 8U);
+  EXPECT_EQ(machine.residency().figures().stats().clean_evictions, 8U);
   EXPECT_EQ(unmaps(machine), 2U);
 }
 
@@ -203,7 +203,7 @@ TEST(ResidencyProgress, AReadGetsAStagingFrameWhileWritesHoldThemAllAndNoWriteOv
   ASSERT_OK(machine.write(wanted, 1));
   ASSERT_OK(machine.evict(wanted));
   ASSERT_OK(machine.settle());
-  ASSERT_EQ(machine.residency().whereabouts(*wanted)[3], 2_MiB);
+  ASSERT_EQ(machine.residency().figures().whereabouts(*wanted)[3], 2_MiB);
   // No run is evicted ahead of need while all runs fit: with the last one they do not.
   for (std::uint64_t i = 0; i < 8; ++i) ASSERT_OK(machine.write(machine.add(), i));
   ASSERT_OK(machine.sim().synchronize(StreamId(0)));
@@ -212,7 +212,7 @@ TEST(ResidencyProgress, AReadGetsAStagingFrameWhileWritesHoldThemAllAndNoWriteOv
   const std::uint64_t begun = machine.fault().calls(DriverCall::kCopyOut);
   ASSERT_OK(machine.check(wanted, 1));
   EXPECT_EQ(machine.fault().calls(DriverCall::kCopyOut), begun);
-  EXPECT_GT(machine.residency().stats().loads, 0U);
+  EXPECT_GT(machine.residency().figures().stats().loads, 0U);
 }
 
 }  // namespace

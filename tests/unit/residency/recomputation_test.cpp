@@ -35,11 +35,11 @@ class ResidencyRecomputeTest : public ::testing::Test {
         [this, run, generation](StreamId on) { return machine_.launch(run, generation, on, Access::kWrite); });
   }
   void set(DeviceRun* run, Nanoseconds cost, std::function<Status(StreamId)> work) {
-    EXPECT_OK(residency().set_recompute(run, {[this, work = std::move(work)](StreamId on) {
-                                                ++called_;
-                                                return work(on);
-                                              },
-                                              cost}));
+    EXPECT_OK(residency().recomputation().set(run, {[this, work = std::move(work)](StreamId on) {
+                                                      ++called_;
+                                                      return work(on);
+                                                    },
+                                                    cost}));
   }
   // From now on the link rates are known.
   void measure_links() {
@@ -47,9 +47,11 @@ class ResidencyRecomputeTest : public ::testing::Test {
     EXPECT_OK(machine_.write(run, 1));
     EXPECT_OK(machine_.evict(run));
     EXPECT_OK(machine_.check(run, 1));
-    EXPECT_OK(residency().remove(run));
+    EXPECT_OK(residency().runs().remove(run));
   }
-  bool is_nowhere(const DeviceRun* run) { return residency().whereabouts(*run) == std::array<Bytes, kPlaces>{}; }
+  bool is_nowhere(const DeviceRun* run) {
+    return residency().figures().whereabouts(*run) == std::array<Bytes, kPlaces>{};
+  }
 
   ResidencyMachine machine_;
   int called_ = 0;
@@ -64,7 +66,7 @@ TEST_F(ResidencyRecomputeTest, DroppedBytesAreRecomputedAndNotCopied) {
   EXPECT_OK(machine_.check(run, 7));
   EXPECT_OK(machine_.settle());
   EXPECT_EQ(called_, 1);
-  const ResidencyStats stats = residency().stats();
+  const ResidencyStats stats = residency().figures().stats();
   EXPECT_EQ(stats.dropped_bytes, 6_MiB);
   EXPECT_EQ(stats.recomputed_bytes, 6_MiB);
   EXPECT_EQ(stats.recomputes, 1U);
@@ -99,9 +101,9 @@ TEST_F(ResidencyRecomputeTest, AWriteNotedLateEndsItToo) {
 
 TEST_F(ResidencyRecomputeTest, UnannouncedWorkForbidsADrop) {
   DeviceRun* run = recomputable(1);
-  EXPECT_OK(residency().set_automatic(false));
+  EXPECT_OK(residency().automatic().set(false));
   EXPECT_EQ(machine_.evict(run).code(), Code::kOutOfMemory);
-  EXPECT_OK(residency().set_automatic(true));
+  EXPECT_OK(residency().automatic().set(true));
   EXPECT_OK(machine_.check(run, 1));
 }
 
@@ -109,13 +111,13 @@ TEST_F(ResidencyRecomputeTest, TheNextBlockOfARunHasNoCallback) {
   std::vector<std::atomic<std::uint64_t>> word(1);
   word[0] = 1;
   const RunShape shape{0, 1};
-  DeviceRun* run = residency().add(machine_.reserve(shape), shape, TagId(), {nullptr, word}).take();
+  DeviceRun* run = residency().runs().add(machine_.reserve(shape), shape, TagId(), {nullptr, word}).take();
   EXPECT_OK(machine_.write(run, 1));
   recompute_by(run, 1);
   word[0] = 2;  // freed, and reallocated without a call of the engine
   word[0] = 3;
   EXPECT_EQ(machine_.evict(run).code(), Code::kOutOfMemory);
-  EXPECT_EQ(residency().stats().dropped_bytes, Bytes());
+  EXPECT_EQ(residency().figures().stats().dropped_bytes, Bytes());
   EXPECT_OK(machine_.touch({run}));
   EXPECT_EQ(called_, 0);
 }
@@ -191,7 +193,7 @@ TEST_F(ResidencyRecomputeTest, AnyDriverCallMayFailOnceWithoutLoss) {
       ResidencyMachine machine(kNothingBelow);
       DeviceRun* run = machine.add({0, 3});
       ASSERT_OK(machine.write(run, 1));
-      ASSERT_OK(machine.residency().set_recompute(
+      ASSERT_OK(machine.residency().recomputation().set(
           run, {[&](StreamId on) { return machine.launch(run, 1, on, Access::kWrite); }, kCheap}));
       machine.fault().fail({call, nth, Status(Code::kDriver, "injected", 999)});
       const Status left = machine.evict(run);
@@ -235,18 +237,18 @@ TEST_F(ResidencyRecomputeTest, ACallbackMayAnnounceItsOwnRun) {
 TEST_F(ResidencyRecomputeTest, WithoutAStreamTheBytesAreWaitedFor) {
   DeviceRun* run = recomputable(4);
   EXPECT_OK(machine_.evict(run));
-  EXPECT_OK(residency().pin(run));
+  EXPECT_OK(residency().pins().pin(run));
   EXPECT_EQ(run->missing.load(), 0U);
-  EXPECT_EQ(residency().stats().recomputed_bytes, 2_MiB);
-  EXPECT_OK(residency().unpin(run));
+  EXPECT_EQ(residency().figures().stats().recomputed_bytes, 2_MiB);
+  EXPECT_OK(residency().pins().unpin(run));
   EXPECT_OK(machine_.check(run, 4));
 }
 
 TEST_F(ResidencyRecomputeTest, SleepDropsAndWakeRecomputes) {
   DeviceRun* run = recomputable(4, kCheap, {0, 2});
-  EXPECT_EQ(residency().sleep(std::nullopt).take().moved, 4_MiB);
+  EXPECT_EQ(residency().sleeper().sleep(std::nullopt).take().moved, 4_MiB);
   EXPECT_TRUE(is_nowhere(run));
-  EXPECT_EQ(residency().wake(std::nullopt).take().moved, 4_MiB);
+  EXPECT_EQ(residency().sleeper().wake(std::nullopt).take().moved, 4_MiB);
   EXPECT_EQ(called_, 1);
   EXPECT_OK(machine_.check(run, 4));
   EXPECT_EQ(called_, 1);
@@ -256,7 +258,7 @@ TEST_F(ResidencyRecomputeTest, WakeReportsAFailedCallback) {
   DeviceRun* run = recomputable(4);
   EXPECT_OK(machine_.evict(run));
   set(run, kCheap, [](StreamId) { return Status(Code::kIo, "no model file"); });
-  EXPECT_EQ(residency().wake(std::nullopt).status().code(), Code::kIo);
+  EXPECT_EQ(residency().sleeper().wake(std::nullopt).status().code(), Code::kIo);
   EXPECT_TRUE(is_nowhere(run));
   recompute_by(run, 4);
   EXPECT_OK(machine_.check(run, 4));
@@ -265,9 +267,9 @@ TEST_F(ResidencyRecomputeTest, WakeReportsAFailedCallback) {
 TEST_F(ResidencyRecomputeTest, TheCallbackOfADroppedRunCannotBeRemoved) {
   DeviceRun* run = recomputable(4);
   EXPECT_OK(machine_.evict(run));
-  EXPECT_EQ(residency().set_recompute(run, {}).code(), Code::kBusy);
+  EXPECT_EQ(residency().recomputation().set(run, {}).code(), Code::kBusy);
   EXPECT_OK(machine_.check(run, 4));
-  EXPECT_OK(residency().set_recompute(run, {}));
+  EXPECT_OK(residency().recomputation().set(run, {}));
   EXPECT_EQ(machine_.evict(run).code(), Code::kOutOfMemory);
 }
 
@@ -306,14 +308,14 @@ TEST_F(RecomputeOrCopyTest, ChoosesTheCheaperOfRecomputeAndCopy) {
   DeviceRun* early = recomputable(1, kCheap);
   EXPECT_OK(machine_.evict(early));
   EXPECT_FALSE(is_nowhere(early)) << "the time of a copy is not known yet";
-  EXPECT_OK(residency().remove(early));
+  EXPECT_OK(residency().runs().remove(early));
   measure_links();
   DeviceRun* cheap = recomputable(1, kCheap);
   DeviceRun* dear = recomputable(2, kDear);
   EXPECT_OK(machine_.evict(cheap));
   EXPECT_OK(machine_.evict(dear));
   EXPECT_TRUE(is_nowhere(cheap));
-  EXPECT_EQ(residency().whereabouts(*dear)[2], 2_MiB);
+  EXPECT_EQ(residency().figures().whereabouts(*dear)[2], 2_MiB);
   EXPECT_OK(machine_.check(cheap, 1));
   EXPECT_OK(machine_.check(dear, 2));
   EXPECT_EQ(called_, 1);
@@ -340,7 +342,7 @@ TEST_F(RecomputeOrCopyTest, RefusesACallbackWhoseRunsDoNotFit) {
 
 TEST_F(RecomputeOrCopyTest, DropsRunsWhenMemoryIsShort) {
   measure_links();
-  const Bytes out = residency().stats().bytes_out;
+  const Bytes out = residency().figures().stats().bytes_out;
   std::vector<DeviceRun*> runs;
   for (std::uint64_t i = 0; i < 12; ++i) runs.push_back(recomputable(i));
   for (int round = 0; round < 3; ++round) {
@@ -348,7 +350,7 @@ TEST_F(RecomputeOrCopyTest, DropsRunsWhenMemoryIsShort) {
     ASSERT_EQ(machine_.valid(), "ok");
   }
   EXPECT_GT(called_, 12);
-  EXPECT_EQ(residency().stats().bytes_out, out) << "all of it was cheaper to recompute";
+  EXPECT_EQ(residency().figures().stats().bytes_out, out) << "all of it was cheaper to recompute";
 }
 
 TEST_F(RecomputeOrCopyTest, APlanMayForceRecompute) {
@@ -377,9 +379,9 @@ TEST(RecomputeBackedTest, NeverDropsPagesThatUnseenWorkMayTouch) {
   ResidencyMachine machine({.device = 8_MiB, .backing = 32_MiB});
   DeviceRun* run = machine.add();
   EXPECT_OK(machine.write(run, 1));
-  EXPECT_OK(machine.residency().set_recompute(run, {[](StreamId) { return Status(); }, kCheap}));
+  EXPECT_OK(machine.residency().recomputation().set(run, {[](StreamId) { return Status(); }, kCheap}));
   EXPECT_OK(machine.evict(run));
-  EXPECT_EQ(machine.residency().whereabouts(*run)[2], 2_MiB);
+  EXPECT_EQ(machine.residency().figures().whereabouts(*run)[2], 2_MiB);
   EXPECT_OK(machine.check(run, 1));
 }
 

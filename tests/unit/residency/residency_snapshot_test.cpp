@@ -35,7 +35,7 @@ class ResidencySnapshotTest : public ::testing::Test {
     machine.residency().set_policy(std::make_unique<Asked>(seen_));
     SnapshotRun* const other = machine.add({0, 3});
     ASSERT_OK(machine.write(other, 1));
-    if (with_pin) ASSERT_OK(machine.residency().pin(other));
+    if (with_pin) ASSERT_OK(machine.residency().pins().pin(other));
     std::vector<SnapshotRun*> layers;
     for (std::uint32_t i = 0; i < kLayers; ++i) layers.push_back(machine.add({0, i + 2}));
     for (int i = 0; i < 6; ++i) {

@@ -55,8 +55,8 @@ TEST(RunCost, KeepsTheCostOfARemovedRun) {
   }
   ASSERT_OK(machine.write(other, 1));
   ASSERT_OK(machine.evict(other));
-  ASSERT_OK(machine.residency().remove(run));
-  const ResidencyStats stats = machine.residency().stats();
+  ASSERT_OK(machine.residency().runs().remove(run));
+  const ResidencyStats stats = machine.residency().figures().stats();
   ASSERT_EQ(stats.costliest.runs().size(), 2U);
   const CostlyRun& first = stats.costliest.runs()[0];
   EXPECT_EQ(first.address, address);

@@ -10,18 +10,20 @@ class Ranges : public ::testing::Test {
  protected:
   explicit Ranges(const ResidencySetup& setup = {.device = 16_MiB, .host = 64_MiB}) : machine_(setup) {
     at_ = machine_.reserve({2, 0});
-    range_ = machine_.residency().add_range(at_, TagId());
+    range_ = machine_.residency().ranges().add(at_, TagId());
   }
 
   // A run of two pages at this offset in the range.
   AnyRun* map(Bytes offset) {
     AnyRun* const run = machine_.add({0, 2});
-    EXPECT_OK(machine_.residency().rehome(run, at_ + offset, range_));
+    EXPECT_OK(machine_.residency().runs().rehome(run, at_ + offset, range_));
     return run;
   }
-  void unmap(AnyRun* run) { EXPECT_OK(machine_.residency().rehome(run, machine_.reserve(run->shape), nullptr)); }
+  void unmap(AnyRun* run) { EXPECT_OK(machine_.residency().runs().rehome(run, machine_.reserve(run->shape), nullptr)); }
   Status use_all(Access access = Access::kRead) { return machine_.touch({range_}, access); }
-  std::vector<AnyRun*> nearest(std::vector<AnyRun*> named) { return machine_.residency().with_nearest(named, named); }
+  std::vector<AnyRun*> nearest(std::vector<AnyRun*> named) {
+    return machine_.residency().ranges().with_nearest(named, named);
+  }
 
   ResidencyMachine machine_;
   Address at_;
@@ -57,15 +59,15 @@ TEST_F(Ranges, RunsComeAndGo) {
   EXPECT_EQ(range_->parts, std::vector{one});
   EXPECT_EQ(range_->shape.bytes(), 4_MiB);
   EXPECT_EQ(machine_.valid(), "ok");
-  EXPECT_OK(machine_.residency().rehome(two, at_ + 20_MiB, range_));
+  EXPECT_OK(machine_.residency().runs().rehome(two, at_ + 20_MiB, range_));
   EXPECT_EQ(range_->parts, (std::vector{one, two}));
   EXPECT_OK(machine_.check(two, before.value() + 2 - two->address.value()));
-  EXPECT_OK(machine_.residency().remove(one));
+  EXPECT_OK(machine_.residency().runs().remove(one));
   EXPECT_EQ(range_->parts, std::vector{two});
   EXPECT_EQ(machine_.valid(), "ok");
-  EXPECT_OK(machine_.residency().remove(two));
+  EXPECT_OK(machine_.residency().runs().remove(two));
   EXPECT_TRUE(range_->is_dead());
-  machine_.residency().remove_range(range_);
+  machine_.residency().ranges().remove(range_);
 }
 
 // A launch that writes the range stamps the range alone: copies of its runs from before are not valid any more.
@@ -92,7 +94,7 @@ TEST_F(Ranges, ARunLeavesWhileTheRangeIsHeld) {
   ASSERT_OK(machine_.residency().begin_use({&range_, 1}, kNoStream, Access::kRead, Use::Kind::kHold, use));
   EXPECT_EQ(machine_.evict(two).code(), Code::kBusy);
   unmap(one);
-  EXPECT_OK(machine_.residency().remove(one));
+  EXPECT_OK(machine_.residency().runs().remove(one));
   machine_.residency().end_use({&range_, 1}, kNoStream, use);
   EXPECT_OK(machine_.evict(two));
   EXPECT_EQ(machine_.valid(), "ok");
@@ -100,14 +102,14 @@ TEST_F(Ranges, ARunLeavesWhileTheRangeIsHeld) {
 
 TEST_F(Ranges, APinnedRangePinsWhatIsMappedThere) {
   AnyRun* const one = map(0_B);
-  ASSERT_OK(machine_.residency().pin(range_, "an address that is stored"));
+  ASSERT_OK(machine_.residency().pins().pin(range_, "an address that is stored"));
   AnyRun* const two = map(4_MiB);
   ASSERT_OK(machine_.touch({two}));
-  EXPECT_EQ(machine_.residency().pinned_bytes(), 8_MiB);
+  EXPECT_EQ(machine_.residency().figures().pinned_bytes(), 8_MiB);
   EXPECT_EQ(machine_.evict(two).code(), Code::kBusy);
-  EXPECT_EQ(machine_.residency().exposures().front().second, 8_MiB);
+  EXPECT_EQ(machine_.residency().figures().exposures().front().second, 8_MiB);
   unmap(one);
-  EXPECT_EQ(machine_.residency().pinned_bytes(), 4_MiB);
+  EXPECT_EQ(machine_.residency().figures().pinned_bytes(), 4_MiB);
   unmap(two);
   EXPECT_EQ(range_->pins.load(), 0U) << "a pin ends when nothing is mapped";
   EXPECT_EQ(machine_.valid(), "ok");
@@ -116,7 +118,7 @@ TEST_F(Ranges, APinnedRangePinsWhatIsMappedThere) {
 TEST_F(Ranges, WhereNotAllFitsTheNearestAboveComeFirst) {
   std::vector<AnyRun*> runs;
   for (std::uint64_t i = 0; i < 10; ++i) runs.push_back(map(4_MiB * i));  // 40 of 16 MiB
-  EXPECT_FALSE(machine_.residency().fits({&range_, 1}));
+  EXPECT_FALSE(machine_.residency().ranges().fits({&range_, 1}));
   EXPECT_EQ(use_all().code(), Code::kOutOfMemory);
   EXPECT_EQ(nearest({runs[2]}), (std::vector{runs[2], runs[3], runs[4], runs[5]}));
   EXPECT_EQ(nearest({runs[2], runs[6]}), (std::vector{runs[2], runs[6], runs[3], runs[7]}));
@@ -130,21 +132,21 @@ TEST_F(Ranges, WhereNotAllFitsTheNearestAboveComeFirst) {
 TEST_F(Ranges, WhereAllFitsTheNearestAreAll) {
   AnyRun* const one = map(0_B);
   AnyRun* const two = map(4_MiB);
-  EXPECT_TRUE(machine_.residency().fits({&range_, 1}));
+  EXPECT_TRUE(machine_.residency().ranges().fits({&range_, 1}));
   EXPECT_EQ(nearest({two}), (std::vector{two, one}));
-  EXPECT_EQ(machine_.residency().bytes_of(std::vector{range_, range_}), 8_MiB);
-  EXPECT_EQ(machine_.residency().parts_of(*range_), (std::vector{one, two}));
+  EXPECT_EQ(machine_.residency().ranges().bytes_of(std::vector{range_, range_}), 8_MiB);
+  EXPECT_EQ(machine_.residency().ranges().parts_of(*range_), (std::vector{one, two}));
 }
 
 TEST_F(Ranges, WhereTheDriverRefusesARunStaysInItsRange) {
   AnyRun* const one = map(0_B);
   ASSERT_OK(machine_.write(one, 1));
   ASSERT_OK(machine_.settle());
-  ASSERT_OK(machine_.residency().pin(range_));
+  ASSERT_OK(machine_.residency().pins().pin(range_));
   machine_.fault().fail({DriverCall::kUnmap, 1, Status(Code::kDriver, "injected", 999), false});
-  EXPECT_EQ(machine_.residency().rehome(one, machine_.reserve(one->shape), nullptr).code(), Code::kDriver);
+  EXPECT_EQ(machine_.residency().runs().rehome(one, machine_.reserve(one->shape), nullptr).code(), Code::kDriver);
   EXPECT_EQ(one->row, range_);
-  EXPECT_EQ(machine_.residency().pinned_bytes(), 4_MiB);
+  EXPECT_EQ(machine_.residency().figures().pinned_bytes(), 4_MiB);
   EXPECT_EQ(machine_.valid(), "ok");
   EXPECT_OK(machine_.check(one, 1));
   EXPECT_OK(machine_.settle());

@@ -11,7 +11,7 @@ class Rehome : public ::testing::Test {
   explicit Rehome(const ResidencySetup& setup = {.device = 16_MiB, .host = 32_MiB}) : machine_(setup) {}
 
   // Moves it to other addresses of its size.
-  Status rehome(AnyRun* run) { return machine_.residency().rehome(run, machine_.reserve(run->shape)); }
+  Status rehome(AnyRun* run) { return machine_.residency().runs().rehome(run, machine_.reserve(run->shape)); }
   // Compares with what was written when the run was at `before`: the pattern depends on the address.
   Status check(AnyRun* run, Address before, std::uint64_t generation) {
     return machine_.check(run, before.value() + generation - run->address.value());
@@ -29,7 +29,7 @@ TEST_F(Rehome, WhatIsOnTheDeviceIsMappedThereWithoutACopy) {
   EXPECT_EQ(run->missing.load(), 0U);
   EXPECT_OK(check(run, before, 1));
   EXPECT_OK(machine_.settle());
-  const ResidencyStats stats = machine_.residency().stats();
+  const ResidencyStats stats = machine_.residency().figures().stats();
   EXPECT_EQ(stats.bytes_out + stats.bytes_in, Bytes());
   EXPECT_EQ(machine_.tiers().device.usage().used, 6_MiB);
   EXPECT_EQ(machine_.valid(), "ok");
@@ -50,7 +50,7 @@ TEST_F(Rehome, ARunWithoutFramesNeedsNoCallOfTheDriver) {
   AnyRun* const run = machine_.add({0, 2});
   const Address to = machine_.reserve(run->shape);
   const std::uint64_t maps = machine_.fault().calls(DriverCall::kMap);
-  ASSERT_OK(machine_.residency().rehome(run, to));
+  ASSERT_OK(machine_.residency().runs().rehome(run, to));
   EXPECT_EQ(machine_.fault().calls(DriverCall::kMap), maps);
   EXPECT_OK(machine_.write(run, 1));
   EXPECT_OK(machine_.check(run, 1));
@@ -79,9 +79,9 @@ TEST_F(Rehome, ARunInABlockingUseStaysWhereItIs) {
 
 TEST_F(Rehome, APinEndsWithTheAddress) {
   AnyRun* const run = machine_.add({0, 1});
-  ASSERT_OK(machine_.residency().pin(run, "a call that keeps the address"));
+  ASSERT_OK(machine_.residency().pins().pin(run, "a call that keeps the address"));
   ASSERT_OK(rehome(run));
-  EXPECT_EQ(machine_.residency().pinned_bytes(), Bytes());
+  EXPECT_EQ(machine_.residency().figures().pinned_bytes(), Bytes());
   EXPECT_OK(machine_.evict(run));
   EXPECT_EQ(machine_.valid(), "ok");
 }
@@ -106,7 +106,7 @@ TEST_F(Rehome, WhatCannotBeMappedIsMappedByTheNextUse) {
   ASSERT_OK(machine_.settle());
   const Address to = machine_.reserve(run->shape);
   machine_.fault().fail({DriverCall::kMap, 2, Status(Code::kDriver, "injected", 999), false});
-  EXPECT_OK(machine_.residency().rehome(run, to));
+  EXPECT_OK(machine_.residency().runs().rehome(run, to));
   EXPECT_EQ(run->address, to);
   EXPECT_EQ(run->missing.load(), 3U);
   EXPECT_EQ(machine_.valid(), "ok");
@@ -122,7 +122,7 @@ class RehomeRow : public Rehome {
   AnyRun* row() {
     AnyRun* const run = machine_.add({8, 0});
     EXPECT_OK(machine_.write(run, 1));
-    machine_.residency().expect_parts(run);
+    machine_.residency().runs().expect_parts(run);
     EXPECT_TRUE(run->is_row.load());
     return run;
   }
@@ -154,8 +154,8 @@ TEST_F(RehomeRow, WhereTheDriverRefusesAllPartsStay) {
 
 TEST_F(RehomeRow, ItCannotBeBesideOthers) {
   AnyRun* const run = row();
-  AnyRun* const range = machine_.residency().add_range(machine_.reserve({16, 0}), TagId());
-  EXPECT_EQ(machine_.residency().rehome(run, range->address, range).code(), Code::kNotSupported);
+  AnyRun* const range = machine_.residency().ranges().add(machine_.reserve({16, 0}), TagId());
+  EXPECT_EQ(machine_.residency().runs().rehome(run, range->address, range).code(), Code::kNotSupported);
   EXPECT_OK(machine_.check(run, 1));
   EXPECT_OK(machine_.settle());
 }
@@ -199,6 +199,66 @@ TEST_F(RehomeBacked, HostFramesAreMappedAtTheNewAddressToo) {
   EXPECT_OK(machine_.sim().synchronize(DeviceId(0)));
   EXPECT_OK(check(run, before, 1));
   EXPECT_OK(machine_.settle());
+}
+
+TEST(ResidencyRuns, ANewRunHasNoFrames) {
+  ResidencyMachine machine;
+  auto* run = machine.add({0, 2});
+  EXPECT_EQ(run->missing.load(), 2U);
+  EXPECT_EQ(machine.residency().figures().whereabouts(*run), (std::array<Bytes, kPlaces>{}));
+  EXPECT_EQ(machine.residency().figures().stats().run_bytes, 4_MiB);
+  EXPECT_OK(machine.residency().runs().remove(run));
+  EXPECT_EQ(machine.residency().figures().stats().run_bytes, Bytes());
+}
+
+// Its launch is recorded before the run is removed, and then read; otherwise the next reader would access a removed
+// run.
+TEST(ResidencyRuns, ARecordedLaunchIsReadBeforeItsRunIsRemoved) {
+  ResidencyMachine machine;
+  const std::array runs = {machine.add()};
+  machine.add({0, 8});  // memory is short, so every launch is recorded
+  ASSERT_OK(machine.write(runs[0], 1));
+  machine.residency().advance();
+  ASSERT_FALSE(machine.residency().has_work());
+  std::jthread removing;
+  const auto find = [&]() -> std::optional<std::span<tessera::Run* const>> {
+    removing = std::jthread([&] { EXPECT_OK(machine.residency().runs().remove(runs[0])); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it gets as far as it can
+    return runs;
+  };
+  Use use;
+  ASSERT_TRUE(machine.residency().try_use(find, StreamId(0), Access::kRead, use));
+  machine.residency().end_use(runs, StreamId(0), use);
+  removing.join();
+  EXPECT_FALSE(machine.residency().has_work());
+}
+
+TEST(ResidencyRuns, MoreThanAllTiersHoldIsOutOfMemory) {
+  ResidencyMachine machine({.device = 8_MiB, .host = 4_MiB, .file = 4_MiB});
+  machine.add({0, 6});
+  const auto more = machine.residency().runs().add(machine.reserve({0, 3}), {0, 3}, TagId());
+  EXPECT_EQ(more.status().code(), Code::kOutOfMemory);
+  EXPECT_NE(more.status().message().find("16 MiB"), std::string_view::npos);
+}
+
+TEST(ResidencyRuns, RemovingWaitsForTheWorkThatUsesTheRun) {
+  ResidencyMachine machine;
+  const StreamId stream = machine.stream();
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    auto* run = machine.add({0, 4});
+    ASSERT_OK(machine.write(run, i, stream));
+    ASSERT_OK(machine.residency().runs().remove(run));  // the simulator refuses to unmap while in use
+  }
+}
+
+TEST(ResidencyRuns, RemovingARunInABlockingUseIsRefused) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  Use use;
+  ASSERT_OK(machine.residency().begin_use({&run, 1}, StreamId(0), Access::kWrite, Use::Kind::kHold, use));
+  EXPECT_EQ(machine.residency().runs().remove(run).code(), Code::kBusy);
+  machine.residency().end_use({&run, 1}, StreamId(0), use);
+  EXPECT_OK(machine.residency().runs().remove(run));
 }
 
 }  // namespace

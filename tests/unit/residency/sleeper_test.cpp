@@ -15,7 +15,7 @@ std::vector<Run*> written(ResidencyMachine& machine, TagId tag, std::size_t coun
   std::vector<Run*> runs;
   const RunShape shape{0, 1};
   for (std::size_t i = 0; i < count; ++i) {
-    Run* run = machine.residency().add(machine.reserve(shape), shape, tag).take();
+    Run* run = machine.residency().runs().add(machine.reserve(shape), shape, tag).take();
     run->live.store(1);
     EXPECT_OK(machine.write(run, generation));
     runs.push_back(run);
@@ -31,10 +31,10 @@ TEST(ResidencySleep, MovesTheRunsOfItsTagAndNoOthers) {
   ResidencyMachine machine;
   const auto weights = written(machine, kWeights, 3);
   const auto cache = written(machine, kCache, 2);
-  const Moved moved = machine.residency().sleep(kWeights).take();
+  const Moved moved = machine.residency().sleeper().sleep(kWeights).take();
   EXPECT_EQ(moved.moved, 6_MiB);
   EXPECT_EQ(moved.stayed, Bytes());
-  for (auto* run : weights) EXPECT_EQ(machine.residency().whereabouts(*run)[2], 2_MiB);
+  for (auto* run : weights) EXPECT_EQ(machine.residency().figures().whereabouts(*run)[2], 2_MiB);
   for (auto* run : cache) EXPECT_EQ(run->missing.load(), 0U);
   EXPECT_EQ(machine.valid(), "ok");
 }
@@ -43,7 +43,7 @@ TEST(ResidencySleep, ReturnsTheDeviceMemoryToTheDriver) {
   ResidencyMachine machine;
   written(machine, kWeights, 3);
   const Bytes before = machine.sim().memory_info(DeviceId(0)).take().free;
-  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  ASSERT_OK(machine.residency().sleeper().sleep(kWeights).status());
   EXPECT_EQ(machine.tiers().device.usage().spare, Bytes());
   EXPECT_EQ(machine.sim().memory_info(DeviceId(0)).take().free, before + 6_MiB);
 }
@@ -51,12 +51,12 @@ TEST(ResidencySleep, ReturnsTheDeviceMemoryToTheDriver) {
 TEST(ResidencySleep, WakingBringsEveryByteBackAndIsNotLate) {
   ResidencyMachine machine;
   const auto weights = written(machine, kWeights, 5, 7);
-  ASSERT_OK(machine.residency().sleep(kWeights).status());
-  const Moved moved = machine.residency().wake(kWeights).take();
+  ASSERT_OK(machine.residency().sleeper().sleep(kWeights).status());
+  const Moved moved = machine.residency().sleeper().wake(kWeights).take();
   EXPECT_EQ(moved.moved, 10_MiB);
   EXPECT_EQ(moved.stayed, Bytes());
   for (auto* run : weights) EXPECT_EQ(run->missing.load(), 0U);
-  EXPECT_EQ(machine.residency().stats().late_fetches, 0U);
+  EXPECT_EQ(machine.residency().figures().stats().late_fetches, 0U);
   check_each(machine, weights, 7);
 }
 
@@ -64,8 +64,8 @@ TEST(ResidencySleep, WithoutATagMeansAll) {
   ResidencyMachine machine;
   const auto weights = written(machine, kWeights, 2);
   const auto cache = written(machine, kCache, 2);
-  EXPECT_EQ(machine.residency().sleep(std::nullopt).take().moved, 8_MiB);
-  EXPECT_EQ(machine.residency().wake(std::nullopt).take().moved, 8_MiB);
+  EXPECT_EQ(machine.residency().sleeper().sleep(std::nullopt).take().moved, 8_MiB);
+  EXPECT_EQ(machine.residency().sleeper().wake(std::nullopt).take().moved, 8_MiB);
   check_each(machine, weights);
   check_each(machine, cache);
 }
@@ -73,11 +73,11 @@ TEST(ResidencySleep, WithoutATagMeansAll) {
 TEST(ResidencySleep, AUseFetchesOnlyItsOwnRun) {
   ResidencyMachine machine;
   const auto weights = written(machine, kWeights, 3);
-  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  ASSERT_OK(machine.residency().sleeper().sleep(kWeights).status());
   ASSERT_OK(machine.check(weights[1], 1));
   EXPECT_EQ(weights[0]->missing.load(), 1U);
   EXPECT_EQ(weights[2]->missing.load(), 1U);
-  EXPECT_EQ(machine.residency().wake(kWeights).take().moved, 4_MiB);
+  EXPECT_EQ(machine.residency().sleeper().wake(kWeights).take().moved, 4_MiB);
 }
 
 TEST(ResidencySleep, WaitsForTheWorkThatUsesTheRuns) {
@@ -87,7 +87,7 @@ TEST(ResidencySleep, WaitsForTheWorkThatUsesTheRuns) {
   ASSERT_OK(machine.settle());  // the stream does not wait for the writing stream
   for (std::uint64_t i = 0; i < 10; ++i) {
     ASSERT_OK(machine.write(run, i, stream));
-    ASSERT_OK(machine.residency().sleep(kWeights).status());
+    ASSERT_OK(machine.residency().sleeper().sleep(kWeights).status());
     EXPECT_EQ(run->missing.load(), 1U);
     ASSERT_OK(machine.check(run, i, stream));
   }
@@ -96,30 +96,30 @@ TEST(ResidencySleep, WaitsForTheWorkThatUsesTheRuns) {
 TEST(ResidencySleep, PinnedRunsStayAndAreCounted) {
   ResidencyMachine machine;
   const auto weights = written(machine, kWeights, 3);
-  ASSERT_OK(machine.residency().pin(weights[0]));
-  const Moved moved = machine.residency().sleep(kWeights).take();
+  ASSERT_OK(machine.residency().pins().pin(weights[0]));
+  const Moved moved = machine.residency().sleeper().sleep(kWeights).take();
   EXPECT_EQ(moved.moved, 4_MiB);
   EXPECT_EQ(moved.stayed, 2_MiB);
   EXPECT_EQ(weights[0]->missing.load(), 0U);
-  ASSERT_OK(machine.residency().unpin(weights[0]));
+  ASSERT_OK(machine.residency().pins().unpin(weights[0]));
 }
 
 TEST(ResidencySleep, ARunFreedWhileAsleepCostsNothingToWake) {
   ResidencyMachine machine;
   const auto weights = written(machine, kWeights, 2);
-  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  ASSERT_OK(machine.residency().sleeper().sleep(kWeights).status());
   weights[0]->live.store(0);
-  EXPECT_EQ(machine.residency().wake(kWeights).take().moved, 2_MiB);
+  EXPECT_EQ(machine.residency().sleeper().wake(kWeights).take().moved, 2_MiB);
   EXPECT_EQ(weights[0]->missing.load(), 1U);
-  ASSERT_OK(machine.residency().remove(weights[0]));
+  ASSERT_OK(machine.residency().runs().remove(weights[0]));
   ASSERT_OK(machine.check(weights[1], 1));
 }
 
 TEST(ResidencySleep, ARunRemovedWhileAsleepReleasesItsFrames) {
   ResidencyMachine machine;
   const auto weights = written(machine, kWeights, 2);
-  ASSERT_OK(machine.residency().sleep(kWeights).status());
-  ASSERT_OK(machine.residency().remove(weights[0]));
+  ASSERT_OK(machine.residency().sleeper().sleep(kWeights).status());
+  ASSERT_OK(machine.residency().runs().remove(weights[0]));
   EXPECT_EQ(machine.tiers().host.usage().used, 2_MiB);
 }
 
@@ -127,17 +127,17 @@ TEST(ResidencySleep, DeadRunsLoseTheirFramesWithoutACopy) {
   ResidencyMachine machine;
   const auto weights = written(machine, kWeights, 2);
   for (auto* run : weights) run->live.store(0);
-  EXPECT_EQ(machine.residency().sleep(kWeights).take().moved, 4_MiB);
-  EXPECT_EQ(machine.residency().stats().bytes_out, Bytes());
+  EXPECT_EQ(machine.residency().sleeper().sleep(kWeights).take().moved, 4_MiB);
+  EXPECT_EQ(machine.residency().figures().stats().bytes_out, Bytes());
 }
 
 TEST(ResidencySleep, SpillsToTheFileWhenTheHostIsFull) {
   ResidencyMachine machine({.host = 4_MiB, .file = 64_MiB});
   const auto weights = written(machine, kWeights, 7, 3);
-  EXPECT_EQ(machine.residency().sleep(kWeights).take().moved, 14_MiB);
+  EXPECT_EQ(machine.residency().sleeper().sleep(kWeights).take().moved, 14_MiB);
   ASSERT_OK(machine.settle());
   EXPECT_GT(machine.tiers().file.usage().used, Bytes());
-  EXPECT_EQ(machine.residency().wake(kWeights).take().moved, 14_MiB);
+  EXPECT_EQ(machine.residency().sleeper().wake(kWeights).take().moved, 14_MiB);
   check_each(machine, weights, 3);
 }
 
@@ -148,16 +148,16 @@ TEST(ResidencySleep, AnEarlierPrefetchDoesNotFetchASleepingRun) {
   ASSERT_OK(machine.settle());
   ASSERT_OK(machine.prefetch(weights[0]));
   ASSERT_TRUE(weights[0]->has(PageState::kLoading));
-  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  ASSERT_OK(machine.residency().sleeper().sleep(kWeights).status());
   ASSERT_OK(machine.settle());
-  EXPECT_EQ(machine.residency().whereabouts(*weights[0])[0], Bytes());
+  EXPECT_EQ(machine.residency().figures().whereabouts(*weights[0])[0], Bytes());
   check_each(machine, weights, 3);
 }
 
 TEST(ResidencySleep, FailsWithoutRoomInLowerTiersAndLosesNothing) {
   ResidencyMachine machine({.host = 4_MiB, .staging = 2_MiB});
   const auto weights = written(machine, kWeights, 7);
-  EXPECT_EQ(machine.residency().sleep(kWeights).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(machine.residency().sleeper().sleep(kWeights).status().code(), Code::kOutOfMemory);
   EXPECT_EQ(machine.valid(), "ok");
   check_each(machine, weights);
 }
@@ -165,22 +165,22 @@ TEST(ResidencySleep, FailsWithoutRoomInLowerTiersAndLosesNothing) {
 TEST(ResidencySleep, RunsThatDoNotFitAtWakeStayEvicted) {
   ResidencyMachine machine({.device = 16_MiB});
   const auto weights = written(machine, kWeights, 7);
-  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  ASSERT_OK(machine.residency().sleeper().sleep(kWeights).status());
   const auto cache = written(machine, kCache, 6);
-  for (auto* run : cache) ASSERT_OK(machine.residency().pin(run));
-  const Moved moved = machine.residency().wake(kWeights).take();
+  for (auto* run : cache) ASSERT_OK(machine.residency().pins().pin(run));
+  const Moved moved = machine.residency().sleeper().wake(kWeights).take();
   EXPECT_EQ(moved.moved, 4_MiB);
   EXPECT_EQ(moved.stayed, 10_MiB);
-  for (auto* run : cache) ASSERT_OK(machine.residency().unpin(run));
+  for (auto* run : cache) ASSERT_OK(machine.residency().pins().unpin(run));
   check_each(machine, weights);
 }
 
 TEST(ResidencySleep, WakeEvictsOtherTags) {
   ResidencyMachine machine({.device = 16_MiB});
   const auto weights = written(machine, kWeights, 7, 4);
-  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  ASSERT_OK(machine.residency().sleeper().sleep(kWeights).status());
   const auto cache = written(machine, kCache, 7, 5);
-  const Moved moved = machine.residency().wake(kWeights).take();
+  const Moved moved = machine.residency().sleeper().wake(kWeights).take();
   EXPECT_EQ(moved.moved, 14_MiB);
   for (auto* run : weights) EXPECT_EQ(run->missing.load(), 0U);
   check_each(machine, weights, 4);
@@ -192,35 +192,35 @@ TEST(ResidencySleep, AFailedCopyIsReportedAndTheBytesStay) {
   const auto weights = written(machine, kWeights, 3);
   machine.fault().clear();
   machine.fault().fail({DriverCall::kCopyOut, 1, Status(Code::kDriver, "no copy"), false});
-  EXPECT_FALSE(machine.residency().sleep(kWeights).is_ok());
+  EXPECT_FALSE(machine.residency().sleeper().sleep(kWeights).is_ok());
   machine.fault().clear();
   check_each(machine, weights);
-  EXPECT_OK(machine.residency().sleep(kWeights).status());
+  EXPECT_OK(machine.residency().sleeper().sleep(kWeights).status());
 }
 
 TEST(ResidencySleep, WithoutAutomaticNoLiveRunIsEvicted) {
   ResidencyMachine machine({.device = 16_MiB});
-  ASSERT_OK(machine.residency().set_automatic(false));
+  ASSERT_OK(machine.residency().automatic().set(false));
   const auto weights = written(machine, kWeights, 8);
   auto* extra = machine.add();
   EXPECT_EQ(machine.write(extra, 1).code(), Code::kOutOfMemory);
   for (auto* run : weights) EXPECT_EQ(run->missing.load(), 0U);
-  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  ASSERT_OK(machine.residency().sleeper().sleep(kWeights).status());
   EXPECT_OK(machine.write(extra, 1));
-  ASSERT_OK(machine.residency().set_automatic(true));
+  ASSERT_OK(machine.residency().automatic().set(true));
   check_each(machine, weights);
 }
 
 TEST(ResidencySleep, WithoutAutomaticWaitsForUnannouncedWork) {
   ResidencyMachine machine;
-  ASSERT_OK(machine.residency().set_automatic(false));
+  ASSERT_OK(machine.residency().automatic().set(false));
   const StreamId stream = machine.stream();
   auto* run = written(machine, kWeights, 1).front();
   ASSERT_OK(machine.settle());  // the stream does not wait for the writing stream
   for (std::uint64_t i = 2; i < 12; ++i) {
     ASSERT_OK(machine.launch(run, i, stream, Access::kWrite));
-    ASSERT_OK(i % 2 == 0 ? machine.residency().sleep(kWeights).status() : machine.evict(run));
-    ASSERT_OK(machine.residency().wake(kWeights).status());
+    ASSERT_OK(i % 2 == 0 ? machine.residency().sleeper().sleep(kWeights).status() : machine.evict(run));
+    ASSERT_OK(machine.residency().sleeper().wake(kWeights).status());
     ASSERT_OK(machine.launch(run, i, stream, Access::kRead));
   }
 }
@@ -240,8 +240,8 @@ TEST(ResidencySleep, ThreadsMayUseRunsDuringSleepAndWake) {
       });
     }
     for (int i = 0; i < 50; ++i) {
-      EXPECT_OK(machine.residency().sleep(kWeights).status());
-      EXPECT_OK(machine.residency().wake(kWeights).status());
+      EXPECT_OK(machine.residency().sleeper().sleep(kWeights).status());
+      EXPECT_OK(machine.residency().sleeper().wake(kWeights).status());
     }
   }
   for (std::size_t i = 2; i < weights.size(); ++i) EXPECT_OK(machine.check(weights[i], 0));

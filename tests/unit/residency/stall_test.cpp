@@ -78,9 +78,9 @@ TEST(Stall, OnlyCallsOfTheProgramStall) {
   const auto runs = machine.add_many(4);
   for (auto* run : runs) ASSERT_OK(machine.write(run, 1));
   for (auto* run : runs) ASSERT_OK(machine.evict(run));  // explicit eviction, which waits
-  EXPECT_EQ(machine.residency().stats().stalls, 0U);
+  EXPECT_EQ(machine.residency().figures().stats().stalls, 0U);
   ASSERT_OK(machine.touch(runs, Access::kRead, kNoStream));
-  const ResidencyStats stats = machine.residency().stats();
+  const ResidencyStats stats = machine.residency().figures().stats();
   EXPECT_EQ(stats.stalls, 1U);
   EXPECT_EQ(part(stats.stall_parts, StallCause::kCopyIn).stalls, 1U);
 }

@@ -20,7 +20,7 @@ TEST(ResidencyTransfers, RemovingARunOfWhichPagesAreMovingEndsTheMoves) {
   ASSERT_OK(machine.evict(run));
   ASSERT_OK(machine.prefetch(run));
   EXPECT_TRUE(run->has(PageState::kFetching));
-  ASSERT_OK(machine.residency().remove(run));
+  ASSERT_OK(machine.residency().runs().remove(run));
   EXPECT_EQ(machine.valid(), "ok");
   EXPECT_FALSE(machine.residency().has_work());
 }
@@ -33,7 +33,7 @@ TEST(ResidencyTransfers, MovesThatCannotBeWaitedForEndWithTheirRun) {
   ASSERT_OK(machine.prefetch(run));
   ASSERT_TRUE(run->has(PageState::kFetching));
   machine.lose_device();
-  EXPECT_EQ(machine.residency().remove(run).code(), Code::kDriver);
+  EXPECT_EQ(machine.residency().runs().remove(run).code(), Code::kDriver);
   EXPECT_FALSE(machine.residency().has_work());
   EXPECT_EQ(machine.valid(), "ok");
   machine.abandon();
@@ -53,7 +53,7 @@ TEST(ResidencyTransfers, FramesThatCannotBeUnmappedAreCountedAsLost) {
   const Address address = run->address;
   const Frame frames[] = {*run->pages[0].device, *run->pages[1].device};
   machine.fault().fail({DriverCall::kUnmap, 1, Status(Code::kDriver, "injected", 999), true});
-  EXPECT_EQ(machine.residency().remove(run).code(), Code::kDriver);
+  EXPECT_EQ(machine.residency().runs().remove(run).code(), Code::kDriver);
   machine.fault().clear();
   EXPECT_EQ(machine.valid(), "ok");
   EXPECT_EQ(machine.tiers().device.usage().lost, 4_MiB);

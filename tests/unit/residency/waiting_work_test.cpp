@@ -111,10 +111,10 @@ TEST_F(WaitingWork, ADeadRunIsNotWaitedFor) {
   runs[0]->live.store(0);
   (void)machine_.residency().note_free(runs[0], waiting);
   EXPECT_OK(machine_.write(machine_.add(), 1, other));
-  EXPECT_EQ(machine_.residency().remove(runs[0]).code(), Code::kBusy);
+  EXPECT_EQ(machine_.residency().runs().remove(runs[0]).code(), Code::kBusy);
   kernel_.let_go();
   ASSERT_OK(machine_.settle());
-  EXPECT_OK(machine_.residency().remove(runs[0]));
+  EXPECT_OK(machine_.residency().runs().remove(runs[0]));
 }
 
 TEST_F(WaitingWork, AnUnreturnedLaunchDoesNotCountAsWaitedFor) {
@@ -204,7 +204,7 @@ TEST_F(QueuedCopies, NoCallWaitsForACopyQueuedAfterEndlessWork) {
   AnyRun* const more = machine_.add({0, 2});
   const Status refused = machine_.write(more, 1);
   EXPECT_EQ(refused.code(), Code::kOutOfMemory) << refused.to_string();
-  EXPECT_EQ(machine_.residency().remove(runs[0]).code(), Code::kBusy);
+  EXPECT_EQ(machine_.residency().runs().remove(runs[0]).code(), Code::kBusy);
   EXPECT_EQ(machine_.valid(), "ok");
   end_the_work();
   ASSERT_OK(machine_.settle());

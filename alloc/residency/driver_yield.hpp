@@ -1,0 +1,37 @@
+// Yielding: device memory goes back to the driver for an allocation that Tessera does not serve: loaded code, local
+// memory of a kernel, a context, memory from a pool or from cuMemCreate. So does pinned host memory.
+//
+// Thread safety: every call may be made from any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "residency/locked_engine.hpp"
+
+namespace tessera {
+
+class DriverYield {
+ public:
+  // REQUIRES: it outlives this.
+  explicit DriverYield(LockedEngine& locked) : locked_(locked) {}
+
+  // Reduces what the device holds to `keep`, as far as that needs no move.
+  Status trim_device(Bytes keep);
+  // The driver lacks device memory for an allocation made elsewhere. Returns free memory to it and lowers the budget by
+  // that amount until end(). If the driver then still has less than `wanted`, evicts runs until it has enough, unless
+  // that cannot be reached. kUnknown: as much as a call of unknown size usually needs. kHalf: half of what there is.
+  // Returns the bytes given back. Errors: the driver's, and kIo; end() is not needed then.
+  static constexpr Bytes kUnknown{~std::uint64_t{0}}, kHalf{~std::uint64_t{0} - 1};
+  Result<Bytes> begin(Bytes wanted);
+  void end() { locked_.tiers.device.end_yield(); }
+  // Of pages that are on the device too, or of no live block; waits for moves in flight, and for work up to `patience`.
+  Status drop_host_copies();
+
+ private:
+  Status free_idle(Bytes bytes) REQUIRES_LOCK(locked_.mutex);
+  Status evict_for_driver(Bytes wanted) REQUIRES_LOCK(locked_.mutex);
+
+  LockedEngine& locked_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,107 @@
+#include "residency/pinned_runs.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/atomic_max.hpp"
+
+namespace tessera {
+namespace {
+
+// What pins leave to launches.
+constexpr std::uint64_t kLeastPartBesidePins = 32, kMostPartBesidePins = 16;  // of the device
+constexpr Bytes kMostBesidePins{512 << 20};
+
+}  // namespace
+
+Status PinnedRuns::pin(Run* run, const char* exposed_by, const Held& held) {
+  {
+    MutexLock lock(locked_.mutex);
+    TESSERA_TRY(check_room_beside_pins(*run, room_beside_pins()));
+  }
+  TESSERA_TRY(fetch_.fetch_and_hold({&run, 1}, kNoStream, held));
+  MutexLock lock(locked_.mutex);
+  const Status fits = check_room_beside_pins(*run, room_beside_pins());  // another thread may have pinned meanwhile
+  if (fits.is_ok()) {
+    const bool exposes = exposed_by != nullptr && run->exposed == nullptr;
+    if ((exposed_by == nullptr || exposes) && run->pins.fetch_add(1) == 0) {
+      locked_.engine.pinned_bytes += run->shape.bytes();
+    }
+    if (exposes) run->exposed = exposed_by;
+  }
+  locked_.held_uses.let_go({&run, 1});
+  return fits;
+}
+
+// While the run could not be evicted, work may have used it unannounced, and may go on to do so: copies in lower tiers
+// are invalid.
+void PinnedRuns::note_unseen_use(Run& run) {
+  const std::uint64_t epoch = locked_.streams.tick();
+  raise_to(run.used, epoch);
+  raise_to(run.written, epoch);
+}
+
+Status PinnedRuns::unpin(Run* run) {
+  MutexLock lock(locked_.mutex);
+  const std::uint32_t own = (run->exposed != nullptr ? 1 : 0) + (run->keeps != 0 ? 1 : 0);
+  if (run->pins.load() <= own) return Status(Code::kInvalidArgument, "the block is not pinned");
+  if (locked_.unseen.load()) note_unseen_use(*run);
+  if (run->pins.fetch_sub(1) == 1) locked_.engine.pinned_bytes -= run->shape.bytes();
+  return {};
+}
+
+// A pin that the program wants, or cannot do without, leaves little, as launches may use mostly pinned blocks; and
+// nothing where all blocks fit together.
+Bytes PinnedRuns::room_beside_pins() const {
+  const Bytes device = locked_.tiers.device.usage().capacity;
+  if (locked_.engine.stats.run_bytes <= device) return {};
+  const Bytes least = std::max(kBasePage, std::min(device / kLeastPartBesidePins, kMostBesidePins));
+  return std::max(least, std::min(locked_.tracker.largest_launch().bytes, device / kMostPartBesidePins));
+}
+
+// Pins for addresses that no call announces leave the largest launch so far, but at most half of the device, since a
+// larger launch may itself have used what is pinned now.
+Bytes PinnedRuns::room_beside_kept() const {
+  return std::min(locked_.tracker.largest_launch().bytes, locked_.tiers.device.usage().capacity / 2);
+}
+
+Status PinnedRuns::check_room_beside_pins(const Run& run, Bytes launches) const {
+  const Bytes device = locked_.tiers.device.usage().capacity;
+  if (run.pins.load() != 0 || locked_.engine.pinned_bytes + run.shape.bytes() + launches <= device) return {};
+  return Status(
+      Code::kOutOfMemory,
+      fmt::format("of {} MiB of device memory, {} MiB are pinned and launches need {} MiB: another {} MiB cannot "
+                  "be pinned",
+                  device / 1_MiB, locked_.engine.pinned_bytes / 1_MiB, launches / 1_MiB, run.shape.bytes() / 1_MiB));
+}
+
+Status PinnedRuns::keep(Run* run, const char* reason, const Held& held) {
+  {
+    MutexLock lock(locked_.mutex);
+    TESSERA_TRY(check_room_beside_pins(*run, room_beside_kept()));
+  }
+  TESSERA_TRY(fetch_.fetch_and_hold({&run, 1}, kNoStream, held));
+  MutexLock lock(locked_.mutex);
+  const Status fits = check_room_beside_pins(*run, room_beside_kept());  // another thread may have pinned meanwhile
+  if (fits.is_ok()) {
+    if (run->keeps++ == 0) {
+      if (run->pins.fetch_add(1) == 0) locked_.engine.pinned_bytes += run->shape.bytes();
+      run->kept_for = reason;
+    }
+  }
+  locked_.held_uses.let_go({&run, 1});
+  return fits;
+}
+
+Status PinnedRuns::unkeep(Run* run) {
+  MutexLock lock(locked_.mutex);
+  if (run->keeps == 0) return Status(Code::kInvalidArgument, "the block is not kept");
+  if (--run->keeps != 0) return {};
+  run->kept_for = nullptr;
+  note_unseen_use(*run);
+  if (run->pins.fetch_sub(1) == 1) locked_.engine.pinned_bytes -= run->shape.bytes();
+  return {};
+}
+
+}  // namespace tessera

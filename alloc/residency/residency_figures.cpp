@@ -1,0 +1,103 @@
+#include "residency/residency_figures.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "residency/pages/row.hpp"
+
+namespace tessera {
+
+ResidencyStats ResidencyFigures::stats() const {
+  MutexLock lock(locked_.mutex);
+  ResidencyStats stats = locked_.engine.stats;
+  const UseCounts::Sum counts = locked_.counts.sum();
+  stats.launches = counts.launches;
+  stats.uses = counts.uses;
+  stats.pinned_bytes = locked_.engine.pinned_bytes;
+  for (const auto& run : locked_.engine.runs) {
+    if (run->stays_for() != nullptr) stats.exposed_bytes += run->shape.bytes();
+    stats.costliest.offer({run->address, run->shape.bytes(), run->tag, false, run->cost});
+  }
+  for (const auto& row : locked_.engine.rows) {
+    stats.costliest.offer({row->address, row->shape.bytes(), row->tag, false, row->cost});
+  }
+  return stats;
+}
+
+Bytes ResidencyFigures::pinned_bytes() const {
+  MutexLock lock(locked_.mutex);
+  return locked_.engine.pinned_bytes;
+}
+
+Bytes ResidencyFigures::live_bytes() const {
+  MutexLock lock(locked_.mutex);
+  Bytes bytes;
+  for (const auto& run : locked_.engine.runs) {
+    if (!run->is_dead()) bytes += run->shape.bytes();
+  }
+  return bytes;
+}
+
+std::vector<std::pair<const char*, Bytes>> ResidencyFigures::exposures() const {
+  MutexLock lock(locked_.mutex);
+  std::vector<std::pair<const char*, Bytes>> sums;
+  for (const auto& run : locked_.engine.runs) {
+    if (run->stays_for() == nullptr) continue;
+    auto sum = std::find_if(sums.begin(), sums.end(),
+                            [&](const auto& s) { return std::string_view(s.first) == run->stays_for(); });
+    if (sum == sums.end()) sum = sums.insert(sums.end(), {run->stays_for(), Bytes()});
+    sum->second += run->shape.bytes();
+  }
+  return sums;
+}
+
+std::array<Bytes, kPlaces> ResidencyFigures::whereabouts(const Run& run) const {
+  MutexLock lock(locked_.mutex);
+  std::array<Bytes, kPlaces> bytes;
+  const auto count = [&bytes](const Page& page, Bytes size) {
+    if (page.device) {
+      bytes[0] += size;
+    } else if (page.peer) {
+      bytes[1] += size;
+    } else if (page.host) {
+      bytes[2] += size;
+    } else if (page.file) {
+      bytes[3] += size;
+    }
+  };
+  const auto count_all = [&count](const Run& part) {
+    for (std::uint32_t i = 0; i < part.pages.size(); ++i) count(part.pages[i], page_bytes(part.shape.page_class(i)));
+  };
+  count_all(run);
+  for (const Run* part : run.parts) count_all(*part);
+  return bytes;
+}
+
+Status ResidencyFigures::validate() const {
+  MutexLock lock(locked_.mutex);
+  Bytes run_bytes, pinned_bytes, device_bytes;
+  for (const auto& run : locked_.engine.runs) {
+    TESSERA_TRY(validate_run(*run));
+    run_bytes += run->shape.bytes();
+    if (run->is_pinned()) pinned_bytes += run->shape.bytes();
+    for (const Page& page : run->pages) {
+      if (page.device) device_bytes += page.device->bytes();
+    }
+  }
+  for (const auto& row : locked_.engine.rows) TESSERA_TRY(validate_row(*row));
+  TESSERA_TRY(locked_.engine.by_trait.validate(locked_.engine.runs));
+  TESSERA_TRY(locked_.transfers.validate());
+  if (run_bytes != locked_.engine.stats.run_bytes) return Status(Code::kInternal, "run bytes do not add up");
+  if (pinned_bytes != locked_.engine.pinned_bytes) return Status(Code::kInternal, "pinned bytes do not add up");
+  const TierUsage device = locked_.tiers.device.usage();
+  if (device_bytes + device.lost != device.used) {
+    return Status(Code::kInternal, "a device frame in use belongs to no page");
+  }
+  TESSERA_TRY(locked_.tiers.device.validate());
+  if (locked_.tiers.peer != nullptr) TESSERA_TRY(locked_.tiers.peer->validate());
+  if (locked_.tiers.is_backed()) return locked_.tiers.backing->validate();
+  TESSERA_TRY(locked_.tiers.host.validate());
+  return locked_.tiers.file.validate();
+}
+
+}  // namespace tessera

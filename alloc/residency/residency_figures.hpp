@@ -1,0 +1,30 @@
+// What the engine answers about itself: counts, sums over its runs, where bytes are, and whether its records agree.
+//
+// Thread safety: every call may be made from any thread.
+#pragma once
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "residency/locked_engine.hpp"
+
+namespace tessera {
+
+class ResidencyFigures {
+ public:
+  // REQUIRES: it outlives this.
+  explicit ResidencyFigures(const LockedEngine& locked) : locked_(locked) {}
+
+  ResidencyStats stats() const;
+  Bytes pinned_bytes() const;  // of runs that may not be evicted
+  Bytes live_bytes() const;    // of runs with a live block: a device of this size would need no eviction
+  std::vector<std::pair<const char*, Bytes>> exposures() const;  // by the call that exposed the run first
+  std::array<Bytes, kPlaces> whereabouts(const Run& run) const;  // each page counted in its nearest tier, device first
+  Status validate() const;
+
+ private:
+  const LockedEngine& locked_;
+};
+
+}  // namespace tessera
