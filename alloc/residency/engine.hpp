@@ -51,10 +51,10 @@ struct Engine {
   const std::atomic<bool>& unseen;     // work may use a run without announcing it
   WaitingKernels& waiting;
 
-  std::vector<std::unique_ptr<Run>> runs{};  // those with pages
-  std::vector<std::unique_ptr<Run>> rows{};  // the runs that some of them are parts of
-  RunsByTrait by_trait{};                    // of `runs`: the same indices
-  Bytes pinned_bytes{};                      // of runs with a pin
+  RunList runs{};          // those with pages
+  RunList rows{};          // the runs that some of them are parts of
+  RunsByTrait by_trait{};  // of `runs`: the same indices
+  Bytes pinned_bytes{};    // of runs with a pin
   ResidencyStats stats{};
   IterationTracker::Orders orders{};  // not carried out yet, oldest first
   RecomputeTurn turn{};

@@ -81,7 +81,7 @@ class IterationTrackerTest : public ::testing::Test {
   const StreamId stream_ = sim_.create_stream(DeviceId(0)).take();
   EveryGap policy_;
   FirstStrategy planner_{policy_};
-  IterationTracker::Runs runs_;
+  RunList runs_;
   IterationTracker tracker_{sim_, DeviceId(0), policy_, planner_, runs_};
   const char works_[16 * kLayers] = {};  // more than the program has
   std::uint64_t epoch_ = 0;

@@ -49,11 +49,10 @@ class IterationTracker {
 
   using Order = LearnedIteration::Order;
   using Orders = LearnedIteration::Orders;
-  using Runs = std::vector<std::unique_ptr<Run>>;
 
   // REQUIRES: all arguments outlive it, policy and planner at least until the next set_policy; `runs` is the list of
   // all runs, under the engine's lock.
-  IterationTracker(Driver& driver, DeviceId device, const Policy& policy, Planner& planner, const Runs& runs,
+  IterationTracker(Driver& driver, DeviceId device, const Policy& policy, Planner& planner, const RunList& runs,
                    ClassOfTag class_of_tag = {})
       : policy_(&policy),
         planner_(&planner),
@@ -163,7 +162,7 @@ class IterationTracker {
 
   const Policy* policy_;
   Planner* planner_;
-  const Runs& all_runs_;
+  const RunList& all_runs_;
   const ClassOfTag class_of_tag_;
   Stopwatches watches_;
   LaunchLog log_;

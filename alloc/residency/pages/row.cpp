@@ -37,8 +37,8 @@ std::vector<RunShape> part_shapes(RunShape whole) {
   return shapes;
 }
 
-std::vector<std::unique_ptr<Run>> make_row(Run& run) {
-  std::vector<std::unique_ptr<Run>> parts;
+RunList make_row(Run& run) {
+  RunList parts;
   Address at = run.address;
   auto page = run.pages.begin();
   for (const RunShape shape : part_shapes(run.shape)) {

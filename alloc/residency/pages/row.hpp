@@ -34,7 +34,7 @@ std::vector<RunShape> part_shapes(RunShape whole);
 
 // Moves the pages of the run into parts, which are returned. The run becomes the row; its page counts by trait stay for
 // the caller to clear. REQUIRES: the run is not a row, and has at least one large page.
-std::vector<std::unique_ptr<Run>> make_row(Run& run);
+RunList make_row(Run& run);
 // Where a page of that run is now: the `page`-th of the row.
 PageRef page_of_row(const Run& row, std::uint32_t page);
 

@@ -23,6 +23,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -96,6 +97,11 @@ struct RunOwner {
   // up (launch_signature.hpp).
   std::optional<std::uint64_t> name{};
 };
+
+struct Run;
+
+// The runs, or the rows, of an engine, which owns them.
+using RunList = std::vector<std::unique_ptr<Run>>;
 
 struct Run {
   Run(Address run_address, RunShape run_shape, TagId run_tag, RunOwner run_owner = {})

@@ -66,7 +66,7 @@ std::size_t RunsByTrait::next(std::size_t index, std::size_t trait) const {
   return kNone;
 }
 
-Status RunsByTrait::validate(const Runs& runs) const {
+Status RunsByTrait::validate(const RunList& runs) const {
   std::array<std::size_t, kPageTraits> runs_with{};
   for (const auto& run : runs) {
     std::array<std::uint32_t, kPageTraits> pages_with{};

@@ -23,8 +23,6 @@ namespace tessera {
 
 class RunsByTrait {
  public:
-  using Runs = std::vector<std::unique_ptr<Run>>;
-
   // Updates the traits that the page is counted by.
   void note(Run& run, Page& page);
   // The run at `index` is gone, and the last one takes its place.
@@ -32,9 +30,9 @@ class RunsByTrait {
 
   // Runs with such a page; tested when the iterator reaches them, as an action on one run may change others.
   class Range;
-  Range of(const Runs& runs, PageTrait trait) const;
+  Range of(const RunList& runs, PageTrait trait) const;
 
-  Status validate(const Runs& runs) const;
+  Status validate(const RunList& runs) const;
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
@@ -49,7 +47,7 @@ class RunsByTrait {
 
 class RunsByTrait::Range {
  public:
-  Range(const RunsByTrait& by_trait, const Runs& runs, std::size_t trait)
+  Range(const RunsByTrait& by_trait, const RunList& runs, std::size_t trait)
       : by_trait_(by_trait), runs_(runs), trait_(trait) {}
 
   class Iterator {
@@ -73,11 +71,11 @@ class RunsByTrait::Range {
   std::size_t next(std::size_t from) const { return by_trait_.next(from, trait_); }
 
   const RunsByTrait& by_trait_;
-  const Runs& runs_;
+  const RunList& runs_;
   std::size_t trait_;
 };
 
-inline RunsByTrait::Range RunsByTrait::of(const Runs& runs, PageTrait trait) const {
+inline RunsByTrait::Range RunsByTrait::of(const RunList& runs, PageTrait trait) const {
   return {*this, runs, static_cast<std::size_t>(trait)};
 }
 

@@ -40,38 +40,38 @@ class LateIntervalsTest : public ::testing::Test {
   Machine machine_{.device = 1_KiB, .host = 1_KiB, .out_rate = 1e9, .in_rate = 1e9};
 };
 
-using Runs = std::vector<std::uint32_t>;
+using Indices = std::vector<std::uint32_t>;  // into Iteration::runs
 
 TEST_F(LateIntervalsTest, StartsOpenIntervalsInOrderOfTheirLastUses) {
   machine_.out_rate = 100e9;
-  EXPECT_EQ(late(3), (Runs{0, 1, 2, 3}));
-  EXPECT_EQ(late(1), (Runs{0, 1})) << "the others are still to be used";
-  EXPECT_EQ(late(9), (Runs{2, 3})) << "the first is called back, and the second with the next step";
-  EXPECT_EQ(late(15), Runs());
+  EXPECT_EQ(late(3), (Indices{0, 1, 2, 3}));
+  EXPECT_EQ(late(1), (Indices{0, 1})) << "the others are still to be used";
+  EXPECT_EQ(late(9), (Indices{2, 3})) << "the first is called back, and the second with the next step";
+  EXPECT_EQ(late(15), Indices());
 }
 
 TEST_F(LateIntervalsTest, SkipsARunWhoseCopyOutEndsAfterItsFetch) {
   // From step 4 on: run 0 is requested after 500 ns, run 1 after 600; their copies end after 250 and 500. Run 2 would
   // be done after 750 but is requested after 700; without it, run 3 with 800 is done after 750.
-  EXPECT_EQ(late(3), (Runs{0, 1, 3}));
-  EXPECT_EQ(late(8), Runs{3}) << "the only one with more than 200 ns";
-  EXPECT_EQ(late(9), Runs());
+  EXPECT_EQ(late(3), (Indices{0, 1, 3}));
+  EXPECT_EQ(late(8), Indices{3}) << "the only one with more than 200 ns";
+  EXPECT_EQ(late(9), Indices());
 }
 
 TEST_F(LateIntervalsTest, DeadRunsNeedNoCopy) {
   plan_.front().gap.dead = true;
   machine_.out_rate = 100e9;
-  EXPECT_EQ(late(3), (Runs{0, 1, 2}));
+  EXPECT_EQ(late(3), (Indices{0, 1, 2}));
 }
 
 TEST_F(LateIntervalsTest, AnIntervalMayWrapAroundTheIteration) {
   plan_ = {{.gap = {.run = 0, .after = 10, .until = 0, .wraps = true}, .back_at = 19}};
-  EXPECT_EQ(late(12), Runs{0});
-  EXPECT_EQ(late(17), Runs());
+  EXPECT_EQ(late(12), Indices{0});
+  EXPECT_EQ(late(17), Indices());
   plan_.front().back_at = 0;  // only when it is needed
-  EXPECT_EQ(late(17), Runs()) << "200 ns are left";
-  EXPECT_EQ(late(16), Runs{0});
-  EXPECT_EQ(late(0), Runs());
+  EXPECT_EQ(late(17), Indices()) << "200 ns are left";
+  EXPECT_EQ(late(16), Indices{0});
+  EXPECT_EQ(late(0), Indices());
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ class RunsByTraitTest : public ::testing::Test {
   }
 
   using Indices = std::vector<std::size_t>;
-  RunsByTrait::Runs runs_;
+  RunList runs_;
   RunsByTrait by_trait_;
 };
 
