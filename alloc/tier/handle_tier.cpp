@@ -115,7 +115,7 @@ Result<Frame> HandleTier::find(PageClass page_class) {
   if (!pool.empty()) {
     const std::uint64_t value = pool.back();
     pool.pop_back();
-    return Frame{kind_, page_class, value};
+    return Frame{.tier = kind_, .page_class = page_class, .value = value};
   }
   const Bytes bytes = page_bytes(page_class);
   if (used_ + spare() + bytes > capacity_ && can_join(page_class)) return join();
@@ -144,7 +144,7 @@ std::optional<Frame> HandleTier::take_spare(PageClass page_class) {
   const MutexLock lock(mutex_);
   auto& pool = pool_[index_of(page_class)];
   if (pool.empty()) return std::nullopt;
-  const Frame frame{kind_, page_class, pool.back()};
+  const Frame frame{.tier = kind_, .page_class = page_class, .value = pool.back()};
   pool.pop_back();
   used_ += frame.bytes();
   peak_used_ = std::max(peak_used_, used_);
@@ -183,7 +183,7 @@ Frame HandleTier::join() {
   pool.resize(pool.size() - kBasePerLarge);
   const auto value = reinterpret_cast<std::uint64_t>(parts.get());
   joined_.emplace(value, std::move(parts));
-  return {kind_, PageClass::kLarge, value, true};
+  return {.tier = kind_, .page_class = PageClass::kLarge, .joined = true, .value = value};
 }
 
 void HandleTier::part(const Frame& frame) {
@@ -249,7 +249,7 @@ Result<Frame> HandleTier::create(PageClass page_class) {
     created = create_handle(bytes);
   }
   TESSERA_TRY(created.status());
-  return Frame{kind_, page_class, created.value()};
+  return Frame{.tier = kind_, .page_class = page_class, .value = created.value()};
 }
 
 // Destroys spare frames of the class until at most `keep` bytes of them are left.

@@ -31,11 +31,12 @@ constexpr const char* name_of(TierKind kind) {
 struct Frame {
   TierKind tier = TierKind::kDevice;
   PageClass page_class = PageClass::kBase;
-  std::uint64_t value = 0;
   bool joined = false;  // a large frame of sixteen base frames in a row (handle_tier.hpp)
+  std::uint64_t value = 0;
 
   Bytes bytes() const { return page_bytes(page_class); }
 };
+static_assert(sizeof(Frame) == 16, "a page has up to four");
 
 struct TierUsage {
   Bytes capacity{};  // the budget
