@@ -12,15 +12,15 @@
 namespace tessera {
 
 Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, CopyLocation to) {
-  for (const PageRef& page : pages) page->asked = used;
-  if (!pages.empty() && pages.front()->parts) return part_to_ask(pages, mask, to);
+  for (const PageRef& page : pages) page->eviction.asked = used;
+  if (!pages.empty() && pages.front()->eviction.parts) return part_to_ask(pages, mask, to);
   Bytes total;
   std::size_t done = 0;
   for (std::size_t count = 1; done < pages.size() && count > 0; done += count) {
     const auto rest = std::span(pages).subspan(done);
     for (const PageRef& page : rest) {
-      page->users = mask;
-      page->leaves_to = to;
+      page->eviction.users = mask;
+      page->eviction.to = to;
     }
     count = moves_.checks.begin(rest);
     for (const PageRef& page : rest.first(count)) started(page);
@@ -44,20 +44,20 @@ void Transfers::copy_changed(std::vector<PageRef> pages) {
     const Run& run = *page.run;
     if (page->state == PageState::kApart) return false;
     return page->state != PageState::kResident || !run.is_evictable() || run.is_dead() ||
-           run.last_work() != page->asked;
+           run.last_work() != page->eviction.asked;
   });
   for (std::span<const PageRef> rest = pages; !rest.empty();) {
-    const CopyLocation to = rest.front()->leaves_to;
-    const auto elsewhere = std::ranges::find_if(rest, [to](const PageRef& page) { return page->leaves_to != to; });
+    const CopyLocation to = rest.front()->eviction.to;
+    const auto elsewhere = std::ranges::find_if(rest, [to](const PageRef& page) { return page->eviction.to != to; });
     const auto batch = rest.first(moves_.links.batch_of({rest.begin(), elsewhere}));
     for (const PageRef& page : batch) {
-      page->copied = page->asked;
-      page->wants_fingerprint = false;  // by its history at least one more copy goes unchecked
+      page->copy.epoch = page->eviction.asked;
+      page->fingerprint.wanted = false;  // by its history at least one more copy goes unchecked
     }
     if (to == CopyLocation::kHost) spare_host_room(total_bytes(batch));
     const Result<std::size_t> begun = copy_out(batch, to);
     if (!begun.is_ok() && to == CopyLocation::kPeer) {
-      for (const PageRef& page : batch) page->leaves_to = CopyLocation::kHost;
+      for (const PageRef& page : batch) page->eviction.to = CopyLocation::kHost;
       continue;
     }
     if (!begun.is_ok()) {

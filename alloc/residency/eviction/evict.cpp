@@ -92,7 +92,7 @@ Result<DeviceEvictor::EvictionSet> DeviceEvictor::part(Run& run, Bytes wanted, s
   for (std::uint32_t i = run.shape.pages(); wanted && i-- > 0;) {
     const PageRef page{&run, i};
     if (page->state != PageState::kResident) continue;
-    page->onward = onward;
+    page->eviction.onward = onward;
     const bool moves = !page->peer && room >= page.bytes();
     const bool free = run.is_dead() || (moves_.machine.is_surely_clean(page) && !moves);
     if (!free) room -= std::min(room, page.bytes());
@@ -193,14 +193,14 @@ Status DeviceEvictor::let_copies_wait(const Work& work, CopyLocation to) {
 Result<Bytes> DeviceEvictor::evict_by_copy(EvictionSet set, const Work& work, Patience patience, CopyLocation to) {
   std::vector<PageRef>& pages = set.to_copy;
   for (auto* each : {&set.to_check, &pages}) {
-    for (const PageRef& page : *each) page->parts = set.apart;
+    for (const PageRef& page : *each) page->eviction.parts = set.apart;
   }
   Bytes total = transfers_.check(set.to_check, work.mask, work.until, to);
   pages.insert(pages.end(), set.to_check.begin(), set.to_check.end());
   for (const PageRef& page : pages) moves_.checks.plan_fingerprint(page);
   for (std::span<const PageRef> rest = pages; !rest.empty();) {
     const auto batch = rest.first(moves_.links.batch_of(rest));
-    for (const PageRef& page : batch) page->users = work.mask;
+    for (const PageRef& page : batch) page->eviction.users = work.mask;
     const Result<std::size_t> begun = copy_out(batch, work.until, patience, to);
     if (begun.status().code() == Code::kOutOfMemory && total) break;
     TESSERA_TRY(begun.status());
@@ -221,7 +221,7 @@ Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, std:
     // Not fatal: only the lender may be lost.
     if (begun.status().code() != Code::kOutOfMemory) note_given_up(begun.status());
   }
-  const bool passes = batch.front()->onward;  // no room is made for pages that will not stay
+  const bool passes = batch.front()->eviction.onward;  // no room is made for pages that will not stay
   for (;;) {
     transfers_.spare_host_room(total_bytes(batch));
     bool awaited = false;
@@ -233,7 +233,7 @@ Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, std:
       TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
       continue;
     }
-    for (const PageRef& page : batch) page->copied = used;
+    for (const PageRef& page : batch) page->copy.epoch = used;
     Result<std::size_t> begun = transfers_.copy_out(batch, CopyLocation::kHost);
     if (begun.status().code() != Code::kOutOfMemory) return begun;
     if (passes && patience != Patience::kDemand &&
@@ -260,7 +260,7 @@ Result<std::size_t> DeviceEvictor::copy_to_peer(std::span<const PageRef> batch, 
   const Bytes room = engine_.tiers.peer->usage().room();
   if (room < wanted && moves_.ledger.idle_peer_bytes())
     host_evictor_.drop_idle_copies(CopyLocation::kPeer, wanted - room);
-  for (const PageRef& page : batch) page->copied = used;
+  for (const PageRef& page : batch) page->copy.epoch = used;
   return transfers_.copy_out(batch, CopyLocation::kPeer);
 }
 

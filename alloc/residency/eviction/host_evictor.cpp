@@ -124,7 +124,7 @@ Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer, Which
     if (&run == newcomer) break;
     for (std::uint32_t i = 0; i < run.shape.pages() && total < bytes; ++i) {
       const PageRef page{&run, i};
-      if (page->state != PageState::kCold || !page->host || (newcomer != nullptr && page->staging)) continue;
+      if (page->state != PageState::kCold || !page->host || (newcomer != nullptr && page->copy.staging)) continue;
       if (!may_sink(page, which)) continue;
       if (page->file) {
         moves_.copies.drop_host(page);

@@ -14,7 +14,7 @@ Result<std::size_t> Transfers::part(std::span<const PageRef> batch, CopyLocation
   Result<std::size_t> begun = moves_.partings.begin(batch, to);
   if (!begun.is_ok()) return begun;
   for (const PageRef& page : batch.first(begun.value())) {
-    page->parts = false;
+    page->eviction.parts = false;
     parting_.push_back(page);
   }
   engine_.spare.note_leaving(total_bytes(batch.first(begun.value())), engine_.log.now());
@@ -25,9 +25,9 @@ Result<std::size_t> Transfers::part(std::span<const PageRef> batch, CopyLocation
 Bytes Transfers::part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, CopyLocation to) {
   Bytes total;
   for (const PageRef& page : std::exchange(pages, {})) {
-    page->parts = false;
-    page->users = mask;
-    page->leaves_to = to;
+    page->eviction.parts = false;
+    page->eviction.users = mask;
+    page->eviction.to = to;
     if (!moves_.partings.begin_check(page).is_ok()) continue;  // validate() reports it
     parting_.push_back(page);
     total += page.bytes();
@@ -42,19 +42,19 @@ Status Transfers::go_apart() {
   if (parting_.empty()) return {};
   Status result = engine_.streams.poll();
   // A stream first used after these pages began to part has no fence yet, so it is unknown whether it has passed.
-  note_error(result, engine_.streams.fence(parting_.front()->users, parting_.front()->as_of()));
+  note_error(result, engine_.streams.fence(parting_.front()->eviction.users, parting_.front()->as_of()));
   std::vector<PageRef> ready, asked, copied, left;
   std::erase_if(parting_, [&](const PageRef& page) {
-    if (!engine_.streams.passed(page->users, page->as_of())) return false;
+    if (!engine_.streams.passed(page->eviction.users, page->as_of())) return false;
     ready.push_back(page);
     return true;
   });
-  for (const PageRef& page : ready) engine_.spare.note_wait(engine_.log.now() - page->started);
+  for (const PageRef& page : ready) engine_.spare.note_wait(engine_.log.now() - page->transfer.started);
   note_error(result, moves_.partings.unmap(ready));
   for (const PageRef& page : ready) {
     if (page->state == PageState::kParting) parting_.push_back(page);  // a launch does not return
     if (page->state != PageState::kApart) continue;
-    (page->asks ? asked : copied).push_back(page);
+    (page->eviction.asks ? asked : copied).push_back(page);
   }
   ask_apart(asked);
   note_error(result, copy_apart(copied));
@@ -95,13 +95,13 @@ Status Transfers::await_parting() {
   Status waited;
   {
     const StallWait waiting(engine_.stall, StallCause::kWork);
-    waited = engine_.streams.wait(page->users, page->as_of(), StreamTable::Bound::kPatience);
+    waited = engine_.streams.wait(page->eviction.users, page->as_of(), StreamTable::Bound::kPatience);
   }
   if (waited.code() == Code::kNotReady) {
     const Run& run = *page.run;
     if (engine_.streams.passed(run.users(), run.last_work())) {
-      page->users = run.users();
-      (page->asks ? page->asked : page->copied) = run.last_work();
+      page->eviction.users = run.users();
+      (page->eviction.asks ? page->eviction.asked : page->copy.epoch) = run.last_work();
     } else {
       TESSERA_TRY(moves_.releases.stay(page));
       forget(page);

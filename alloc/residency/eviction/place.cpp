@@ -27,7 +27,7 @@ Status Transfers::place(Run& run, std::span<const Places> places) {
   const auto is_there = [](PageRef page) { return page->state == PageState::kResident; };
   const auto copy_to = [&](CopyLocation to) {
     return [&run, to, this](PageRef page) {
-      page->copied = run.last_work();
+      page->copy.epoch = run.last_work();
       return moves_.mover.copy_out({&page, 1}, to).status();
     };
   };

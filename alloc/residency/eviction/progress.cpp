@@ -19,14 +19,14 @@ PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
   for (const PageRef& page : moving) {
     if (!is_evicting(page->state)) continue;
     awaited = page;
-    if (page->staging || page.bytes() >= bytes) break;
+    if (page->copy.staging || page.bytes() >= bytes) break;
     bytes -= page.bytes();
   }
   return awaited;
 }
 
 // The page may not stay in its host frame.
-bool must_move_on(const Page& page) { return page.staging || (page.onward && page.host); }
+bool must_move_on(const Page& page) { return page.copy.staging || (page.eviction.onward && page.host); }
 
 }  // namespace
 
@@ -99,9 +99,9 @@ Status Transfers::finish_all() {
 // the right cause, and because the work may wait for the program, and so for this call. Errors: kNotReady in that case.
 // The copy is waited for next and is queued behind that work, so any other failure here is reported there.
 Status Transfers::await_users(PageRef page) {
-  if (!is_evicting(page->state) || engine_.streams.passed(page->users, page->as_of())) return {};
+  if (!is_evicting(page->state) || engine_.streams.passed(page->eviction.users, page->as_of())) return {};
   const StallWait waiting(engine_.stall, StallCause::kWork);
-  Status status = engine_.streams.wait(page->users, page->as_of(), StreamTable::Bound::kPatience);
+  Status status = engine_.streams.wait(page->eviction.users, page->as_of(), StreamTable::Bound::kPatience);
   if (status.code() == Code::kNotReady) return status;
   if (!status.is_ok()) log_line(LogLevel::kDebug, "waiting for work: {}", status.to_string());
   return {};
@@ -111,7 +111,7 @@ Status Transfers::await_users(PageRef page) {
 Status Transfers::await_link(PageRef page) {
   if (page->state == PageState::kRecomputing) {
     const StallWait waiting(engine_.stall, cause_of(page->state));
-    const Status made = engine_.driver.synchronize(page->event, engine_.options.patience);
+    const Status made = engine_.driver.synchronize(page->transfer.event, engine_.options.patience);
     if (made.code() == Code::kNotReady) return Status(Code::kNotReady, "work that recomputes a block has not ended");
   }
   if (!is_evicting(page->state)) return {};
@@ -140,31 +140,31 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
     case PageState::kEvicting: {
       const Result<bool> done = moves_.links.is_done(page, wait);
       if (done.is_ok() && done.value()) {
-        page.run->quiet = std::max(page.run->quiet, page->copied);
+        page.run->quiet = std::max(page.run->quiet, page->copy.epoch);
         ended.vacant.push_back(page);
       }
       return done;
     }
     case PageState::kChecking: {
-      const bool recalled = page->recalled;
+      const bool recalled = page->eviction.recalled;
       const Result<bool> done = moves_.checks.finish(page, wait);
       if (done.is_ok() && done.value() && !recalled) {
-        page.run->quiet = std::max(page.run->quiet, page->asked);
-        (page->copied == page->asked ? ended.vacant : ended.changed).push_back(page);
+        page.run->quiet = std::max(page.run->quiet, page->eviction.asked);
+        (page->is_unchanged() ? ended.vacant : ended.changed).push_back(page);
       }
       return done;
     }
     case PageState::kApartEvicting: {
       const Result<bool> done = moves_.links.is_done(page, wait);
       if (!done.is_ok() || !done.value()) return done;
-      engine_.spare.note_copy(engine_.log.now() - page->started);
+      engine_.spare.note_copy(engine_.log.now() - page->transfer.started);
       TESSERA_TRY(moves_.partings.evict(page));
       return done;
     }
     case PageState::kApartChecking: {
       const Result<bool> done = moves_.checks.finish(page, wait);
       if (!done.is_ok() || !done.value()) return done;
-      const bool leaves = page->copied == page->asked || page.run->is_dead();
+      const bool leaves = page->is_unchanged() || page.run->is_dead();
       if (leaves) TESSERA_TRY(moves_.partings.evict(page));
       if (!leaves) ended.changed.push_back(page);
       return done;
@@ -209,16 +209,16 @@ void Transfers::clear_stranded() {
   std::erase_if(stranded_, [&](const PageRef& page) {
     if (page->state != PageState::kCold || !must_move_on(*page)) return true;
     if (page.run->is_held()) return false;  // a fetch is about to mount it
-    if (!page->onward && moves_.copies.adopt(page)) return true;
+    if (!page->eviction.onward && moves_.copies.adopt(page)) return true;
     if (page->file) {
-      page->onward = false;
+      page->eviction.onward = false;
       moves_.copies.drop_host(page);
       return true;
     }
     if (busy) return false;
     const Status sunk = spill(page);
     busy = sunk.code() == Code::kBusy;
-    if (!busy) page->onward &= sunk.is_ok();
+    if (!busy) page->eviction.onward &= sunk.is_ok();
     return sunk.is_ok();
   });
 }
@@ -275,7 +275,7 @@ Status Transfers::await_arrivals(Runs runs, StreamId stream) {
   std::array<bool, kBesides> copies{};
   for (const PageRef& page : arriving) {
     if (page->state == PageState::kRecomputing) {
-      TESSERA_TRY(engine_.driver.wait_event(stream, page->event));
+      TESSERA_TRY(engine_.driver.wait_event(stream, page->transfer.event));
     } else {
       copies[static_cast<std::size_t>(beside_of(*page))] = true;
     }
@@ -283,7 +283,7 @@ Status Transfers::await_arrivals(Runs runs, StreamId stream) {
   for (auto page = moving_.rbegin(); page != moving_.rend() && std::ranges::count(copies, true) != 0; ++page) {
     bool& waits = copies[static_cast<std::size_t>(beside_of(**page))];
     if (!waits || (*page)->state != PageState::kFetching || std::ranges::find(runs, page->run) == runs.end()) continue;
-    TESSERA_TRY(engine_.driver.wait_event(stream, (*page)->event));
+    TESSERA_TRY(engine_.driver.wait_event(stream, (*page)->transfer.event));
     waits = false;
   }
   DCHECK_EQ(std::ranges::count(copies, true), 0);  // all arriving pages are listed

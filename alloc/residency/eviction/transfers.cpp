@@ -56,7 +56,7 @@ Status Transfers::mount(std::span<const PageRef> pages) {
 }
 
 Result<std::size_t> Transfers::copy_out(std::span<const PageRef> batch, CopyLocation to) {
-  if (batch.front()->parts) return part(batch, to);
+  if (batch.front()->eviction.parts) return part(batch, to);
   Result<std::size_t> begun = moves_.mover.copy_out(batch, to);
   if (!begun.is_ok()) return begun;
   for (const PageRef& page : batch.first(begun.value())) started(page);
@@ -105,7 +105,7 @@ Bytes Transfers::drop_file_copies(Bytes bytes) {
 
 void Transfers::go_onward(std::span<const PageRef> left) {
   for (const PageRef& page : left) {
-    if (page->onward) move_on(page);
+    if (page->eviction.onward) move_on(page);
   }
   clear_stranded();
 }
@@ -179,7 +179,7 @@ void Transfers::follow_row(const Run& row) {
 Bytes Transfers::yielding() const {
   Bytes bytes;
   for (const PageRef& page : moving_) {
-    if (page->state == PageState::kSpilling && !page->staging) bytes += page.bytes();
+    if (page->state == PageState::kSpilling && !page->copy.staging) bytes += page.bytes();
   }
   return bytes;
 }

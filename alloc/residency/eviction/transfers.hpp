@@ -27,7 +27,7 @@ class Transfers {
   // Each as the step in PageMoves; what was started is listed. Where pages are host-backed, mount() first waits for
   // all work on the device.
   Status mount(std::span<const PageRef> pages);
-  // By way of kParting where the pages request it (Page::parts).
+  // By way of kParting where the pages request it (Page::eviction.parts).
   Result<std::size_t> copy_out(std::span<const PageRef> batch, CopyLocation to);
   // Frees host frames of candidates for it.
   Status load(PageRef page);

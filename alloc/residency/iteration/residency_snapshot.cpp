@@ -22,7 +22,7 @@ Places places_of(const Run& run, const Page& page) {
     case PageState::kApartChecking:
     case PageState::kBlank:
     case PageState::kRecomputing: return kAtDevice;
-    case PageState::kParting: return page.asks ? kAtDevice : page.peer ? kAtPeer : kAtHost;
+    case PageState::kParting: return page.eviction.asks ? kAtDevice : page.peer ? kAtPeer : kAtHost;
     case PageState::kEvicting:
     case PageState::kApartEvicting: return page.peer ? kAtPeer : kAtHost;
     case PageState::kSpilling: return kAtFile;

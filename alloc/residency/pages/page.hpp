@@ -7,6 +7,9 @@
 //  2. A kCold page has a peer, host or file frame that holds its bytes; one with a peer frame has neither of the
 //     others.
 //  3. A kGone page's bytes can be recomputed, or are dead.
+//  4. A candidate is present or apart, and has a host frame and the fingerprint of the copy there.
+//  5. A fingerprint is pending only while the page is evicted, and only a copy in the host or the file has one.
+//  6. A page is recalled only in kEvicting and kChecking, and backed only in kCold with a host frame.
 #pragma once
 
 #include <cstdint>
@@ -22,44 +25,70 @@
 
 namespace tessera {
 
+// The copy of a page's bytes below the device: of its peer, host and file frames, which hold the same bytes.
+struct PageCopy {
+  std::uint64_t epoch = 0;  // the run's last use when the copy was (or is being) made
+  bool proven = false;      // a fingerprint confirmed it as of `epoch`
+  bool candidate = false;   // the host frame is kept below a page that may have changed
+  bool listed = false;      // in the list of candidates (page_copies.hpp)
+  bool staging = false;     // the host frame is from the staging reserve, and must be vacated soon
+  bool backed = false;      // kCold: the host frame is mapped at the page's own address
+};
+
+// How the page leaves the device. Set when its eviction begins.
+struct PageEviction {
+  std::uint64_t users = 0;                // is_evicting(): slots of the streams to wait for
+  std::uint64_t asked = 0;                // the run's last use when the check of its copy was queued
+  CopyLocation to = CopyLocation::kHost;  // during a check: target if the page has changed
+  bool parts = false;                     // kResident: it is evicted by way of kParting next
+  bool asks = false;                      // kParting: it is checked for changes once unmapped
+  bool recalled = false;                  // kEvicting, kChecking: it was apart and mapped again; the result is not used
+  bool onward = false;                    // a plan sends it to the file: its host frame is temporary
+};
+
+// What is in flight for it. At most one transfer is, so one of `event` and `io` means something.
+struct PageTransfer {
+  EventId event;        // of the copy out or in, of the check, or of the recomputing work
+  IoTicket io;          // kSpilling, kLoading
+  Nanoseconds started;  // when it was queued
+};
+
+// What is known of its bytes without copying them.
+struct PageFingerprint {
+  std::optional<Fingerprint> of_copy;                          // of the copy below, if one was taken
+  FingerprintDesk::Place pending = FingerprintDesk::kNowhere;  // is_evicting(): the one that is being computed
+  FingerprintHabit habit;
+  bool wanted = false;  // for the copy that is made next
+
+  bool is_pending() const { return pending != FingerprintDesk::kNowhere; }
+};
+
 struct Page {
   PageState state = PageState::kEmpty;
-  bool staging = false;               // the host frame is from the staging reserve, and must be vacated soon
-  bool onward = false;                // a plan sends it to the file: its host frame is temporary
-  bool backed = false;                // kCold: the host frame is mapped at the page's own address
   Nearest place = Nearest::kNowhere;  // as last reported to the event log
+  std::uint8_t traits = 0;            // a bit for each, as counted in its run
+
   std::optional<Frame> device;
-  std::optional<Frame> peer;                     // while `device` is set too: a copy as of epoch `copied`
-  std::optional<Frame> host;                     // the same
-  std::optional<Frame> file;                     // the same
-  std::uint64_t copied = 0;                      // the run's last use when the copy below was (or is being) made
-  std::uint64_t asked = 0;                       // the same when the check of that copy was queued
-  CopyLocation leaves_to = CopyLocation::kHost;  // during a check: target if the page has changed
-  std::uint64_t users = 0;                       // is_evicting(): slots of the streams to wait for
-  bool parts = false;                            // kResident: it is evicted by way of kParting next
-  bool asks = false;                             // kParting: it is checked for changes once unmapped
-  bool recalled = false;  // kEvicting, kChecking: it was apart and mapped again; the result is not used
-  EventId event;          // of the copy out or in, of the check, or of the recomputing work
-  IoTicket io;            // kSpilling, kLoading: the transfer
-  Nanoseconds started;    // when the transfer in flight was queued
-  std::optional<Fingerprint> fingerprint;                             // of the copy below, if one was taken
-  FingerprintDesk::Place fingerprint_at = FingerprintDesk::kNowhere;  // is_evicting(): the pending one
-  FingerprintHabit habit;
-  bool wants_fingerprint = false;  // for the copy that is made next
-  bool candidate = false;          // the host frame is kept below a page that may have changed
-  bool listed = false;             // in the list of candidates (page_copies.hpp)
-  bool proven = false;             // `copied` was confirmed by a fingerprint
-  std::uint8_t traits = 0;         // a bit for each, as counted in its run
+  std::optional<Frame> peer, host, file;  // while `device` is set too: copies as of copy.epoch
+
+  PageCopy copy;
+  PageEviction eviction;
+  PageTransfer transfer;
+  PageFingerprint fingerprint;
 
   bool has_copy() const { return peer || host || file; }
   // One copy brings it to the device.
   bool is_near() const { return peer || host; }
+  // The check that was asked for has found the copy valid.
+  bool is_unchanged() const { return copy.epoch == eviction.asked; }
   // The epoch as of which the transfer in flight is valid.
   std::uint64_t as_of() const {
-    const bool is_asked =
-        state == PageState::kChecking || state == PageState::kApartChecking || (state == PageState::kParting && asks);
-    return is_asked ? asked : copied;
+    const bool is_check = state == PageState::kChecking || state == PageState::kApartChecking ||
+                          (state == PageState::kParting && eviction.asks);
+    return is_check ? eviction.asked : copy.epoch;
   }
 };
+// There is one for each 2 MiB of the heap, and evictions scan them.
+static_assert(sizeof(Page) <= 200);
 
 }  // namespace tessera

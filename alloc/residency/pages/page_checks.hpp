@@ -27,12 +27,12 @@ class PageChecks {
   void plan_fingerprint(PageRef page);
   // Whether it is unknown if the copy is valid, a check is possible, and it is likely to cost less than a copy there.
   bool is_worthwhile(PageRef page, CopyLocation to);
-  // kResident -> kChecking, kApart -> kApartChecking, as of Page::asked, which the caller has set, for as many of
-  // the first pages as possible. Returns how many; 0 if none is possible now. REQUIRES: is_worthwhile(); the pages are
-  // at most one batch, and the outbound stream already waits for their users.
+  // kResident -> kChecking, kApart -> kApartChecking, as of Page::eviction.asked, which the caller has set, for as many
+  // of the first pages as possible. Returns how many; 0 if none is possible now. REQUIRES: is_worthwhile(); the pages
+  // are at most one batch, and the outbound stream already waits for their users.
   std::size_t begin(std::span<const PageRef> pages);
   // kChecking -> kResident, or kApartChecking -> kApart, as PageMover::finish_fetch. Afterwards
-  // Page::copied == Page::asked if the copy is valid; otherwise the copy is gone. A recalled page has neither result.
+  // Page::is_unchanged() if the copy is valid; otherwise the copy is gone. A recalled page has neither result.
   Result<bool> finish(PageRef page, bool wait);
 
  private:

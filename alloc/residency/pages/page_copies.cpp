@@ -13,14 +13,14 @@ Result<std::size_t> PageCopies::take(std::span<const PageRef> pages, CopyLocatio
   std::size_t taken = 0;
   Status status;
   // These copies are stale, or the pages would not have to be copied. Dropped also for pages that will find no frame,
-  // since their `copied` has been set by now.
+  // since their epoch has been set by now.
   for (const PageRef& page : pages) {
     drop_all(page);
-    page->proven = false;
+    page->copy.proven = false;
   }
   while (taken < pages.size() && (status = take_one(pages[taken], to)).is_ok()) {
     ++taken;
-    if (!pages[taken - 1]->staging) continue;
+    if (!pages[taken - 1]->copy.staging) continue;
     // It is spilled to the file as soon as it is copied out, so it is copied alone.
     if (taken > 1) drop_host(pages[--taken]);
     break;
@@ -46,11 +46,11 @@ Status PageCopies::take_host(PageRef page) {
     return {};
   }
   auto frame = tiers.host.take(page.page_class());
-  page->staging = !frame.is_ok();
-  if (page->staging) {
+  page->copy.staging = !frame.is_ok();
+  if (page->copy.staging) {
     frame = tiers.host.take_staging(page.page_class(), machine_.device);
     if (!frame.is_ok()) {
-      page->staging = false;
+      page->copy.staging = false;
       return Status(Code::kOutOfMemory, "no host frame is free");
     }
   }
@@ -59,8 +59,8 @@ Status PageCopies::take_host(PageRef page) {
 }
 
 bool PageCopies::adopt(PageRef page) {
-  if (!page->staging || !machine_.tiers.host.adopt(*page->host).is_ok()) return !page->staging;
-  page->staging = false;
+  if (!page->copy.staging || !machine_.tiers.host.adopt(*page->host).is_ok()) return !page->copy.staging;
+  page->copy.staging = false;
   return true;
 }
 
@@ -81,29 +81,29 @@ void PageCopies::drop_peer(PageRef page) {
 void PageCopies::drop_host(PageRef page) {
   if (!page->host) return;
   if (machine_.tiers.backing != nullptr) return drop_backing(page);
-  if (page->staging) {
+  if (page->copy.staging) {
     machine_.tiers.host.give_back_staging(*page->host);
   } else {
     machine_.tiers.host.give_back(*page->host);
   }
   page->host.reset();
-  page->staging = false;
+  page->copy.staging = false;
   set_candidate(page, false);
-  if (!page->file) page->fingerprint.reset();
+  if (!page->file) page->fingerprint.of_copy.reset();
   ledger_.note_frames(page);
 }
 
 // A frame that cannot be unmapped from the page's address is leaked, which is logged.
 void PageCopies::drop_backing(PageRef page) {
   Status status;
-  if (page->backed) status = mappings_.unmap_twice(page.address(), page.bytes());
+  if (page->copy.backed) status = mappings_.unmap_twice(page.address(), page.bytes());
   if (status.is_ok()) {
     machine_.tiers.backing->give_back(*page->host);
   } else {
     log_line(LogLevel::kError, "a host frame could not be unmapped: {}", status.to_string());
     machine_.tiers.backing->write_off(*page->host);
   }
-  page->backed = false;
+  page->copy.backed = false;
   page->host.reset();
   ledger_.note_frames(page);
 }
@@ -112,22 +112,22 @@ void PageCopies::drop_file(PageRef page) {
   if (!page->file) return;
   machine_.tiers.file.give_back(*page->file);
   page->file.reset();
-  if (!page->host) page->fingerprint.reset();
+  if (!page->host) page->fingerprint.of_copy.reset();
   ledger_.note_frames(page);
 }
 
 // ---- candidates --------------------------------------------------------------------------------
 
 void PageCopies::set_candidate(PageRef page, bool candidate) {
-  if (page->candidate == candidate) return;
-  page->candidate = candidate;
+  if (page->copy.candidate == candidate) return;
+  page->copy.candidate = candidate;
   if (candidate) {
     candidate_bytes_ += page.bytes();
   } else {
     candidate_bytes_ -= page.bytes();
   }
-  if (!candidate || page->listed) return;
-  page->listed = true;
+  if (!candidate || page->copy.listed) return;
+  page->copy.listed = true;
   candidates_.push_back(page);
 }
 
@@ -136,13 +136,13 @@ void PageCopies::drop_candidates(Bytes bytes) {
   for (Bytes dropped; dropped < bytes && !candidates_.empty();) {
     const PageRef page = candidates_.back();
     candidates_.pop_back();
-    const bool is_asked = is_evicting(page->state) && page->candidate;
+    const bool is_asked = is_evicting(page->state) && page->copy.candidate;
     if (is_asked) {
       asked.push_back(page);
       continue;
     }
-    page->listed = false;
-    if (!page->candidate) continue;
+    page->copy.listed = false;
+    if (!page->copy.candidate) continue;
     drop_host(page);
     dropped += page.bytes();
   }
@@ -150,7 +150,7 @@ void PageCopies::drop_candidates(Bytes bytes) {
 }
 
 void PageCopies::forget(const Run& run) {
-  if (std::ranges::none_of(run.pages, &Page::listed)) return;
+  if (std::ranges::none_of(run.pages, [](const Page& page) { return page.copy.listed; })) return;
   std::erase_if(candidates_, [&](const PageRef& page) { return page.run == &run; });
 }
 

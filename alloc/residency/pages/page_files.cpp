@@ -18,9 +18,9 @@ Status PageFiles::spill(PageRef page) {
     return ticket.status();
   }
   page->file = frame;
-  page->io = ticket.value();
-  page->started = machine_.log.begin_move(Link::kFileWrite, page.address(), page.bytes());
-  write_meter_.begin(page->started);
+  page->transfer.io = ticket.value();
+  page->transfer.started = machine_.log.begin_move(Link::kFileWrite, page.address(), page.bytes());
+  write_meter_.begin(page->transfer.started);
   return ledger_.step(page, PageEvent::kSink);
 }
 
@@ -32,15 +32,15 @@ Status PageFiles::load(PageRef page) {
     copies_.drop_host(page);
     return ticket.status();
   }
-  page->io = ticket.value();
-  page->started = machine_.log.begin_move(Link::kFileRead, page.address(), page.bytes());
-  read_meter_.begin(page->started);
+  page->transfer.io = ticket.value();
+  page->transfer.started = machine_.log.begin_move(Link::kFileRead, page.address(), page.bytes());
+  read_meter_.begin(page->transfer.started);
   return ledger_.step(page, PageEvent::kRise);
 }
 
 // Of its transfer; kNotReady while in flight.
 Status PageFiles::outcome(PageRef page, bool wait) {
-  Status outcome = wait ? machine_.tiers.file.wait(page->io) : machine_.tiers.file.poll(page->io);
+  Status outcome = wait ? machine_.tiers.file.wait(page->transfer.io) : machine_.tiers.file.poll(page->transfer.io);
   if (outcome.code() == Code::kNotReady) return outcome;
   FileMeter& meter = page->state == PageState::kSpilling ? write_meter_ : read_meter_;
   meter.end(page.bytes(), machine_.log.now());
@@ -56,7 +56,7 @@ Result<bool> PageFiles::finish_spill(PageRef page, bool wait) {
     page->file.reset();
     return ended;
   }
-  page->onward = false;
+  page->eviction.onward = false;
   machine_.stats.sinks += 1;
   ledger_.note_move(page, EventKind::kFileWrite);
   const bool wanted = page.run->is_held() || page.run->prefetch_requested;

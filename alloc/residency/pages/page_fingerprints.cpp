@@ -8,27 +8,27 @@ namespace tessera {
 void PageFingerprints::queue(std::span<const PageRef> pages) {
   std::vector<DeviceRange> ranges;
   for (const PageRef& page : pages) {
-    if (page->wants_fingerprint) ranges.push_back({mappings_.bytes_at(page), page.bytes()});
+    if (page->fingerprint.wanted) ranges.push_back({mappings_.bytes_at(page), page.bytes()});
   }
   if (ranges.empty()) return;
   const auto first = desk_.queue(ranges, machine_.lanes.outbound(CopyLocation::kHost));
   if (!first) return;
   FingerprintDesk::Place place = *first;
   for (const PageRef& page : pages) {
-    if (!page->wants_fingerprint) continue;
-    page->fingerprint_at = place;
+    if (!page->fingerprint.wanted) continue;
+    page->fingerprint.pending = place;
     place = FingerprintDesk::after(place, page.bytes());
   }
 }
 
 std::optional<Fingerprint> PageFingerprints::read(PageRef page) {
-  if (page->fingerprint_at == FingerprintDesk::kNowhere) return std::nullopt;
-  return desk_.read(std::exchange(page->fingerprint_at, FingerprintDesk::kNowhere), page.bytes());
+  if (!page->fingerprint.is_pending()) return std::nullopt;
+  return desk_.read(std::exchange(page->fingerprint.pending, FingerprintDesk::kNowhere), page.bytes());
 }
 
 void PageFingerprints::drop(PageRef page) {
-  if (page->fingerprint_at == FingerprintDesk::kNowhere) return;
-  desk_.drop(std::exchange(page->fingerprint_at, FingerprintDesk::kNowhere));
+  if (!page->fingerprint.is_pending()) return;
+  desk_.drop(std::exchange(page->fingerprint.pending, FingerprintDesk::kNowhere));
 }
 
 }  // namespace tessera

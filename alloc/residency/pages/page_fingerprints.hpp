@@ -23,7 +23,7 @@ class PageFingerprints {
 
   // Registers the memory that they need, so that no later call has to.
   void prepare() { desk_.prepare(); }
-  // For the pages that want one (Page::wants_fingerprint). On failure they only lose the chance of a later check.
+  // For the pages that want one (Page::fingerprint.wanted). On failure they only lose the chance of a later check.
   void queue(std::span<const PageRef> pages);
   // The fingerprint queued for it, which is complete by now; nothing if none was queued.
   std::optional<Fingerprint> read(PageRef page);

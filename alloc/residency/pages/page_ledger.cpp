@@ -61,7 +61,7 @@ void PageLedger::note_move(PageRef page, EventKind kind) {
   const auto link = static_cast<std::size_t>(*link_of(kind));
   *sums[link] += page.bytes();
   page.run->whole().cost.moved[link] += page.bytes();
-  machine_.log.record(kind, machine_.device, page->started, page.address(), page.bytes());
+  machine_.log.record(kind, machine_.device, page->transfer.started, page.address(), page.bytes());
 }
 
 void PageLedger::forget(const Run& run) {

@@ -37,7 +37,7 @@ Result<EventId> PageLinks::take_event() {
   return event;
 }
 
-void PageLinks::give_back_event(PageRef page) { give_back(page->event); }
+void PageLinks::give_back_event(PageRef page) { give_back(page->transfer.event); }
 
 // A shared one returns to the pool with its last page.
 void PageLinks::give_back(EventId event) {
@@ -51,7 +51,7 @@ void PageLinks::give_back(EventId event) {
 // The pages wait for this event together.
 void PageLinks::share_event(EventId event, std::span<const PageRef> pages) {
   if (pages.size() > 1) event_shares_.emplace(event, pages.size());
-  for (const PageRef& page : pages) page->event = event;
+  for (const PageRef& page : pages) page->transfer.event = event;
 }
 
 Status PageLinks::record_for(std::span<const PageRef> pages, StreamId stream) {
@@ -67,7 +67,7 @@ Status PageLinks::record_for(std::span<const PageRef> pages, StreamId stream) {
 
 Result<bool> PageLinks::is_done(PageRef page, bool wait) {
   Driver& driver = machine_.driver;
-  Status status = wait ? driver.synchronize(page->event) : driver.query(page->event);
+  Status status = wait ? driver.synchronize(page->transfer.event) : driver.query(page->transfer.event);
   if (status.code() == Code::kNotReady) return false;
   // A failed wait does not mean that the copy failed: wait for the whole device.
   if (wait && !status.is_ok()) status = driver.synchronize(machine_.device);
@@ -119,7 +119,7 @@ Status PageLinks::queue(CopyWay way, std::span<const PageRef> pages) {
   share_event(event, pages);
   for (const PageRef& page : pages) {
     const Link link = peer ? (in ? Link::kPeerIn : Link::kPeerOut) : (in ? Link::kIn : Link::kOut);
-    page->started = machine_.log.begin_move(link, page.address(), page.bytes());
+    page->transfer.started = machine_.log.begin_move(link, page.address(), page.bytes());
   }
   return {};
 }

@@ -55,13 +55,13 @@ Result<bool> PageMover::finish_fetch(PageRef page, bool wait) {
   links_.give_back_event(page);
   machine_.stats.fetches += 1;
   ledger_.note_move(page, page->peer ? EventKind::kPeerFetch : EventKind::kFetch);
-  const bool may_be_valid = machine_.is_surely_clean(page) || page->fingerprint;
+  const bool may_be_valid = machine_.is_surely_clean(page) || page->fingerprint.of_copy;
   if (!may_be_valid) {
     copies_.drop_all(page);
-  } else if (page->staging) {
+  } else if (page->copy.staging) {
     copies_.drop_host(page);  // the file copy remains
   }
-  copies_.set_candidate(page, page->host && page->fingerprint);
+  copies_.set_candidate(page, page->host && page->fingerprint.of_copy);
   return true;
 }
 
@@ -86,7 +86,7 @@ PageMover::Verdict PageMover::judge(PageRef page, Proof proof) const {
   const bool leaving = page->state == PageState::kEvicting;
   const bool quiet = run.last_work() <= run.quiet && run.is_evictable();
   if (quiet && run.is_dead()) return Verdict::kDiscard;
-  if (page->recalled) return leaving ? Verdict::kForward : Verdict::kStay;
+  if (page->eviction.recalled) return leaving ? Verdict::kForward : Verdict::kStay;
   // Quiet is not enough: pages of one run may be copied at different times, with a write between.
   const bool valid = leaving || proof == Proof::kBytes ? is_clean(run, *page) : machine_.is_surely_clean(page);
   if (quiet && valid) return Verdict::kUnmap;

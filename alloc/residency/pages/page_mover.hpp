@@ -40,7 +40,7 @@ class PageMover {
   // unchanged.
   Result<bool> finish_fetch(PageRef page, bool wait);
 
-  // kResident -> kEvicting, as of Page::copied, which the caller has set: as many of the first pages as there are
+  // kResident -> kEvicting, as of Page::copy.epoch, which the caller has set: as many of the first pages as there are
   // frames for, or one alone into a host staging frame. Returns how many. REQUIRES: the pages are at most one batch
   // (PageLinks::batch_of), and the outbound stream to that memory already waits for their users. Errors: kOutOfMemory
   // when the peers, or the host budget and the staging reserve, have no frame for the first.

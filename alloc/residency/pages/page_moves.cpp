@@ -14,13 +14,13 @@ Status PageMoves::rehome(Run& run, Address to) {
     if (is_moving(page->state)) return Status(Code::kBusy, "a page of the block is in transfer");
     if (page->state == PageState::kResident) resident.push_back(page);
     if (page->state == PageState::kApart) apart.push_back(page);
-    if (page->backed) backed.push_back(page);
+    if (page->copy.backed) backed.push_back(page);
   }
   std::vector<PageRef> unmapped;
   Status status = mappings.unmap(resident, unmapped);
   for (const PageRef& page : unmapped) TESSERA_TRY(ledger.step(page, PageEvent::kTakeApart));
   if (status.is_ok()) status = mappings.unmap(backed, bare);
-  for (const PageRef& page : bare) page->backed = false;
+  for (const PageRef& page : bare) page->copy.backed = false;
   if (status.is_ok()) {
     run.address = to;
     run.name = to.value();

@@ -11,16 +11,16 @@ Result<std::size_t> PagePartings::begin(std::span<const PageRef> pages, CopyLoca
   std::size_t taken = 0;
   TESSERA_TRY_ASSIGN(taken, copies_.take(pages, to));
   for (const PageRef& page : pages.first(taken)) {
-    page->asks = false;
-    page->started = machine_.log.now();
+    page->eviction.asks = false;
+    page->transfer.started = machine_.log.now();
     TESSERA_TRY(ledger_.step(page, PageEvent::kPart));
   }
   return taken;
 }
 
 Status PagePartings::begin_check(PageRef page) {
-  page->asks = true;
-  page->started = machine_.log.now();
+  page->eviction.asks = true;
+  page->transfer.started = machine_.log.now();
   return ledger_.step(page, PageEvent::kPart);
 }
 
@@ -90,7 +90,7 @@ Status PagePartings::bring_back(std::span<const PageRef> pages) {
     return status;
   }
   for (const PageRef& page : mapped) {
-    page->recalled = page->state != PageState::kApart;
+    page->eviction.recalled = page->state != PageState::kApart;
     TESSERA_TRY(ledger_.step(page, PageEvent::kBack));
   }
   return {};

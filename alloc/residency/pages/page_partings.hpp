@@ -27,7 +27,7 @@ class PagePartings {
 
   // kResident -> kParting: host frames are taken as PageMover::copy_out() does, and nothing is queued.
   Result<std::size_t> begin(std::span<const PageRef> pages, CopyLocation to);
-  // The same for a page that is checked when it is unmapped, as of Page::asked, which the caller has set.
+  // The same for a page that is checked when it is unmapped, as of Page::eviction.asked, which the caller has set.
   Status begin_check(PageRef page);
   // kParting -> kApart behind the closed gate, or -> kResident where the run is held or was used since as_of(), or the
   // driver refuses; dead ones are discarded. REQUIRES: PageMappings::open_aliases(); work up to as_of() is over.
@@ -40,7 +40,7 @@ class PagePartings {
   Status evict(PageRef page);
   Status give_up(PageRef page);  // -> kEmpty. REQUIRES: what is in flight for it is over or never will be
   // Maps pages that are apart at their own addresses again, on the same frames. Transfers in flight go on, but their
-  // results are not used (Page::recalled). Errors: the driver's; all pages are still apart then.
+  // results are not used (Page::eviction.recalled). Errors: the driver's; all pages are still apart then.
   Status bring_back(std::span<const PageRef> pages);
 
  private:

@@ -41,7 +41,7 @@ Status PageRecomputes::undo_mount(Run& run) {
 
 Status PageRecomputes::await(PageRef page, StreamId stream) {
   TESSERA_TRY(links_.record_for({&page, 1}, stream));
-  page->started = machine_.log.now();
+  page->transfer.started = machine_.log.now();
   return ledger_.step(page, PageEvent::kRecompute);
 }
 
@@ -52,7 +52,7 @@ Result<bool> PageRecomputes::finish(PageRef page, bool wait) {
   TESSERA_TRY(ledger_.step(page, PageEvent::kRecomputed));
   links_.give_back_event(page);
   machine_.stats.recomputed_bytes += page.bytes();
-  machine_.log.record(EventKind::kRecompute, machine_.device, page->started, page.address(), page.bytes());
+  machine_.log.record(EventKind::kRecompute, machine_.device, page->transfer.started, page.address(), page.bytes());
   return true;
 }
 

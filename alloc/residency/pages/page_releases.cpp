@@ -23,7 +23,7 @@ Status PageReleases::keep(PageRef page) {
 Status PageReleases::forward(PageRef page) {
   links_.give_back_event(page);
   fingerprints_.drop(page);
-  page->recalled = false;
+  page->eviction.recalled = false;
   machine_.stats.forwards += 1;
   ledger_.note_move(page, page->peer ? EventKind::kPeerForward : EventKind::kForward);
   copies_.drop_near(page);
@@ -31,7 +31,7 @@ Status PageReleases::forward(PageRef page) {
 }
 
 Status PageReleases::stay(PageRef page) {
-  if (!page->asks) copies_.drop_near(page);  // it has no bytes yet
+  if (!page->eviction.asks) copies_.drop_near(page);  // it has no bytes yet
   return ledger_.step(page, PageEvent::kForward);
 }
 
@@ -50,9 +50,9 @@ Status PageReleases::release(PageRef page, After after) {
   if (!is_apart(page->state)) page.run->streams.store(0);
   const bool awaited = page->state == PageState::kFetching || page->state == PageState::kRecomputing ||
                        page->state == PageState::kChecking || page->state == PageState::kApartChecking;
-  page->recalled = false;
+  page->eviction.recalled = false;
   if (copied || awaited) links_.give_back_event(page);
-  if (copied && after == After::kCold) page->fingerprint = fingerprints_.read(page);
+  if (copied && after == After::kCold) page->fingerprint.of_copy = fingerprints_.read(page);
   fingerprints_.drop(page);
   copies_.set_candidate(page, false);
   if (copied) ledger_.note_move(page, page->peer ? EventKind::kPeerEvict : EventKind::kEvict);
@@ -67,11 +67,11 @@ Status PageReleases::release(PageRef page, After after) {
     stats.evictions += 1;
   } else {
     stats.clean_evictions += 1;
-    if (page->proven) {
+    if (page->copy.proven) {
       stats.unchanged_evictions += 1;
       stats.unchanged_bytes += page.bytes();
     }
-    page->proven = false;
+    page->copy.proven = false;
     machine_.log.record(EventKind::kDiscard, machine_.device, machine_.log.now(), page.address(), page.bytes());
   }
   return ledger_.step(page, PageEvent::kUnmap);

@@ -31,7 +31,7 @@ Status PageSwaps::copy_to_backing(std::span<const PageRef> pages) {
   const StreamId outbound = machine_.lanes.outbound(CopyLocation::kHost);
   Status status;
   for (const PageRef& page : pages) {
-    page->started = machine_.log.begin_move(Link::kOut, page.address(), page.bytes());
+    page->transfer.started = machine_.log.begin_move(Link::kOut, page.address(), page.bytes());
     status = machine_.driver.copy(BackingTier::alias_of(*page->host), page.address(), page.bytes(), outbound);
     if (!status.is_ok()) break;
   }
@@ -79,7 +79,7 @@ void PageSwaps::back(std::span<const PageRef> pages) {
   for (const PageRef& page : pages) {
     const Status mapped =
         machine_.driver.map(page.address(), page.bytes(), machine_.tiers.backing->handle_of(*page->host));
-    page->backed = mapped.is_ok();
+    page->copy.backed = mapped.is_ok();
     if (mapped.is_ok()) {
       backed.push_back(page);
     } else {
@@ -107,15 +107,15 @@ Status PageSwaps::in(std::span<const PageRef> pages) {
 
 // Puts a device frame in the host frame's place, as yet without its bytes.
 Status PageSwaps::replace_frame(PageRef page) {
-  page->started = machine_.log.begin_move(Link::kIn, page.address(), page.bytes());
+  page->transfer.started = machine_.log.begin_move(Link::kIn, page.address(), page.bytes());
   TESSERA_TRY_ASSIGN(page->device, machine_.tiers.device.take(page.page_class()));
-  if (page->backed) {
+  if (page->copy.backed) {
     if (Status status = machine_.driver.unmap(page.address(), page.bytes()); !status.is_ok()) {
       machine_.tiers.device.give_back(*page->device);
       page->device.reset();
       return status;
     }
-    page->backed = false;
+    page->copy.backed = false;
   }
   Status status = mappings_.map_or_give_back(page);
   if (!status.is_ok()) back({&page, 1});

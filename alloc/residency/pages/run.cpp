@@ -25,21 +25,21 @@ Status validate_run(const Run& run) {
     if (page.device && page.device->page_class != run.shape.page_class(i)) {
       return broken(run, i, "a device frame of another page class");
     }
-    if (page.backed && (page.state != PageState::kCold || !page.host)) {
+    if (page.copy.backed && (page.state != PageState::kCold || !page.host)) {
       return broken(run, i, "backed, but without a host frame or not cold");
     }
     const bool may_be_candidate = is_present(page.state) || is_apart(page.state);
-    if (page.candidate && (!page.host || !page.fingerprint || !may_be_candidate)) {
+    if (page.copy.candidate && (!page.host || !page.fingerprint.of_copy || !may_be_candidate)) {
       return broken(run, i, "a candidate without a copy to compare with");
     }
-    if ((page.fingerprint_at != FingerprintDesk::kNowhere) && !is_evicting(page.state)) {
+    if (page.fingerprint.is_pending() && !is_evicting(page.state)) {
       return broken(run, i, "a fingerprint in progress outside an eviction");
     }
-    if (page.recalled && page.state != PageState::kEvicting && page.state != PageState::kChecking) {
+    if (page.eviction.recalled && page.state != PageState::kEvicting && page.state != PageState::kChecking) {
       return broken(run, i, "recalled outside an eviction");
     }
     if (page.peer && (page.host || page.file)) return broken(run, i, "a peer copy in addition to others");
-    if (page.peer && page.fingerprint) return broken(run, i, "a fingerprint of a peer copy");
+    if (page.peer && page.fingerprint.of_copy) return broken(run, i, "a fingerprint of a peer copy");
     switch (page.state) {
       case PageState::kCold:
         if (!page.has_copy()) return broken(run, i, "no copy of its bytes exists");
@@ -59,7 +59,7 @@ Status validate_run(const Run& run) {
       case PageState::kChecking:
       case PageState::kApartChecking:
         if (!page.host && !page.file) return broken(run, i, "a check without a copy");
-        if (!page.fingerprint) return broken(run, i, "a check without a fingerprint");
+        if (!page.fingerprint.of_copy) return broken(run, i, "a check without a fingerprint");
         break;
       case PageState::kGone:
         if (!run.is_dead() && !run.can_recompute()) return broken(run, i, "no copy of its bytes exists");

@@ -154,7 +154,9 @@ struct Run : LaunchLine, PageBooks {
 };
 
 // Whether the copy of its page in a lower tier equals the device's bytes, by what was announced.
-inline bool is_clean(const Run& run, const Page& page) { return page.has_copy() && page.copied >= run.last_write(); }
+inline bool is_clean(const Run& run, const Page& page) {
+  return page.has_copy() && page.copy.epoch >= run.last_write();
+}
 
 Status validate_run(const Run& run);
 

@@ -32,7 +32,7 @@ class PageChecksTest : public PageMovesTest {
   void leave_and_return(tessera::Run& run, std::uint64_t epoch) {
     for (const PageRef& page : pages(run)) {
       moves().checks.plan_fingerprint(page);
-      page->copied = epoch - 1;
+      page->copy.epoch = epoch - 1;
     }
     run.quiet = epoch - 1;
     start_eviction(run);
@@ -46,7 +46,7 @@ class PageChecksTest : public PageMovesTest {
   // Whether the pages equal their copies.
   bool ask(tessera::Run& run, std::uint64_t epoch) {
     const auto all = pages(run);
-    for (const PageRef& page : all) page->asked = epoch;
+    for (const PageRef& page : all) page->eviction.asked = epoch;
     EXPECT_EQ(moves().checks.begin(all), all.size());
     bool same = true;
     for (const PageRef& page : all) {
@@ -54,7 +54,7 @@ class PageChecksTest : public PageMovesTest {
       EXPECT_EQ(validate_run(run).to_string(), "ok");
       EXPECT_TRUE(moves().checks.finish(page, true).take());
       EXPECT_EQ(page->state, PageState::kResident);
-      same = same && page->copied == epoch;
+      same = same && page->copy.epoch == epoch;
     }
     EXPECT_EQ(validate_run(run).to_string(), "ok");
     return same;
@@ -166,12 +166,12 @@ TEST_F(PageChecksTest, ForwardedPagesReleaseTheirFingerprints) {
   for (std::uint64_t i = 1; i < 40; ++i) {
     moves().checks.plan_fingerprint(page);
     ASSERT_OK(copy_out(page));
-    EXPECT_NE(page->fingerprint_at, FingerprintDesk::kNowhere) << i;
+    EXPECT_TRUE(page->fingerprint.is_pending()) << i;
     ASSERT_TRUE(moves().links.is_done(page, true).take());
     use(*run, i);
     ASSERT_OK(moves().mover.vacate(pages(*run)));
     EXPECT_EQ(page->state, PageState::kResident);
-    EXPECT_FALSE(page->fingerprint.has_value());
+    EXPECT_FALSE(page->fingerprint.of_copy.has_value());
   }
   EXPECT_EQ(stats().forwards, 39U);
   end(*run);
@@ -187,7 +187,7 @@ TEST_F(PageChecksTest, DropsCandidatesNewestFirstExceptDuringACheck) {
   moves().copies.drop_candidates(1_MiB);
   EXPECT_TRUE(first->pages[0].host.has_value());
   EXPECT_FALSE(second->pages[0].host.has_value());
-  first->pages[0].asked = 2;
+  first->pages[0].eviction.asked = 2;
   ASSERT_EQ(moves().checks.begin(pages(*first)), 1U);
   moves().copies.drop_candidates(8_MiB);
   EXPECT_TRUE(first->pages[0].host.has_value());

@@ -7,8 +7,8 @@ namespace {
 TEST_F(PageMovesTest, TakesHostFramesFromTheBudgetThenFromTheReserve) {
   std::vector<std::unique_ptr<tessera::Run>> runs;
   for (int i = 0; i < 4; ++i) runs.push_back(cold_run());
-  EXPECT_FALSE(runs[1]->pages[0].staging);
-  EXPECT_TRUE(runs[2]->pages[0].staging);
+  EXPECT_FALSE(runs[1]->pages[0].copy.staging);
+  EXPECT_TRUE(runs[2]->pages[0].copy.staging);
   auto one_more = resident_run({0, 1});
   EXPECT_EQ(copy_out({one_more.get(), 0}).code(), Code::kOutOfMemory);
   EXPECT_EQ(one_more->pages[0].state, PageState::kResident);

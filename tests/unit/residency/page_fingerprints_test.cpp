@@ -10,7 +10,7 @@ TEST_F(PageMovesTest, EqualBytesHaveEqualFingerprints) {
   fill(*run, 7);
   *reinterpret_cast<unsigned char*>(run->page_address(2).value()) = 8;
   const auto all = pages(*run);
-  for (const PageRef& page : all) page->wants_fingerprint = true;
+  for (const PageRef& page : all) page->fingerprint.wanted = true;
   moves().fingerprints.queue(all);
   wait_for_device();
   const auto first = moves().fingerprints.read(all[0]), second = moves().fingerprints.read(all[1]);
@@ -26,11 +26,11 @@ TEST_F(PageMovesTest, OnlyPagesThatWantAFingerprintGetOne) {
   const auto all = pages(*run);
   moves().fingerprints.queue(all);
   EXPECT_EQ(fault().calls(DriverCall::kFingerprint), 0U);
-  all[1]->wants_fingerprint = true;
+  all[1]->fingerprint.wanted = true;
   moves().fingerprints.queue(all);
   wait_for_device();
   EXPECT_EQ(moves().fingerprints.read(all[0]), std::nullopt);
-  EXPECT_NE(all[1]->fingerprint_at, FingerprintDesk::kNowhere);
+  EXPECT_TRUE(all[1]->fingerprint.is_pending());
   moves().fingerprints.drop(all[1]);
   EXPECT_EQ(moves().fingerprints.read(all[1]), std::nullopt) << "it was dropped";
   take_all(*run);

@@ -76,12 +76,12 @@ TEST_F(PageLinksTest, AnEventIsReusedAfterItsLastPage) {
   auto second = numbered(2);
   const auto pages_of_first = pages(*first);
   ASSERT_EQ(moves().mover.copy_out(pages_of_first, CopyLocation::kHost).take(), 3U);
-  const EventId shared = first->pages[0].event;
-  EXPECT_EQ(first->pages[2].event, shared);
+  const EventId shared = first->pages[0].transfer.event;
+  EXPECT_EQ(first->pages[2].transfer.event, shared);
   for (const PageRef& page : pages_of_first) ASSERT_TRUE(moves().links.is_done(page, true).take());
   ASSERT_OK(moves().mover.vacate(std::span(pages_of_first).first(2)));
   ASSERT_EQ(moves().mover.copy_out(pages(*second), CopyLocation::kHost).take(), 2U);
-  EXPECT_NE(second->pages[0].event, shared) << "the third page is leaving yet";
+  EXPECT_NE(second->pages[0].transfer.event, shared) << "the third page is leaving yet";
   ASSERT_OK(moves().mover.vacate(std::span(pages_of_first).subspan(2)));
   for (const PageRef& page : pages(*second)) ASSERT_TRUE(moves().links.is_done(page, true).take());
   ASSERT_OK(moves().mover.vacate(pages(*second)));
@@ -104,7 +104,7 @@ TEST_F(PageLinksTest, CopiesOutAsManyAsHasHostFramesAndOneAtATimeThroughTheReser
     const auto rest = std::span(all).subspan(second->bytes_in(PageState::kEvicting) / kBasePage);
     EXPECT_EQ(moves().mover.copy_out(rest, CopyLocation::kHost).take(), expected);
   }
-  EXPECT_NE(second->pages[2].event, second->pages[3].event);
+  EXPECT_NE(second->pages[2].transfer.event, second->pages[3].transfer.event);
   EXPECT_EQ(moves().mover.copy_out(pages(*third), CopyLocation::kHost).status().code(), Code::kOutOfMemory);
   EXPECT_EQ(third->bytes_in(PageState::kResident), kBasePage * 2);
   for (const PageRef& page : all) ASSERT_TRUE(moves().links.is_done(page, true).take());
@@ -124,7 +124,7 @@ TEST_F(PageLinksTest, APageThatFoundNoFrameIsNotTakenForCopied) {
   const PageRef with_copy{run.get(), 0}, other{run.get(), 1};
   ASSERT_TRUE(is_clean(*with_copy.run, *with_copy));
   run->written.store(3);
-  run->pages[0].copied = run->pages[1].copied = 3;
+  run->pages[0].copy.epoch = run->pages[1].copy.epoch = 3;
   const PageRef batch[] = {other, with_copy};
   ASSERT_EQ(moves().mover.copy_out(batch, CopyLocation::kHost).take(), 1U);
   EXPECT_EQ(with_copy->state, PageState::kResident);

@@ -67,7 +67,7 @@ TEST_F(PageMovesTest, ACopyThatCannotBeRecordedIsWaitedFor) {
 
 TEST_F(PageMovesTest, RetriesAFailedWait) {
   auto run = resident_run({0, 1});
-  run->pages[0].copied = 1;
+  run->pages[0].copy.epoch = 1;
   ASSERT_OK(copy_out({run.get(), 0}));
   fail(DriverCall::kSynchronizeEvent, 1);
   EXPECT_TRUE(moves().links.is_done({run.get(), 0}, true).take());
@@ -77,7 +77,7 @@ TEST_F(PageMovesTest, RetriesAFailedWait) {
 
 TEST_F(PageMovesTest, ACopyFromBeforeTheLastWriteIsNotTakenForThePage) {
   auto run = resident_run({0, 1});
-  run->pages[0].copied = 3;
+  run->pages[0].copy.epoch = 3;
   ASSERT_OK(copy_out({run.get(), 0}));
   ASSERT_TRUE(moves().links.is_done({run.get(), 0}, true).take());
   run->used.store(5);

@@ -15,7 +15,7 @@ class PagePartingsTest : public PageMovesTest {
     run->written.store(1);
     fill(*run, 7);
     EXPECT_TRUE(moves().mappings.open_aliases(pages(*run)));
-    for (const PageRef& page : pages(*run)) page->copied = 1;
+    for (const PageRef& page : pages(*run)) page->copy.epoch = 1;
     return run;
   }
   void part_all(tessera::Run& run) {

@@ -189,7 +189,7 @@ TEST_F(PageSwaps, FetchesAPageThatHasNoBacking) {
   // The first one maps the frame elsewhere.
   fault().fail({DriverCall::kMap, 2, Status(Code::kDriver, "injected", 999)});
   ASSERT_OK(machine_.evict(run));
-  EXPECT_FALSE(run->pages[0].backed);
+  EXPECT_FALSE(run->pages[0].copy.backed);
   fault().clear();
   ASSERT_OK(machine_.check(run, 1));
   expect_right();

@@ -93,10 +93,10 @@ TEST(ResidencyProgress, StagedPagesStayInTheHostOnceItHasRoom) {
   ASSERT_OK(machine.write(second, 2));
   ASSERT_OK(machine.evict(first));
   ASSERT_OK(machine.evict(second));
-  EXPECT_TRUE(second->pages[0].staging);
-  ASSERT_OK(machine.residency().runs().remove(first));
+  EXPECT_TRUE(second->pages[0].copy.staging);
+  ASSERT_OK(machine.residency().remove(first));
   machine.residency().advance();
-  EXPECT_FALSE(second->pages[0].staging);
+  EXPECT_FALSE(second->pages[0].copy.staging);
   EXPECT_OK(machine.check(second, 2));
 }
 

@@ -24,13 +24,13 @@ TEST(Row, PartsAre32To64MiBAndFillTheRun) {
 
 TEST(Row, ARunThatBecomesOneKeepsItsPagesAndTheirNumbers) {
   DeviceRun run(Address(std::uint64_t{1} << 32), {8, 3}, TagId());
-  run.pages[3].copied = 7;
-  run.pages[10].copied = 9;  // the last base page
+  run.pages[3].copy.epoch = 7;
+  run.pages[10].copy.epoch = 9;  // the last base page
   const auto parts = make_row(run);
   ASSERT_EQ(parts.size(), 5U);  // of 2, 2, 2, 1 and 1 large pages
-  EXPECT_EQ(page_of_row(run, 3)->copied, 7U);
+  EXPECT_EQ(page_of_row(run, 3)->copy.epoch, 7U);
   EXPECT_EQ(page_of_row(run, 3).run, run.parts[1]);
-  EXPECT_EQ(page_of_row(run, 10)->copied, 9U);
+  EXPECT_EQ(page_of_row(run, 10)->copy.epoch, 9U);
   EXPECT_EQ(page_of_row(run, 10).address(), run.page_address(10));
   EXPECT_TRUE(run.pages.empty());
   EXPECT_EQ(run.missing.load(), 11U);

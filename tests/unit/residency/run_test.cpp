@@ -100,7 +100,7 @@ TEST_F(ARun, HasNoOtherCopyBesideAPeers) {
   page_.host = kHostFrame;
   expect_broken("a peer copy in addition to others");
   page_.host.reset();
-  page_.fingerprint = Fingerprint{};
+  page_.fingerprint.of_copy = Fingerprint{};
   expect_broken("a fingerprint of a peer copy");
 }
 
