@@ -34,7 +34,9 @@
 namespace tessera {
 
 // How often the run was used recently, as of epoch `now`.
-inline std::uint32_t often_by(const Run& run, std::uint64_t now) { return decayed(run.often, run.counted, now); }
+inline std::uint32_t often_by(const Run& run, std::uint64_t now) {
+  return decayed(run.uses.often, run.uses.counted, now);
+}
 
 struct Engine {
   Driver& driver;

@@ -24,11 +24,11 @@ Status PinnedRuns::pin(Run* run, const char* exposed_by, const Held& held) {
   MutexLock lock(locked_.mutex);
   const Status fits = check_room_beside_pins(*run, room_beside_pins());  // another thread may have pinned meanwhile
   if (fits.is_ok()) {
-    const bool exposes = exposed_by != nullptr && run->exposed == nullptr;
+    const bool exposes = exposed_by != nullptr && run->exposure.reason == nullptr;
     if ((exposed_by == nullptr || exposes) && run->pins.fetch_add(1) == 0) {
       locked_.engine.pinned_bytes += run->shape.bytes();
     }
-    if (exposes) run->exposed = exposed_by;
+    if (exposes) run->exposure.reason = exposed_by;
   }
   locked_.held_uses.let_go({&run, 1});
   return fits;
@@ -44,7 +44,7 @@ void PinnedRuns::note_unseen_use(Run& run) {
 
 Status PinnedRuns::unpin(Run* run) {
   MutexLock lock(locked_.mutex);
-  const std::uint32_t own = (run->exposed != nullptr ? 1 : 0) + (run->keeps != 0 ? 1 : 0);
+  const std::uint32_t own = run->exposure.pins();
   if (run->pins.load() <= own) return Status(Code::kInvalidArgument, "the block is not pinned");
   if (locked_.unseen.load()) note_unseen_use(*run);
   if (run->pins.fetch_sub(1) == 1) locked_.engine.pinned_bytes -= run->shape.bytes();
@@ -85,9 +85,9 @@ Status PinnedRuns::keep(Run* run, const char* reason, const Held& held) {
   MutexLock lock(locked_.mutex);
   const Status fits = check_room_beside_pins(*run, room_beside_kept());  // another thread may have pinned meanwhile
   if (fits.is_ok()) {
-    if (run->keeps++ == 0) {
+    if (run->exposure.keeps++ == 0) {
       if (run->pins.fetch_add(1) == 0) locked_.engine.pinned_bytes += run->shape.bytes();
-      run->kept_for = reason;
+      run->exposure.kept_for = reason;
     }
   }
   locked_.held_uses.let_go({&run, 1});
@@ -96,9 +96,9 @@ Status PinnedRuns::keep(Run* run, const char* reason, const Held& held) {
 
 Status PinnedRuns::unkeep(Run* run) {
   MutexLock lock(locked_.mutex);
-  if (run->keeps == 0) return Status(Code::kInvalidArgument, "the block is not kept");
-  if (--run->keeps != 0) return {};
-  run->kept_for = nullptr;
+  if (run->exposure.keeps == 0) return Status(Code::kInvalidArgument, "the block is not kept");
+  if (--run->exposure.keeps != 0) return {};
+  run->exposure.kept_for = nullptr;
   note_unseen_use(*run);
   if (run->pins.fetch_sub(1) == 1) locked_.engine.pinned_bytes -= run->shape.bytes();
   return {};

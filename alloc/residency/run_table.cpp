@@ -127,16 +127,14 @@ Status RunTable::rehome(Run* run, Address to, Run* range) {
   locked_.executor.forget(*run);
   for (Run* const part : parts) {
     if (part != run) locked_.executor.forget(*part);
-    part->prefetch_requested = false;
+    part->prefetch.requested = false;
   }
   if (run->pins.exchange(0) != 0) locked_.engine.pinned_bytes -= run->shape.bytes();
-  run->exposed = nullptr;
-  run->keeps = 0;
-  run->kept_for = nullptr;
-  run->prefetch_requested = false;
+  run->exposure = {};
+  run->prefetch.requested = false;
   run->recompute.reset();
   run->recomputed_in.store(0);
-  run->next = 0;
+  run->uses.next = 0;
   return {};
 }
 

@@ -197,7 +197,7 @@ Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which whic
     const bool dead = run.is_dead(), idle = engine_.streams.passed(run.users(), run.last_work());
     const bool strict = engine_.tracker.is_strict() && !(dead && idle);
     if (patience == Patience::kDemand && (strict || !dead)) {
-      total += evict_planned(bytes - total - promised, strict ? 0 : run.learned().next, recency);
+      total += evict_planned(bytes - total - promised, strict ? 0 : run.learned().uses.next, recency);
       if (total + promised >= bytes) break;
     }
     if (dead && !idle) {
@@ -266,7 +266,7 @@ Bytes DeviceEvictor::evict_planned(Bytes wanted, std::uint64_t than, Recency rec
   Bytes total;
   std::erase_if(engine_.orders.evict, [&](const IterationTracker::Order& order) {
     Run& run = *order.run;
-    if (total >= wanted || run.next <= than || !run.is_evictable() || run.last_work() != order.used) return false;
+    if (total >= wanted || run.uses.next <= than || !run.is_evictable() || run.last_work() != order.used) return false;
     if (recency == Recency::kSettled && !engine_.is_settled(run)) return false;
     await_fetch(run);
     if (run.is_fetching()) return false;

@@ -133,7 +133,7 @@ Result<Bytes> DeviceEvictor::start_row_eviction(Run& row, Bytes wanted, Patience
 
 Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience patience, Which which,
                                             std::optional<OffloadTarget> to, std::uint64_t decided) {
-  run.prefetch_requested = false;
+  run.prefetch.requested = false;
   if (run.is_row.load(std::memory_order_relaxed)) return start_row_eviction(run, wanted, patience, which, to, decided);
   std::optional<Work> work;
   TESSERA_TRY_ASSIGN(work, close_work(run, decided));

@@ -98,7 +98,7 @@ Status Fetcher::bring_by_parts(std::span<const PageRef> pages) {
 Result<std::vector<PageRef>> Fetcher::absent_pages(Runs runs) {
   std::vector<PageRef> pages, apart;
   for (Run* run : runs) {
-    run->prefetch_requested = false;
+    run->prefetch.requested = false;
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run, i};
       if (page->state == PageState::kSpilling || page->state == PageState::kLoading) {
@@ -209,8 +209,8 @@ Status Fetcher::prefetch(Runs runs) {
   std::vector<PageRef> ready;
   for (Run* run : with_parts(runs)) {
     if (run->missing.load() == 0) continue;
-    run->prefetch_requested = true;
-    run->called = run->last_work();
+    run->prefetch.requested = true;
+    run->prefetch.as_of = run->last_work();
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run, i};
       if (page->state != PageState::kCold) continue;

@@ -174,7 +174,7 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
     case PageState::kLoading: {
       const Result<bool> done = moves_.files.finish_load(page, wait);
       if (done.is_ok()) return done;
-      page.run->prefetch_requested = false;
+      page.run->prefetch.requested = false;
       log_line(LogLevel::kError, "{}", done.status().to_string());
       return true;
     }
@@ -191,7 +191,7 @@ Result<bool> Transfers::finish_spill(PageRef page, bool wait) {
 // Follow-up of a step, for pages that no call waits for.
 void Transfers::move_on(PageRef page) {
   if (page->state != PageState::kCold) return;
-  if (page.run->prefetch_requested && page.run->is_evictable()) go_on(page);
+  if (page.run->prefetch.requested && page.run->is_evictable()) go_on(page);
   if (page->state == PageState::kCold && must_move_on(*page)) stranded_.push_back(page);
 }
 

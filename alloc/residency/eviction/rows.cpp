@@ -125,7 +125,7 @@ Status Rows::remove(Run& run) {
   run.quiet = run.last_work();
   run.live.store(0);
   run.owner = {};
-  run.prefetch_requested = false;
+  run.prefetch.requested = false;
   Status result = transfers_.take_back(run);
   for (const Page& page : run.pages) {
     if (page.device) engine_.tiers.device.write_off(*page.device);

@@ -18,7 +18,7 @@ bool is_small(const LaunchLog::Use& use) { return use.run->shape.bytes() <= kBas
 
 // The mention of the run among these, if there is one. Run::mention is only a hint; the entry there confirms it.
 LaunchLog::Use* mention_of(const Run& run, std::span<LaunchLog::Use> uses) {
-  return run.mention < uses.size() && uses[run.mention].run == &run ? &uses[run.mention] : nullptr;
+  return run.uses.mention < uses.size() && uses[run.uses.mention].run == &run ? &uses[run.uses.mention] : nullptr;
 }
 
 // Merges mentions of the same run: written if one of them writes, fresh if one of them is.
@@ -29,7 +29,7 @@ std::span<LaunchLog::Use> distinct(std::span<LaunchLog::Use> uses) {
       known->writes |= use.writes;
       known->fresh |= use.fresh;
     } else {
-      use.run->mention = kept;
+      use.run->uses.mention = kept;
       uses[kept++] = use;
     }
   }
@@ -48,8 +48,8 @@ std::span<const LaunchLog::Use> parts_of(std::span<const LaunchLog::Use> uses) {
 }
 
 void count_use(Run& run, std::uint64_t epoch) {
-  run.often = decayed(run.often, run.counted, epoch) + kOneEvent;
-  run.counted = epoch;
+  run.uses.often = decayed(run.uses.often, run.uses.counted, epoch) + kOneEvent;
+  run.uses.counted = epoch;
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ class IterationTracker {
   }
   // The epoch of the run's next use, if only launches advance the epoch from `now` on; 0 = not known.
   std::uint64_t next_use(const Run& run, std::uint64_t now) const {
-    return run.next > read_ ? now + (run.next - read_) : 0;
+    return run.uses.next > read_ ? now + (run.uses.next - read_) : 0;
   }
   // The run is about to be removed. REQUIRES: no launch announces it any more.
   void forget(const Run& run);

@@ -45,7 +45,7 @@ void LearnedIteration::lose_sync() {
 
 void LearnedIteration::predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches) const {
   const std::uint32_t first = iteration_.steps[*place()].first_use;
-  for (std::uint32_t i = 0; i < uses.size(); ++i) uses[i].run->next = launches + distances_[first + i];
+  for (std::uint32_t i = 0; i < uses.size(); ++i) uses[i].run->uses.next = launches + distances_[first + i];
 }
 
 void LearnedIteration::foresee(std::uint64_t launches) const {
@@ -54,14 +54,14 @@ void LearnedIteration::foresee(std::uint64_t launches) const {
     const IterationStep& step = iteration_.steps[(*place() + count - back) % count];
     for (std::uint32_t use = step.first_use; use < step.end_use; ++use) {
       Run* const run = runs_[iteration_.uses[use].run].run;
-      if (run != nullptr) run->next = launches + distances_[use] - back;
+      if (run != nullptr) run->uses.next = launches + distances_[use] - back;
     }
   }
 }
 
 void LearnedIteration::end_predictions() const {
   for (const Order& known : runs_) {
-    if (known.run != nullptr) known.run->next = 0;
+    if (known.run != nullptr) known.run->uses.next = 0;
   }
 }
 

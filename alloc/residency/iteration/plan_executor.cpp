@@ -110,8 +110,8 @@ bool PlanExecutor::bring_back(IterationTracker::Order& order) {
   if (run.used.load() != order.used) return true;
   const std::vector<PageRef> pages = pages_of(run);
   for (Run* const part : with_parts({&order.run, 1})) {
-    part->prefetch_requested = true;
-    part->called = part->last_work();
+    part->prefetch.requested = true;
+    part->prefetch.as_of = part->last_work();
   }
   std::vector<PageRef> ready;
   Bytes room = engine_.tiers.device.usage().room(), wanted, host_evictor = engine_.tiers.host.usage().room();
@@ -147,7 +147,7 @@ void PlanExecutor::cancel_fetches(Runs runs) {
   std::erase_if(engine_.orders.fetch, [&](const IterationTracker::Order& order) {
     return std::ranges::binary_search(sent, order.run, std::less<>());
   });
-  for (Run* run : with_parts(runs)) run->prefetch_requested = false;
+  for (Run* run : with_parts(runs)) run->prefetch.requested = false;
 }
 
 void PlanExecutor::cancel_evictions() { engine_.orders.evict.clear(); }

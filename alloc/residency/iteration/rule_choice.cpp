@@ -170,16 +170,17 @@ void RuleChoice::make_room(Shadow& shadow, Bytes need, const Launch& launch) {
     const Place& place = shadow.places[i];
     if (!place.there || run.named == launch.number || run.run->is_pinned()) continue;
     const Bytes away = run.bytes - place.there;
-    snapshot.runs.push_back({.run = i,
-                             .bytes = place.there,
-                             .clean = place.copied > away ? place.copied - away : Bytes(),
-                             .used = run.used,
-                             .gap = run.gap,
-                             .often = decayed(run.run->often, run.run->counted, launch.epoch),
-                             .next = run.run->next > launch.number ? launch.epoch + (run.run->next - launch.number) : 0,
-                             .idle = place.busy <= shadow.host,
-                             .dead = is_dead(run, launch.epoch),
-                             .tag = run.run->tag});
+    snapshot.runs.push_back(
+        {.run = i,
+         .bytes = place.there,
+         .clean = place.copied > away ? place.copied - away : Bytes(),
+         .used = run.used,
+         .gap = run.gap,
+         .often = decayed(run.run->uses.often, run.run->uses.counted, launch.epoch),
+         .next = run.run->uses.next > launch.number ? launch.epoch + (run.run->uses.next - launch.number) : 0,
+         .idle = place.busy <= shadow.host,
+         .dead = is_dead(run, launch.epoch),
+         .tag = run.run->tag});
   }
   const Decision decision = shadow.rule->decide(snapshot);
   std::vector<RunPicture>& pictures = pictures_ = std::move(snapshot.runs);

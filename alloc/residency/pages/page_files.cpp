@@ -59,7 +59,7 @@ Result<bool> PageFiles::finish_spill(PageRef page, bool wait) {
   page->eviction.onward = false;
   machine_.stats.sinks += 1;
   ledger_.note_move(page, EventKind::kFileWrite);
-  const bool wanted = page.run->is_held() || page.run->prefetch_requested;
+  const bool wanted = page.run->is_held() || page.run->prefetch.requested;
   if (!wanted) copies_.drop_host(page);
   return true;
 }

@@ -47,11 +47,8 @@ RunList make_row(Run& run) {
     auto part = std::make_unique<Run>(at, shape, run.tag, owner);
     part->row = &run;
     part->quiet = run.quiet;
-    part->next = run.next;
-    part->often = run.often;
-    part->counted = run.counted;
-    part->prefetch_requested = run.prefetch_requested;
-    part->called = run.called;
+    part->uses = run.uses;
+    part->prefetch = run.prefetch;
     part->unfinished = run.unfinished;
     part->fresh.store(run.fresh.load());
     part->live.store(run.live.load());  // read only where the owner has no words
@@ -152,9 +149,7 @@ void clear_range(Run& range) {
   range.is_wide.store(false);
   delete range.extents.exchange(nullptr);
   range.pins.store(0);
-  range.exposed = nullptr;
-  range.keeps = 0;
-  range.kept_for = nullptr;
+  range.exposure = {};
 }
 
 // What the streams have queued on a part counts for the block.

@@ -40,6 +40,30 @@ struct Run;
 // The runs, or the rows, of an engine, which owns them.
 using RunList = std::vector<std::unique_ptr<Run>>;
 
+// What the iteration tracker knows of a run's uses.
+struct RunUses {
+  std::uint64_t next = 0;     // number of the launch of its next use, as the tracker counts them; 0 = unknown
+  std::uint32_t often = 0;    // uses that it has read while memory was short (decayed_count.hpp), ...
+  std::uint64_t counted = 0;  // ... as of this epoch, that of the last of them
+  std::size_t mention = 0;    // where the launch being read may mention the run (iteration_tracker.cpp)
+};
+
+// Its pages that reach the host go on to the device, until it is used.
+struct RunPrefetch {
+  bool requested = false;
+  std::uint64_t as_of = 0;  // its last use at the time of the request
+};
+
+// Why a block may not leave the device though nothing uses it. Each of the two reasons is one pin.
+struct RunExposure {
+  const char* reason = nullptr;    // why its address is exposed, if it is
+  std::uint32_t keeps = 0;         // places outside the heap known to hold its address
+  const char* kept_for = nullptr;  // the reason, while there are any
+
+  std::uint32_t pins() const { return (reason != nullptr ? 1U : 0U) + (keeps != 0 ? 1U : 0U); }
+  const char* why() const { return reason != nullptr ? reason : kept_for; }
+};
+
 struct Run : LaunchLine, PageBooks {
   Run(Address run_address, RunShape run_shape, TagId run_tag, RunOwner run_owner = {})
       : LaunchLine(run_shape.pages()),
@@ -61,27 +85,25 @@ struct Run : LaunchLine, PageBooks {
   std::uint64_t name;  // its identity for the learner: its address, unless the owner names it
   RunOwner owner;      // from before the run is published until it is removed or disowned
 
-  std::atomic<std::uint32_t> pins{0};   // by the caller, plus 1 if exposed and 1 if kept
+  // What keeps it on the device.
+  std::atomic<std::uint32_t> pins{0};   // by the caller, plus exposure.pins()
   std::atomic<std::uint32_t> holds{0};  // calls in progress that need it: not evictable
+  RunExposure exposure;
 
+  // Rows (row.hpp).
   Run* row = nullptr;                            // of which it is a part; changes as `address` does
-  bool is_range = false;                         // a row of runs that the program maps: they come and go (row.hpp)
+  bool is_range = false;                         // a row of runs that the program maps: they come and go
   std::vector<Run*> parts;                       // of a row, in address order; constant but for a range
   std::atomic<const Extents*> extents{nullptr};  // of a row: owned; read inside the gate, or by a reader of the pages
 
   std::vector<Page> pages;
-  std::uint64_t quiet = 0;    // every use up to this epoch is known to be over
-  std::uint64_t next = 0;     // number of the launch of its next use, as counted by IterationTracker; 0 = unknown
-  std::uint32_t often = 0;    // uses that IterationTracker has read while memory was short (decayed_count.hpp), ...
-  std::uint64_t counted = 0;  // ... as of this epoch, that of the last of them
-  std::size_t index = 0;      // in the engine's list
-  std::size_t mention = 0;    // where the launch being read may mention it (iteration_tracker.cpp)
-  bool prefetch_requested = false;  // prefetched: pages that reach the host go on to the device
-  std::uint64_t called = 0;         // its last use at the time of the prefetch
-  const char* exposed = nullptr;    // why it may not move, if it may not
-  std::uint32_t keeps = 0;          // places outside the heap known to hold its address
-  const char* kept_for = nullptr;   // the reason, while there are any
+  std::size_t index = 0;    // in the engine's list
+  std::uint64_t quiet = 0;  // every use up to this epoch is known to be over
+  RunUses uses;
+  RunPrefetch prefetch;
   RunCost cost;
+
+  // Recomputing it (recompute.hpp).
   std::optional<Recompute> recompute;  // as it was set last, valid or not
   bool being_recomputed = false;       // its callback is running
   // Set where a failed callback left work that could not be waited for: it may still write to the pages.
@@ -112,7 +134,7 @@ struct Run : LaunchLine, PageBooks {
                                          shape.bytes();
   }
   // Prefetched and not used since, so a use is expected.
-  bool is_expected() const { return prefetch_requested && last_work() <= called; }
+  bool is_expected() const { return prefetch.requested && last_work() <= prefetch.as_of; }
   // No work on the run is newer.
   std::uint64_t last_work() const {
     const std::uint64_t own = std::max(used.load(), freed.load());
@@ -135,10 +157,7 @@ struct Run : LaunchLine, PageBooks {
   Run& learned() { return row == nullptr || row->is_used_by_parts() ? *this : *row; }
   const Run& learned() const { return const_cast<Run*>(this)->learned(); }
   // The reason why it stays on the device, for the statistics; null: there is none.
-  const char* stays_for() const {
-    const Run& block = whole();
-    return block.exposed != nullptr ? block.exposed : block.kept_for;
-  }
+  const char* stays_for() const { return whole().exposure.why(); }
   bool is_held() const { return holds.load() != 0 || whole().holds.load() != 0; }
   bool is_pinned() const { return pins.load() != 0 || whole().pins.load() != 0; }
   bool is_evictable() const { return !is_held() && !is_pinned(); }

@@ -99,7 +99,7 @@ TEST_F(PlacedBlocksTest, AnIterationIsLearnedHalfwayThroughItsSecondPass) {
     for (int n = 64; n < 128; ++n) {
       Run* const run = pages().find(made.back());
       launch(works[n], {run});
-      foreseen += run->next != 0 ? 1 : 0;
+      foreseen += run->uses.next != 0 ? 1 : 0;
       free(made.back());
       made.pop_back();
     }
