@@ -14,7 +14,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;  // incremented when readers of the old format would misread the new one
 constexpr const char* kLinkNames[kLinks] = {"in", "out", "file_read", "file_write", "peer_in", "peer_out"};
-constexpr const char* kPlaceNames[kPlaces] = {"device", "peer", "host", "file"};
 
 Json links_of(const HistoryPicture& picture) {
   Json links;
@@ -44,8 +43,8 @@ Json residency_of(const HistoryReport& report) {
   Json residency = Json::array();
   for (std::size_t i = 0; i < report.picture.tags.size(); ++i) {
     Json tag = {{"tag", report.tags[i]}};
-    for (std::size_t place = 0; place < kPlaces; ++place) {
-      Json& means = tag[kPlaceNames[place]] = Json::array();
+    for (std::size_t place = 0; place < kLocations; ++place) {
+      Json& means = tag[name_of(static_cast<Location>(place))] = Json::array();
       for (const double bytes : report.picture.tags[i].bytes[place]) means.push_back(std::llround(bytes));
     }
     residency.push_back(std::move(tag));

@@ -21,7 +21,7 @@ class MemoryQueries {
   struct Where {
     DeviceId device;
     BlockInfo block;
-    std::array<Bytes, kPlaces> tiers;  // as ResidencyFigures::whereabouts
+    std::array<Bytes, kLocations> tiers;  // as ResidencyFigures::whereabouts
     std::uint32_t pins = 0;
   };
   // Errors: kNotFound.

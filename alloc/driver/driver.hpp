@@ -51,6 +51,8 @@ struct MemoryInfo {
   Bytes graph_peak = {};
 };
 
+// The kind of physical memory. Not a Location, which is as seen from one device: a frame in the peer tier is kDevice,
+// of the lender.
 enum class FrameLocation : std::uint8_t {
   kDevice,
   kHost,  // pinned host memory that the device can map at any address

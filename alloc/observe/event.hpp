@@ -62,8 +62,4 @@ constexpr std::optional<Link> link_of(EventKind kind) {
   }
 }
 
-// The nearest tier that holds a page's bytes.
-enum class Nearest : std::uint8_t { kNowhere, kDevice, kPeer, kHost, kFile };
-inline constexpr std::size_t kPlaces = 4;  // all except kNowhere
-
 }  // namespace tessera

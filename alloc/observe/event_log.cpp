@@ -61,7 +61,7 @@ void EventLog::record(const Event& stall, const StallParts& parts) {
 }
 
 // The time is taken under the lock: devices share tags, and a tag's changes must be in order.
-void EventLog::change_place(TagId tag, Nearest from, Nearest to, Bytes bytes) {
+void EventLog::change_place(TagId tag, Location from, Location to, Bytes bytes) {
   if (!with_history_ || from == to) return;
   const MutexLock lock(mutex_);
   history_->change_place(tag, from, to, bytes, now());

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/location.hpp"
 #include "base/mutex.hpp"
 #include "base/units.hpp"
 #include "observe/event.hpp"
@@ -39,7 +40,7 @@ class EventLog {
   // Records a stall and the breakdown of its causes.
   void record(const Event& stall, const StallParts& parts);
   // Moves bytes of a tag from one nearest tier to another in the history; does nothing without a history.
-  void change_place(TagId tag, Nearest from, Nearest to, Bytes bytes);
+  void change_place(TagId tag, Location from, Location to, Bytes bytes);
   struct Kept {
     std::vector<Event> events;  // oldest first
     std::uint64_t lost = 0;     // recorded before, and overwritten

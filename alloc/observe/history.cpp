@@ -91,7 +91,7 @@ History::Presence& History::presence_of(TagId tag, Nanoseconds now) {
 void History::count(Presence& presence, Nanoseconds until) const {
   if (until <= presence.since) return;
   const auto length = static_cast<double>((until - presence.since).value());
-  for (std::size_t place = 0; place < kPlaces; ++place) {
+  for (std::size_t place = 0; place < kLocations; ++place) {
     const auto bytes = static_cast<double>(presence.now[place].value());
     auto& sums = presence.byte_ns[place];
     if (sums.size() < slots_.size()) sums.resize(slots_.size());
@@ -102,13 +102,13 @@ void History::count(Presence& presence, Nanoseconds until) const {
   presence.since = until;
 }
 
-void History::change_place(TagId tag, Nearest from, Nearest to, Bytes bytes, Nanoseconds now) {
+void History::change_place(TagId tag, Location from, Location to, Bytes bytes, Nanoseconds now) {
   reach(now);
   Presence& presence = presence_of(tag, now);
   count(presence, now);
-  const auto at = [&](Nearest place) -> Bytes& { return presence.now[static_cast<std::size_t>(place) - 1]; };
-  if (from != Nearest::kNowhere) at(from) -= bytes;
-  if (to != Nearest::kNowhere) at(to) += bytes;
+  const auto at = [&](Location place) -> Bytes& { return presence.now[index_of(place)]; };
+  if (from != Location::kNowhere) at(from) -= bytes;
+  if (to != Location::kNowhere) at(to) += bytes;
 }
 
 HistoryPicture History::picture(Nanoseconds now) const {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/location.hpp"
 #include "observe/event.hpp"
 
 namespace tessera {
@@ -25,7 +26,7 @@ struct HistorySlot {
 struct TagHistory {
   TagId tag;
   bool others = false;  // stands for all tags after the first kTags
-  std::array<std::vector<double>, kPlaces> bytes;
+  std::array<std::vector<double>, kLocations> bytes;
 };
 
 struct HistoryPicture {
@@ -47,7 +48,7 @@ class History {
   void add_move(Link link, Bytes bytes, Nanoseconds begin, Nanoseconds end);
   void add_stall(const StallParts& parts, Nanoseconds begin, Nanoseconds end);
   // Moves bytes of a tag between tiers. REQUIRES: `now` is not before an earlier change of the tag.
-  void change_place(TagId tag, Nearest from, Nearest to, Bytes bytes, Nanoseconds now);
+  void change_place(TagId tag, Location from, Location to, Bytes bytes, Nanoseconds now);
 
   HistoryPicture picture(Nanoseconds now) const;
 
@@ -56,8 +57,8 @@ class History {
     TagId tag;
     bool others = false;
     Nanoseconds since;  // byte_ns is complete up to here
-    std::array<Bytes, kPlaces> now;
-    std::array<std::vector<double>, kPlaces> byte_ns;  // up to kSlots each
+    std::array<Bytes, kLocations> now;
+    std::array<std::vector<double>, kLocations> byte_ns;  // up to kSlots each
   };
 
   void reach(Nanoseconds time);

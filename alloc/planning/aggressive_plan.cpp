@@ -35,7 +35,7 @@ class AggressivePlanner {
         peer_{machine.peer_rate, machine.peer_rate} {
     for (std::size_t run = 0; run < runs_.size(); ++run) runs_[run].away = iteration.runs[run].bytes;
     for (const OffloadInterval& interval : chosen) {
-      if (interval.gap.dead || interval.to == OffloadTarget::kRecomputed) continue;
+      if (interval.gap.dead || interval.to == Location::kNowhere) continue;
       leaving_[interval.gap.after].push_back(&interval);
     }
   }
@@ -75,14 +75,14 @@ class AggressivePlanner {
 
  private:
   struct RunState {
-    Bytes away{};                             // not on the device
-    Bytes copied{};                           // this many bytes at its end have a valid copy in a lower tier
-    bool holds = false;                       // whether its contents matter
-    OffloadTarget to = OffloadTarget::kHost;  // the latest offload target
-    std::uint64_t last = 0, next = 0;         // steps of its uses around now, counted over the passes
-    Time ready = 0;                           // when its bytes are on the device
-    std::uint32_t lives = 0;                  // further allocations that will reuse its memory
-    std::optional<std::size_t> interval;      // index in the plan, until its fetch begins
+    Bytes away{};                         // not on the device
+    Bytes copied{};                       // this many bytes at its end have a valid copy in a lower tier
+    bool holds = false;                   // whether its contents matter
+    Location to = Location::kHost;        // the latest offload target
+    std::uint64_t last = 0, next = 0;     // steps of its uses around now, counted over the passes
+    Time ready = 0;                       // when its bytes are on the device
+    std::uint32_t lives = 0;              // further allocations that will reuse its memory
+    std::optional<std::size_t> interval;  // index in the plan, until its fetch begins
   };
   struct Release {
     Time at;
@@ -101,9 +101,7 @@ class AggressivePlanner {
   }
   // Moves to the file pass through the host link, which has capacity to spare: the disk is a queue of its own.
   static double slower(double link, double file) { return file > 0 ? std::min(link, file) : link; }
-  Link& link_to(OffloadTarget away) {
-    return away == OffloadTarget::kPeer ? peer_ : away == OffloadTarget::kFile ? file_ : host_;
-  }
+  Link& link_to(Location away) { return away == Location::kPeer ? peer_ : away == Location::kFile ? file_ : host_; }
 
   // Gives room to one use after another from the current step on, at most one pass ahead; stops at the first
   // without room.

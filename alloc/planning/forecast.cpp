@@ -57,7 +57,7 @@ class Model {
     bool written_ever = false;
     Time ready = 0;          // when its bytes are on the device
     std::uint64_t next = 0;  // step of the next use, counted over the passes
-    OffloadTarget to = OffloadTarget::kHost;
+    Location to = Location::kHost;
   };
   struct Release {
     Time at;
@@ -66,13 +66,13 @@ class Model {
   };
 
   // The file is behind the host link, so the slower of both counts. A peer has its own links.
-  double out_rate(OffloadTarget to) const {
-    if (to == OffloadTarget::kPeer) return machine_.peer_rate;
-    return to == OffloadTarget::kFile ? std::min(machine_.out_rate, machine_.file_write_rate) : machine_.out_rate;
+  double out_rate(Location to) const {
+    if (to == Location::kPeer) return machine_.peer_rate;
+    return to == Location::kFile ? std::min(machine_.out_rate, machine_.file_write_rate) : machine_.out_rate;
   }
-  double in_rate(OffloadTarget to) const {
-    if (to == OffloadTarget::kPeer) return machine_.peer_rate;
-    return to == OffloadTarget::kFile ? std::min(machine_.in_rate, machine_.file_read_rate) : machine_.in_rate;
+  double in_rate(Location to) const {
+    if (to == Location::kPeer) return machine_.peer_rate;
+    return to == Location::kFile ? std::min(machine_.in_rate, machine_.file_read_rate) : machine_.in_rate;
   }
 
   void go_through(std::uint32_t step) {
@@ -99,7 +99,7 @@ class Model {
     const std::uint32_t first = iteration_.steps[step].first_use;
     for (std::uint32_t i = first; i < iteration_.steps[step].end_use; ++i) note_use(i);
     for (const std::uint32_t run : frees_[step]) {
-      if (!iteration_.runs[run].pinned) leave(run, now_, OffloadTarget::kHost, kWholeRun, true);
+      if (!iteration_.runs[run].pinned) leave(run, now_, Location::kHost, kWholeRun, true);
     }
     for (const OffloadInterval* interval : leaving_[step]) {
       leave(interval->gap.run, now_, interval->to, interval->part, interval->gap.dead);
@@ -129,7 +129,7 @@ class Model {
   }
 
   // Evicts `part` bytes of its end unless they already are. A run that is never written has a copy from before.
-  void leave(std::uint32_t index, Time from, OffloadTarget to, Bytes part, bool dead) {
+  void leave(std::uint32_t index, Time from, Location to, Bytes part, bool dead) {
     RunState& run = runs_[index];
     part = std::min(part, iteration_.runs[index].bytes);
     if (part <= run.missing) return;
@@ -137,10 +137,10 @@ class Model {
     if (part == iteration_.runs[index].bytes) by_next_.erase({run.next, index});
     run.to = to;
     Time gone = std::max(from, run.ready);
-    if (!dead && part > run.copied && to != OffloadTarget::kRecomputed) {
+    if (!dead && part > run.copied && to != Location::kNowhere) {
       const Bytes bytes = part - std::exchange(run.copied, part);
       if (run.written_ever) {
-        Time& free = out_free_[to == OffloadTarget::kPeer ? 1 : 0];
+        Time& free = out_free_[to == Location::kPeer ? 1 : 0];
         gone = free = std::max(free, gone) + copy_time(bytes, out_rate(to));
         result_.out += bytes;
       }
@@ -173,7 +173,7 @@ class Model {
       const std::uint32_t index = last->second;
       if (iteration_.runs[index].pinned) continue;
       if (std::find(busy_.begin(), busy_.end(), index) != busy_.end()) continue;
-      leave(index, from, OffloadTarget::kHost, kWholeRun, false);
+      leave(index, from, Location::kHost, kWholeRun, false);
       return true;
     }
     return false;
@@ -195,7 +195,7 @@ class Model {
       run.ready = run.written_ever ? from + static_cast<double>(what.recompute.value()) : from;
       return true;
     }
-    Time& free = in_free_[run.to == OffloadTarget::kPeer ? 1 : 0];
+    Time& free = in_free_[run.to == Location::kPeer ? 1 : 0];
     run.ready = free = std::max(free, from) + copy_time(bytes, in_rate(run.to));
     result_.in += bytes;
     return true;

@@ -23,20 +23,20 @@ GapTime::GapTime(const Iteration& iteration, const Machine& machine)
   }
 }
 
-double GapTime::copy_out(std::uint32_t run, OffloadTarget to) const {
-  if (!written_[run] || to == OffloadTarget::kRecomputed) return 0;
-  if (to == OffloadTarget::kPeer) return time_for(iteration_.runs[run].bytes, machine_.peer_rate);
+double GapTime::copy_out(std::uint32_t run, Location to) const {
+  if (!written_[run] || to == Location::kNowhere) return 0;
+  if (to == Location::kPeer) return time_for(iteration_.runs[run].bytes, machine_.peer_rate);
   const double link = time_for(iteration_.runs[run].bytes, machine_.out_rate);
-  if (to != OffloadTarget::kFile) return link;
+  if (to != Location::kFile) return link;
   return std::max(link, time_for(iteration_.runs[run].bytes, machine_.file_write_rate));
 }
 
-double GapTime::copy_in(std::uint32_t run, OffloadTarget to) const {
+double GapTime::copy_in(std::uint32_t run, Location to) const {
   const IterationRun& what = iteration_.runs[run];
-  if (to == OffloadTarget::kRecomputed) return static_cast<double>(what.recompute.value());
-  if (to == OffloadTarget::kPeer) return time_for(what.bytes, machine_.peer_rate);
+  if (to == Location::kNowhere) return static_cast<double>(what.recompute.value());
+  if (to == Location::kPeer) return time_for(what.bytes, machine_.peer_rate);
   const double link = time_for(what.bytes, machine_.in_rate);
-  return to == OffloadTarget::kFile ? std::max(link, time_for(what.bytes, machine_.file_read_rate)) : link;
+  return to == Location::kFile ? std::max(link, time_for(what.bytes, machine_.file_read_rate)) : link;
 }
 
 double GapTime::since(const Gap& gap, std::uint32_t position) const {
@@ -49,7 +49,7 @@ double GapTime::between(const Gap& gap) const {
   return since(gap, steps_inside(gap)) + static_cast<double>(iteration_.steps[gap.until].before.value());
 }
 
-double GapTime::free_time(const Gap& gap, OffloadTarget to) const {
+double GapTime::free_time(const Gap& gap, Location to) const {
   return between(gap) - copy_out(gap.run, to) - copy_in(gap.run, to);
 }
 
@@ -83,7 +83,7 @@ std::uint32_t GapTime::back_by(const Gap& gap, double lead) const {
   return step_at(gap, low > 0 ? low - 1 : 0);
 }
 
-std::uint32_t GapTime::steps_leaving(const Gap& gap, OffloadTarget to) const {
+std::uint32_t GapTime::steps_leaving(const Gap& gap, Location to) const {
   const double out = copy_out(gap.run, to);
   const std::uint32_t inside = steps_inside(gap);
   std::uint32_t steps = 0;

@@ -20,13 +20,13 @@ class GapTime {
   GapTime(const Iteration& iteration, const Machine& machine);
 
   // In nanoseconds. copy_out is 0 for runs that are never written: their copy in a lower tier stays valid.
-  double copy_out(std::uint32_t run, OffloadTarget to = OffloadTarget::kHost) const;
-  double copy_in(std::uint32_t run, OffloadTarget to = OffloadTarget::kHost) const;
+  double copy_out(std::uint32_t run, Location to = Location::kHost) const;
+  double copy_in(std::uint32_t run, Location to = Location::kHost) const;
   double begin_of(std::uint32_t step) const { return begins_[step]; }
   // From the end of gap.after to the beginning of gap.until.
   double between(const Gap& gap) const;
   // Capuchin's free time: the gap minus both copies; negative if they cannot be hidden.
-  double free_time(const Gap& gap, OffloadTarget to = OffloadTarget::kHost) const;
+  double free_time(const Gap& gap, Location to = Location::kHost) const;
 
   std::uint32_t steps_inside(const Gap& gap) const;
   std::uint32_t step_at(const Gap& gap, std::uint32_t position) const;
@@ -35,7 +35,7 @@ class GapTime {
   // The last step inside that begins at least `lead` before gap.until does; otherwise the first inside.
   std::uint32_t back_by(const Gap& gap, double lead) const;
   // The number of steps after gap.after during which the copy out is still running.
-  std::uint32_t steps_leaving(const Gap& gap, OffloadTarget to = OffloadTarget::kHost) const;
+  std::uint32_t steps_leaving(const Gap& gap, Location to = Location::kHost) const;
 
  private:
   // From the end of gap.after to the beginning of the step at a position.

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/location.hpp"
 #include "base/units.hpp"
 #include "planning/run_class.hpp"
 
@@ -22,10 +23,6 @@ struct RunUse {
   bool fresh = false;  // reallocated since its last use: the old contents do not matter
 };
 
-// The set of tiers with valid copies of a page's bytes. Empty: the page has no contents.
-using Places = std::uint8_t;
-inline constexpr Places kAtDevice = 1, kAtHost = 2, kAtFile = 4, kAtPeer = 8;
-
 struct IterationRun {
   Bytes bytes{};
   TagId tag{};
@@ -33,7 +30,8 @@ struct IterationRun {
   bool pinned = false;                 // must stay on the device
   RunClass kind = RunClass::kUnknown;  // from its tag
   std::uint32_t lingers = 0;           // if reallocated in each iteration: steps from its last use to its free
-  std::vector<Places> pages{};         // locations at Iteration::last_step; empty = unknown
+  // Where each page's bytes were at Iteration::last_step, or nowhere if it has no contents. No pages: unknown.
+  std::vector<Locations> pages{};
 };
 
 // An iteration on more streams is recorded with this many.

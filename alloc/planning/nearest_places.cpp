@@ -11,11 +11,11 @@ namespace {
 constexpr std::uint64_t kTurnsSpent = 2;  // the first pass sets up the intervals that cross the end of an iteration
 
 // Of the intervals with target host, as many as fit into `room` become `near`, the others `beyond`.
-OffloadPlan spend(const Iteration& iteration, OffloadPlan plan, OffloadTarget near, OffloadTarget beyond, Bytes room) {
+OffloadPlan spend(const Iteration& iteration, OffloadPlan plan, Location near, Location beyond, Bytes room) {
   const std::uint64_t count = iteration.steps.size();
   std::vector<std::size_t> order;  // of their beginnings
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    if (!plan[i].gap.dead && plan[i].to == OffloadTarget::kHost) order.push_back(i);
+    if (!plan[i].gap.dead && plan[i].to == Location::kHost) order.push_back(i);
   }
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return plan[i].gap.after; });
   const auto bytes_of = [&](const OffloadInterval& interval) {
@@ -51,7 +51,7 @@ OffloadPlan spend(const Iteration& iteration, OffloadPlan plan, OffloadTarget ne
 
 OffloadPlan spend_with_peer(const Iteration& iteration, const Machine& machine, OffloadPlan plan) {
   if (!has_peer(machine)) return plan;
-  return spend(iteration, std::move(plan), OffloadTarget::kPeer, OffloadTarget::kHost, machine.peer);
+  return spend(iteration, std::move(plan), Location::kPeer, Location::kHost, machine.peer);
 }
 
 bool needs_file(const Iteration& iteration, const Machine& machine) {
@@ -64,7 +64,7 @@ bool needs_file(const Iteration& iteration, const Machine& machine) {
 
 OffloadPlan spend_in_file(const Iteration& iteration, const Machine& machine, OffloadPlan plan) {
   if (!has_file(machine)) return plan;
-  return spend(iteration, std::move(plan), OffloadTarget::kHost, OffloadTarget::kFile, machine.host);
+  return spend(iteration, std::move(plan), Location::kHost, Location::kFile, machine.host);
 }
 
 }  // namespace tessera

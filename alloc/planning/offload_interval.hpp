@@ -10,13 +10,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/location.hpp"
 #include "planning/iteration.hpp"
 
 namespace tessera {
-
-// The offload target. A run that finds no room on a peer goes to the host, and one that finds no room in the
-// host goes to the file.
-enum class OffloadTarget : std::uint8_t { kHost, kFile, kRecomputed, kPeer };
 
 // More than the size of any run.
 inline constexpr Bytes kWholeRun{~std::uint64_t{0}};
@@ -26,7 +23,9 @@ struct OffloadInterval {
   // The fetch begins when this step is launched. gap.until means on demand, so late. If the gap wraps, a step
   // after gap.after is in the same iteration, any other in the next.
   std::uint32_t back_at = 0;
-  OffloadTarget to = OffloadTarget::kHost;
+  // Where the bytes are meanwhile: anywhere but on the device; kNowhere = they are recomputed. A run that finds no room
+  // on a peer goes to the host, and one that finds no room in the host goes to the file.
+  Location to = Location::kHost;
   Bytes part = kWholeRun;  // this many bytes leave, in whole pages from the run's end; the rest stays
 };
 

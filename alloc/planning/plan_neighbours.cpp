@@ -80,10 +80,10 @@ void PlanNeighbours::resize(OffloadInterval& interval) {
 
 // Exchanges the targets host and file.
 void PlanNeighbours::place(OffloadInterval& interval) {
-  if (interval.to == OffloadTarget::kFile) {
-    interval.to = OffloadTarget::kHost;
-  } else if (interval.to == OffloadTarget::kHost) {
-    interval.to = OffloadTarget::kFile;
+  if (interval.to == Location::kFile) {
+    interval.to = Location::kHost;
+  } else if (interval.to == Location::kHost) {
+    interval.to = Location::kFile;
   }
 }
 

@@ -83,7 +83,7 @@ void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, cons
     if (!offer_timed(name, near)) return false;
     const OffloadPlan split = spend_in_file(iteration, machine, near);
     const bool splits =
-        std::ranges::any_of(split, [](const OffloadInterval& interval) { return interval.to == OffloadTarget::kFile; });
+        std::ranges::any_of(split, [](const OffloadInterval& interval) { return interval.to == Location::kFile; });
     return !splits || offer_timed(name, split);
   };
   if (!offer("recency", {})) return;

@@ -17,18 +17,18 @@ struct Candidate {
   Gap gap;
   double free_time;
   double cost_per_byte;  // of the part that cannot be hidden
-  OffloadTarget to;
+  Location to;
 };
 
 std::vector<Candidate> candidates_of(const PlanGround& ground) {
   std::vector<Candidate> candidates;
   for (const Gap& gap : ground.gaps) {
-    Candidate one{gap, ground.time.free_time(gap), 0, OffloadTarget::kHost};
+    Candidate one{gap, ground.time.free_time(gap), 0, Location::kHost};
     double cost = std::max(0.0, -one.free_time);
     const auto recompute = static_cast<double>(ground.iteration.runs[gap.run].recompute.value());
     if (one.free_time < 0 && recompute > 0 && recompute < cost) {
       cost = recompute;
-      one.to = OffloadTarget::kRecomputed;
+      one.to = Location::kNowhere;
     }
     one.cost_per_byte = cost / static_cast<double>(std::max(ground.bytes_of(gap), 1_B).value());
     candidates.push_back(one);
@@ -48,7 +48,7 @@ OffloadPlan CapuchinPolicy::plan_with_lead(const Iteration& iteration, const Mac
   for (const Candidate& candidate : candidates_of(ground)) {
     if (occupancy.fits()) break;
     const double before = lead * ground.time.copy_in(candidate.gap.run);
-    const bool recomputed = candidate.to == OffloadTarget::kRecomputed;
+    const bool recomputed = candidate.to == Location::kNowhere;
     OffloadInterval interval{.gap = candidate.gap,
                              .back_at = recomputed ? candidate.gap.until : ground.time.back_by(candidate.gap, before),
                              .to = candidate.to};

@@ -32,9 +32,8 @@ Filtered direct(const PlanGround& ground, const Gap& gap) {
   const bool recomputed = recompute > 0 && recompute < exposed;
   const double cost = recomputed ? recompute : swap;
   const double size = static_cast<double>(ground.bytes_of(gap).value());
-  OffloadInterval interval = recomputed
-                                 ? OffloadInterval{.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed}
-                                 : ground.in_time(gap);
+  OffloadInterval interval =
+      recomputed ? OffloadInterval{.gap = gap, .back_at = gap.until, .to = Location::kNowhere} : ground.in_time(gap);
   return {interval, size * ground.time.between(gap) / (cost + 1)};
 }
 

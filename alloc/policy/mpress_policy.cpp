@@ -31,18 +31,18 @@ class Assignment {
       in_left_ -= in;
       return true;
     }
-    if (ground_.bytes_of(gap) <= peer_left_ && ground_.time.free_time(gap, OffloadTarget::kPeer) >= 0) {
-      take(ground_.in_time(gap, OffloadTarget::kPeer));
+    if (ground_.bytes_of(gap) <= peer_left_ && ground_.time.free_time(gap, Location::kPeer) >= 0) {
+      take(ground_.in_time(gap, Location::kPeer));
       return true;
     }
     if (ground_.iteration.runs[gap.run].recompute == Nanoseconds()) return false;
-    take({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed});
+    take({.gap = gap, .back_at = gap.until, .to = Location::kNowhere});
     return true;
   }
 
   void take_exposed(const Gap& gap) {
     const bool peer = ground_.bytes_of(gap) <= peer_left_ && ground_.machine.peer_rate > ground_.machine.in_rate;
-    take({.gap = gap, .back_at = gap.until, .to = peer ? OffloadTarget::kPeer : OffloadTarget::kHost});
+    take({.gap = gap, .back_at = gap.until, .to = peer ? Location::kPeer : Location::kHost});
   }
 
  private:
@@ -55,7 +55,7 @@ class Assignment {
   bool take(const OffloadInterval& interval) {
     if (!occupancy_.helps(interval)) return false;
     occupancy_.take(interval);
-    if (interval.to == OffloadTarget::kPeer) peer_left_ -= ground_.bytes_of(interval.gap);
+    if (interval.to == Location::kPeer) peer_left_ -= ground_.bytes_of(interval.gap);
     ground_.plan.push_back(interval);
     return true;
   }

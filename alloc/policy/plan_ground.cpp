@@ -54,7 +54,7 @@ std::uint32_t PlanGround::layers_between(const Gap& gap) const {
   return gap.wraps ? to + layers - from : to - from;
 }
 
-OffloadInterval PlanGround::in_time(const Gap& gap, OffloadTarget to) const {
+OffloadInterval PlanGround::in_time(const Gap& gap, Location to) const {
   return {.gap = gap, .back_at = time.back_by(gap, time.copy_in(gap.run, to)), .to = to};
 }
 
@@ -71,13 +71,13 @@ void PlanGround::leave_in_chain(std::vector<OffloadInterval> chosen, std::size_t
   }
 }
 
-void PlanGround::leave_in_chain(const std::vector<Gap>& chosen, OffloadTarget to, std::size_t ahead) {
+void PlanGround::leave_in_chain(const std::vector<Gap>& chosen, Location to, std::size_t ahead) {
   std::vector<OffloadInterval> whole;
   for (const Gap& gap : chosen) whole.push_back({.gap = gap, .to = to});
   leave_in_chain(std::move(whole), ahead);
 }
 
-void PlanGround::leave_for_queue(std::vector<Gap> chosen, OffloadTarget to) {
+void PlanGround::leave_for_queue(std::vector<Gap> chosen, Location to) {
   const auto count = static_cast<std::uint32_t>(iteration.steps.size());
   const auto need_of = [&](const Gap& gap) {
     return time.begin_of(gap.until) + (gap.wraps ? time.begin_of(count) : 0);
@@ -90,7 +90,7 @@ void PlanGround::leave_for_queue(std::vector<Gap> chosen, OffloadTarget to) {
   }
 }
 
-void PlanGround::leave_for_layers(const Gap& gap, OffloadTarget to, std::uint32_t ahead) {
+void PlanGround::leave_for_layers(const Gap& gap, Location to, std::uint32_t ahead) {
   const auto layers = static_cast<std::uint32_t>(structure.layer_begin.size());
   const std::uint32_t layer = structure.layer_of[gap.until];
   const std::uint32_t before = (layer + layers - ahead % layers) % layers;
@@ -118,8 +118,6 @@ Bytes planned_peak(const Iteration& iteration, const Machine& machine, const Off
   return forecast(iteration, boundless, plan).peak;
 }
 
-OffloadTarget file_if_any(const Machine& machine) {
-  return has_file(machine) ? OffloadTarget::kFile : OffloadTarget::kHost;
-}
+Location file_if_any(const Machine& machine) { return has_file(machine) ? Location::kFile : Location::kHost; }
 
 }  // namespace tessera

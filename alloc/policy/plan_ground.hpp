@@ -34,14 +34,14 @@ class PlanGround {
   // The number of layers that begin between the two uses: 0 if both are in one layer.
   std::uint32_t layers_between(const Gap& gap) const;
   // An interval with a fetch that begins one copy time before the use.
-  OffloadInterval in_time(const Gap& gap, OffloadTarget to = OffloadTarget::kHost) const;
+  OffloadInterval in_time(const Gap& gap, Location to = Location::kHost) const;
   // Adds intervals; each is fetched when the one needed `ahead` before it is used, so one after the other.
   void leave_in_chain(std::vector<OffloadInterval> chosen, std::size_t ahead = 1);
-  void leave_in_chain(const std::vector<Gap>& chosen, OffloadTarget to, std::size_t ahead = 1);
+  void leave_in_chain(const std::vector<Gap>& chosen, Location to, std::size_t ahead = 1);
   // Adds gaps; each is fetched as late as possible for a single link that brings them in one after the other.
-  void leave_for_queue(std::vector<Gap> chosen, OffloadTarget to);
+  void leave_for_queue(std::vector<Gap> chosen, Location to);
   // Adds a gap; it is fetched when the layer begins that is `ahead` layers before the one that needs it.
-  void leave_for_layers(const Gap& gap, OffloadTarget to, std::uint32_t ahead);
+  void leave_for_layers(const Gap& gap, Location to, std::uint32_t ahead);
 
  private:
   std::vector<Gap> saved_among(const std::vector<Gap>& some) const;
@@ -54,6 +54,6 @@ std::vector<bool> beside_weights(const Iteration& iteration, const Structure& st
 // plan.
 Bytes planned_peak(const Iteration& iteration, const Machine& machine, const OffloadPlan& plan);
 // The target for strategies designed for an SSD: the file if there is one, else the host.
-OffloadTarget file_if_any(const Machine& machine);
+Location file_if_any(const Machine& machine);
 
 }  // namespace tessera

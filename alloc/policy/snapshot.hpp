@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/location.hpp"
 #include "base/units.hpp"
 
 namespace tessera {
@@ -26,13 +27,11 @@ struct RunPicture {
 };
 
 // Which tier is short. Evictions from `device` go to the host, those from `host` to the file.
-enum class Shortage : std::uint8_t { kDevice, kHost };
-
 struct Snapshot {
-  Shortage shortage = Shortage::kDevice;
-  Bytes need{};                    // at least this many bytes must leave
-  std::uint64_t epoch = 0;         // now
-  std::vector<RunPicture> runs{};  // all runs that may be evicted, in no order
+  Location shortage = Location::kDevice;  // where room is needed: there, or kHost
+  Bytes need{};                           // at least this many bytes must leave
+  std::uint64_t epoch = 0;                // now
+  std::vector<RunPicture> runs{};         // all runs that may be evicted, in no order
 };
 
 // The runs to evict, in order; the engine stops when enough bytes have left.

@@ -53,8 +53,8 @@ Status DriverYield::drop_host_copies() {
   // Copies in flight have frames too. Those behind work that does not end keep them, and so do those that fail.
   note_given_up(locked_.transfers.finish_all());
   const Bytes all = locked_.tiers.host.usage().used;
-  locked_.host_evictor.drop_idle_copies(CopyLocation::kHost, all);
-  return locked_.host_evictor.discard_dead(CopyLocation::kHost, all).status();
+  locked_.host_evictor.drop_idle_copies(Location::kHost, all);
+  return locked_.host_evictor.discard_dead(Location::kHost, all).status();
 }
 
 // Moves nothing if the need cannot be met in full. Runs with live blocks must still fit into all tiers together, or

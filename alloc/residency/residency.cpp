@@ -208,7 +208,7 @@ Status Residency::poll_streams() {
 
 // ---- hints ---------------------------------------------------------------------------------------
 
-Status Residency::place(Run* run, std::span<const Places> places) {
+Status Residency::place(Run* run, std::span<const Locations> places) {
   MutexLock lock(locked_.mutex);
   return locked_.transfers.place(*run, places);
 }

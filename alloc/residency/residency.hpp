@@ -107,7 +107,7 @@ class Residency {
   Guide set_policy(std::unique_ptr<Policy> policy);
   // As if this iteration had been learned with this answer, from the next use on (IterationTracker::activate_plan()).
   void activate_plan(Iteration iteration, const Strategy& strategy, Runs players = {});
-  Status place(Run* run, std::span<const Places> places);  // REQUIRES: all pages on the device, none in use
+  Status place(Run* run, std::span<const Locations> places);  // REQUIRES: all pages on the device, none in use
 
   // ---- progress ----
   void advance();  // finishes transfers and evicts ahead of need; cheap when nothing is in flight

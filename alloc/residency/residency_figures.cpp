@@ -51,19 +51,16 @@ std::vector<std::pair<const char*, Bytes>> ResidencyFigures::exposures() const {
   return sums;
 }
 
-std::array<Bytes, kPlaces> ResidencyFigures::whereabouts(const Run& run) const {
+std::array<Bytes, kLocations> ResidencyFigures::whereabouts(const Run& run) const {
   MutexLock lock(locked_.mutex);
-  std::array<Bytes, kPlaces> bytes;
+  std::array<Bytes, kLocations> bytes;
   const auto count = [&bytes](const Page& page, Bytes size) {
-    if (page.device) {
-      bytes[0] += size;
-    } else if (page.peer) {
-      bytes[1] += size;
-    } else if (page.host) {
-      bytes[2] += size;
-    } else if (page.file) {
-      bytes[3] += size;
-    }
+    const Location nearest = page.device ? Location::kDevice
+                             : page.peer ? Location::kPeer
+                             : page.host ? Location::kHost
+                             : page.file ? Location::kFile
+                                         : Location::kNowhere;
+    if (nearest != Location::kNowhere) bytes[index_of(nearest)] += size;
   };
   const auto count_all = [&count](const Run& part) {
     for (std::uint32_t i = 0; i < part.pages.size(); ++i) count(part.pages[i], page_bytes(part.shape.page_class(i)));

@@ -20,7 +20,8 @@ class ResidencyFigures {
   Bytes pinned_bytes() const;  // of runs that may not be evicted
   Bytes live_bytes() const;    // of runs with a live block: a device of this size would need no eviction
   std::vector<std::pair<const char*, Bytes>> exposures() const;  // by the call that exposed the run first
-  std::array<Bytes, kPlaces> whereabouts(const Run& run) const;  // each page counted in its nearest tier, device first
+  std::array<Bytes, kLocations> whereabouts(
+      const Run& run) const;  // each page counted in its nearest tier, device first
   Status validate() const;
 
  private:

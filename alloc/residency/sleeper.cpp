@@ -72,7 +72,7 @@ Status Sleeper::start_evicting(std::optional<TagId> tag) {
       }
       drop_peer_copies(*run);
       TESSERA_TRY(locked_.device_evictor
-                      .start_eviction(*run, run->shape.bytes(), DeviceEvictor::Patience::kDemand, OffloadTarget::kHost)
+                      .start_eviction(*run, run->shape.bytes(), DeviceEvictor::Patience::kDemand, Location::kHost)
                       .status());
     }
     if (!queued) return {};
@@ -96,7 +96,7 @@ Status Sleeper::finish_evicting(std::optional<TagId> tag) {
     }
     if (!bytes_there(*run)) continue;
     drop_peer_copies(*run);
-    if (Status status = locked_.device_evictor.evict(*run, OffloadTarget::kHost);
+    if (Status status = locked_.device_evictor.evict(*run, Location::kHost);
         !status.is_ok() && status.code() != Code::kBusy) {
       return status;
     }

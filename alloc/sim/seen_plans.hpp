@@ -29,7 +29,7 @@ class SeenPlans {
   static Way way_of(const OffloadPlan& plan) {
     Way way;
     for (const auto& [gap, back_at, to, part] : plan) {
-      const std::uint64_t recomputed = to == OffloadTarget::kRecomputed ? 1 : 0;
+      const std::uint64_t recomputed = to == Location::kNowhere ? 1 : 0;
       if (!gap.dead) way.push_back({gap.run, gap.after, gap.until, back_at, recomputed, part.value()});
     }
     return way;

@@ -115,7 +115,8 @@ Status SimulatedEngine::restore_residency(const std::atomic<bool>& stop) {
   };
   std::vector<Placed> all;
   const auto add = [&](const IterationRun& run, std::optional<std::uint32_t> index) {
-    const auto away = std::ranges::count_if(run.pages, [](Places at) { return at != 0 && (at & kAtDevice) == 0; });
+    const auto away =
+        std::ranges::count_if(run.pages, [](Locations at) { return !at.empty() && !at.has(Location::kDevice); });
     const std::uint64_t present = run.pages.size() - static_cast<std::uint64_t>(away);
     if (!run.pages.empty()) all.push_back({&run, index, present * run.bytes.value() / run.pages.size()});
   };

@@ -9,9 +9,9 @@ namespace tessera {
 namespace {
 
 // A failed step of making an alias undoes the steps before it; a step that cannot be undone is logged.
-void undo(Status undone, TierKind kind, const char* what) {
+void undo(Status undone, Location location, const char* what) {
   if (undone.is_ok()) return;
-  log_line(LogLevel::kWarning, "the alias of a {} frame was not released, {}: {}", name_of(kind), what,
+  log_line(LogLevel::kWarning, "the alias of a {} frame was not released, {}: {}", name_of(location), what,
            undone.to_string());
 }
 
@@ -38,8 +38,8 @@ Result<std::uint64_t> AliasTier::create_handle(Bytes bytes) {
   const auto alias = driver_.reserve(bytes, bytes);
   const Status shown = alias.is_ok() ? show(alias.value(), bytes, made) : alias.status();
   if (!shown.is_ok()) {
-    if (alias.is_ok()) undo(driver_.release(alias.value(), bytes), kind(), "its addresses");
-    undo(destroy_frame(made.frame, bytes), kind(), "its memory");
+    if (alias.is_ok()) undo(driver_.release(alias.value(), bytes), location(), "its addresses");
+    undo(destroy_frame(made.frame, bytes), location(), "its memory");
     return shown;
   }
   aliases_[alias.value().value()] = {made.frame, bytes};
@@ -52,7 +52,7 @@ Status AliasTier::show(Address alias, Bytes bytes, const Made& made) {
   for (const DeviceId device : devices_) {
     if (allowed.is_ok() && device != made.owner) allowed = set_access_patiently(driver_, alias, bytes, device);
   }
-  if (!allowed.is_ok()) undo(driver_.unmap(alias, bytes), kind(), "its mapping");
+  if (!allowed.is_ok()) undo(driver_.unmap(alias, bytes), location(), "its mapping");
   return allowed;
 }
 
@@ -61,8 +61,8 @@ Status AliasTier::destroy_handle(std::uint64_t value, Bytes bytes) {
   const MutexLock lock(aliases_mutex_);
   const auto found = aliases_.find(value);
   TESSERA_TRY(driver_.unmap(Address(value), bytes));
-  undo(driver_.release(Address(value), bytes), kind(), "its addresses");
-  undo(destroy_frame(found->second.frame, bytes), kind(), "its memory");
+  undo(driver_.release(Address(value), bytes), location(), "its addresses");
+  undo(destroy_frame(found->second.frame, bytes), location(), "its memory");
   aliases_.erase(found);
   return {};
 }

@@ -30,8 +30,8 @@ class AliasTier : public HandleTier {
 
  protected:
   // `devices` are admitted from the start.
-  AliasTier(TierKind kind, Driver& driver, Bytes capacity, std::vector<DeviceId> devices)
-      : HandleTier(kind, capacity, Joining::kNever), driver_(driver), devices_(std::move(devices)) {}
+  AliasTier(Location location, Driver& driver, Bytes capacity, std::vector<DeviceId> devices)
+      : HandleTier(location, capacity, Joining::kNever), driver_(driver), devices_(std::move(devices)) {}
 
   // A frame, and the device that owns its memory.
   struct Made {

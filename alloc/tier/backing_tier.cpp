@@ -11,7 +11,7 @@ Bytes ahead_of(PageClass page_class) { return page_class == PageClass::kLarge ? 
 }  // namespace
 
 BackingTier::BackingTier(Driver& driver, DeviceId first, Bytes capacity)
-    : AliasTier(TierKind::kHost, driver, capacity, {first}), first_(first) {}
+    : AliasTier(Location::kHost, driver, capacity, {first}), first_(first) {}
 
 BackingTier::~BackingTier() {
   grower_.reset();

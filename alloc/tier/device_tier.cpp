@@ -14,7 +14,7 @@ void say_left_behind(const Status& status) {
 }  // namespace
 
 DeviceTier::DeviceTier(Driver& driver, DeviceId device, Bytes capacity, Margin margin)
-    : HandleTier(TierKind::kDevice, capacity, Joining::kAllowed, margin),
+    : HandleTier(Location::kDevice, capacity, Joining::kAllowed, margin),
       driver_(driver),
       device_(device),
       window_(driver) {}

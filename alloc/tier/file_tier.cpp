@@ -83,7 +83,7 @@ Result<Frame> FileTier::take(PageClass page_class) {
   }
   used_ += bytes;
   peak_used_ = std::max(peak_used_, used_);
-  return Frame{.tier = TierKind::kFile, .page_class = page_class, .value = place->value()};
+  return Frame{.tier = Location::kFile, .page_class = page_class, .value = place->value()};
 }
 
 // The file with the fewest bytes in flight; among equals, in turn.

@@ -56,7 +56,7 @@ class FileTier final : public Tier {
   // REQUIRES: every frame was given back, and no transfer is in flight.
   ~FileTier() override;
 
-  TierKind kind() const override { return TierKind::kFile; }
+  Location location() const override { return Location::kFile; }
   Result<Frame> take(PageClass page_class) override;
   void give_back(Frame frame) override;
   TierUsage usage() const override;

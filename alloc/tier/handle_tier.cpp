@@ -17,8 +17,8 @@ Bytes whole_pages(Bytes bytes) { return bytes / kBasePage * kBasePage; }
 
 }  // namespace
 
-HandleTier::HandleTier(TierKind kind, Bytes capacity, Joining joining, Margin margin)
-    : kind_(kind), joining_(joining), margin_(margin), limit_(capacity), capacity_(capacity) {}
+HandleTier::HandleTier(Location location, Bytes capacity, Joining joining, Margin margin)
+    : location_(location), joining_(joining), margin_(margin), limit_(capacity), capacity_(capacity) {}
 
 void HandleTier::lower_capacity(Bytes by) {
   const MutexLock lock(mutex_);
@@ -115,7 +115,7 @@ Result<Frame> HandleTier::find(PageClass page_class) {
   if (!pool.empty()) {
     const std::uint64_t value = pool.back();
     pool.pop_back();
-    return Frame{.tier = kind_, .page_class = page_class, .value = value};
+    return Frame{.tier = location_, .page_class = page_class, .value = value};
   }
   const Bytes bytes = page_bytes(page_class);
   if (used_ + spare() + bytes > capacity_ && can_join(page_class)) return join();
@@ -144,7 +144,7 @@ std::optional<Frame> HandleTier::take_spare(PageClass page_class) {
   const MutexLock lock(mutex_);
   auto& pool = pool_[index_of(page_class)];
   if (pool.empty()) return std::nullopt;
-  const Frame frame{.tier = kind_, .page_class = page_class, .value = pool.back()};
+  const Frame frame{.tier = location_, .page_class = page_class, .value = pool.back()};
   pool.pop_back();
   used_ += frame.bytes();
   peak_used_ = std::max(peak_used_, used_);
@@ -183,7 +183,7 @@ Frame HandleTier::join() {
   pool.resize(pool.size() - kBasePerLarge);
   const auto value = reinterpret_cast<std::uint64_t>(parts.get());
   joined_.emplace(value, std::move(parts));
-  return {.tier = kind_, .page_class = PageClass::kLarge, .joined = true, .value = value};
+  return {.tier = location_, .page_class = PageClass::kLarge, .joined = true, .value = value};
 }
 
 void HandleTier::part(const Frame& frame) {
@@ -216,15 +216,15 @@ void HandleTier::destroy_until(Bytes keep) {
 Status HandleTier::validate() const {
   const MutexLock lock(mutex_);
   if (capacity_ > limit_) {
-    return Status(Code::kInternal, fmt::format("{} tier: a budget of {} exceeds its limit of {}", name_of(kind_),
+    return Status(Code::kInternal, fmt::format("{} tier: a budget of {} exceeds its limit of {}", name_of(location_),
                                                capacity_.value(), limit_.value()));
   }
   if (held() > capacity_) {
-    return Status(Code::kInternal, fmt::format("{} tier: {} used and {} spare exceed {}", name_of(kind_), used_.value(),
-                                               spare().value(), capacity_.value()));
+    return Status(Code::kInternal, fmt::format("{} tier: {} used and {} spare exceed {}", name_of(location_),
+                                               used_.value(), spare().value(), capacity_.value()));
   }
   if (kLargePage * joined_.size() > used_) {
-    return Status(Code::kInternal, fmt::format("{} tier: {} joined frames in {} bytes used", name_of(kind_),
+    return Status(Code::kInternal, fmt::format("{} tier: {} joined frames in {} bytes used", name_of(location_),
                                                joined_.size(), used_.value()));
   }
   return Status::ok();
@@ -249,7 +249,7 @@ Result<Frame> HandleTier::create(PageClass page_class) {
     created = create_handle(bytes);
   }
   TESSERA_TRY(created.status());
-  return Frame{.tier = kind_, .page_class = page_class, .value = created.value()};
+  return Frame{.tier = location_, .page_class = page_class, .value = created.value()};
 }
 
 // Destroys spare frames of the class until at most `keep` bytes of them are left.
@@ -258,7 +258,7 @@ void HandleTier::destroy_spare(PageClass page_class, Bytes keep) {
   while (spare_of(page_class) > keep) {
     const Status destroyed = destroy_handle(pool.back(), page_bytes(page_class));
     if (!destroyed.is_ok()) {
-      log_line(LogLevel::kWarning, "a {} frame could not be destroyed: {}", name_of(kind_), destroyed.to_string());
+      log_line(LogLevel::kWarning, "a {} frame could not be destroyed: {}", name_of(location_), destroyed.to_string());
       return;
     }
     pool.pop_back();
@@ -266,7 +266,7 @@ void HandleTier::destroy_spare(PageClass page_class, Bytes keep) {
 }
 
 Status HandleTier::no_room(Bytes bytes) const {
-  return Status(Code::kOutOfMemory, fmt::format("{} tier: {} bytes requested, {} of {} are in use", name_of(kind_),
+  return Status(Code::kOutOfMemory, fmt::format("{} tier: {} bytes requested, {} of {} are in use", name_of(location_),
                                                 bytes.value(), used_.value(), capacity_.value()));
 }
 

@@ -37,7 +37,7 @@ class HandleTier : public Tier {
     Bytes first, reserve;
   };
 
-  TierKind kind() const override { return kind_; }
+  Location location() const override { return location_; }
   Result<Frame> take(PageClass page_class) override;
   void give_back(Frame frame) override;
   // Instead of give_back, for a frame that could not be unmapped: it counts as out for good. REQUIRES: as give_back.
@@ -72,7 +72,7 @@ class HandleTier : public Tier {
  protected:
   // Whether spare base frames may be joined to a large one.
   enum class Joining : bool { kNever, kAllowed };
-  HandleTier(TierKind kind, Bytes capacity, Joining joining, Margin margin = {});
+  HandleTier(Location location, Bytes capacity, Joining joining, Margin margin = {});
 
   // Called under the tier's lock. The result becomes Frame::value.
   virtual Result<std::uint64_t> create_handle(Bytes bytes) = 0;
@@ -114,7 +114,7 @@ class HandleTier : public Tier {
   void raise() REQUIRES_LOCK(mutex_);
   void note_shortfall(Bytes bytes) REQUIRES_LOCK(mutex_);
 
-  const TierKind kind_;
+  const Location location_;
   const Joining joining_;
   const Margin margin_;
   mutable Mutex mutex_{LockRank::kTier};

@@ -15,7 +15,7 @@ constexpr Bytes kMostAhead = 512_MiB;
 constexpr std::uint64_t kKeptForPages = 8;
 
 Frame frame_at(PageClass page_class, void* bytes) {
-  return Frame{.tier = TierKind::kHost, .page_class = page_class, .value = reinterpret_cast<std::uint64_t>(bytes)};
+  return Frame{.tier = Location::kHost, .page_class = page_class, .value = reinterpret_cast<std::uint64_t>(bytes)};
 }
 
 // How much of a staging reserve may be adopted: half, but with room left for a large page.

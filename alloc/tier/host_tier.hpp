@@ -39,7 +39,7 @@ class HostTier final : public Tier {
   // Gives the device a reserve. Uses only addresses until a frame of it is taken or soon will be.
   void add_reserve(DeviceId device);
 
-  TierKind kind() const override { return TierKind::kHost; }
+  Location location() const override { return Location::kHost; }
   Result<Frame> take(PageClass page_class) override;
   void give_back(Frame frame) override;
   TierUsage usage() const override;

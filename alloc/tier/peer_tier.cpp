@@ -21,7 +21,7 @@ Bytes sum_of(const std::vector<Loan>& loans) {
 
 }  // namespace
 
-PeerTier::PeerTier(Driver& driver, std::vector<Loan> loans) : AliasTier(TierKind::kPeer, driver, sum_of(loans), {}) {
+PeerTier::PeerTier(Driver& driver, std::vector<Loan> loans) : AliasTier(Location::kPeer, driver, sum_of(loans), {}) {
   for (const Loan& loan : loans) lenders_.push_back({loan, {}});
 }
 

@@ -15,21 +15,15 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/location.hpp"
 #include "base/page_class.hpp"
 #include "base/status.hpp"
 #include "base/units.hpp"
 
 namespace tessera {
 
-enum class TierKind : std::uint8_t { kDevice, kPeer, kHost, kFile };
-
-constexpr const char* name_of(TierKind kind) {
-  constexpr const char* kNames[] = {"device", "peer", "host", "file"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 struct Frame {
-  TierKind tier = TierKind::kDevice;
+  Location tier = Location::kDevice;
   PageClass page_class = PageClass::kBase;
   bool joined = false;  // a large frame of sixteen base frames in a row (handle_tier.hpp)
   std::uint64_t value = 0;
@@ -52,7 +46,7 @@ class Tier {
  public:
   virtual ~Tier() = default;
 
-  virtual TierKind kind() const = 0;
+  virtual Location location() const = 0;  // where its frames are
   // Errors: kOutOfMemory when the budget (or the machine) has no room for the class.
   virtual Result<Frame> take(PageClass page_class) = 0;
   // REQUIRES: `frame` was taken here and is not given back yet; nothing reads or writes it.

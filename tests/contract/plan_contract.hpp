@@ -70,6 +70,7 @@ TYPED_TEST_P(PlanContract, NamesOnlyGapsOfTheIterationAndNoneTwice) {
     for (const OffloadInterval& interval : plan) {
       EXPECT_TRUE(gaps.count(key_of(interval.gap)) != 0) << interval.gap.run;
       EXPECT_TRUE(seen.insert(key_of(interval.gap)).second) << interval.gap.run;
+      EXPECT_NE(interval.to, Location::kDevice) << interval.gap.run;
     }
   });
 }
@@ -93,7 +94,7 @@ TYPED_TEST_P(PlanContract, StartsTheFetchInsideTheGapOrAtItsEnd) {
 TYPED_TEST_P(PlanContract, RecomputesOnlyWhatCanBeRecomputed) {
   this->for_many([](const Iteration& iteration, const Machine&, const OffloadPlan& plan) {
     for (const OffloadInterval& interval : plan) {
-      if (interval.to != OffloadTarget::kRecomputed) continue;
+      if (interval.to != Location::kNowhere) continue;
       EXPECT_GT(iteration.runs[interval.gap.run].recompute, Nanoseconds()) << interval.gap.run;
     }
   });

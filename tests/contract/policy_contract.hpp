@@ -21,7 +21,7 @@ inline Snapshot random_snapshot(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&random](std::uint64_t n) { return random() % n; };
   Snapshot snapshot;
-  snapshot.shortage = below(2) == 0 ? Shortage::kDevice : Shortage::kHost;
+  snapshot.shortage = below(2) == 0 ? Location::kDevice : Location::kHost;
   snapshot.epoch = 1 + below(1000);
   Bytes all;
   for (std::size_t i = below(40); i > 0; --i) {

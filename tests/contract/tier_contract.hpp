@@ -41,7 +41,7 @@ class TierContract : public ::testing::Test {
       return false;
     }
     const Frame frame = taken.value();
-    EXPECT_EQ(frame.tier, tier().kind());
+    EXPECT_EQ(frame.tier, tier().location());
     EXPECT_EQ(frame.page_class, page_class);
     const std::uint64_t size = Machine::kValuesAreRanges ? frame.bytes().value() : 1;
     for (const Frame& other : out_) {

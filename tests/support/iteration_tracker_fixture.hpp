@@ -33,7 +33,7 @@ class EveryGap final : public Policy {
     return plan;
   }
   mutable Iteration seen;
-  OffloadTarget to = OffloadTarget::kHost;
+  Location to = Location::kHost;
 };
 
 // A program of kLayers layers: step i writes activation i, and step 2 * kLayers - 1 - i reads it.

@@ -50,10 +50,10 @@ class PageMovesTest : public testing::Test {
     for (std::uint32_t i = 0; i < run.shape.pages(); ++i) all.push_back({&run, i});
     return all;
   }
-  Status copy_out(PageRef page, CopyLocation to = CopyLocation::kHost) {
+  Status copy_out(PageRef page, Location to = Location::kHost) {
     return moves().mover.copy_out({&page, 1}, to).status();
   }
-  void start_eviction(tessera::Run& run, CopyLocation to = CopyLocation::kHost) {
+  void start_eviction(tessera::Run& run, Location to = Location::kHost) {
     for (const PageRef& page : pages(run)) {
       EXPECT_OK(copy_out(page, to));
       EXPECT_TRUE(moves().links.is_done(page, true).take());

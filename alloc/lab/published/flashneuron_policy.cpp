@@ -11,7 +11,7 @@ OffloadPlan FlashneuronPolicy::plan(const Iteration& iteration, const Machine& m
   PlanGround ground(iteration, machine);
   const Bytes peak = planned_peak(iteration, machine, ground.plan);
   const Bytes over = peak > machine.device ? peak - machine.device : Bytes();
-  const OffloadTarget to = file_if_any(machine);
+  const Location to = file_if_any(machine);
   const double forward = ground.time.begin_of(ground.structure.forward_end);
   std::vector<Gap> chosen;
   Bytes covered;

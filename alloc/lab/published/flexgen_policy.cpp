@@ -127,7 +127,7 @@ class Split {
     const Machine& machine = ground_.machine;
     limit_tier(kOnDevice, FlexgenPolicy::kSafety * bytes(machine.device) - bytes(largest_step(ground_.iteration)));
     limit_tier(kOnHost, FlexgenPolicy::kSafety * bytes(machine.host));
-    if (file_if_any(machine) != OffloadTarget::kFile) limit_tier(kInFile, 0);
+    if (file_if_any(machine) != Location::kFile) limit_tier(kInFile, 0);
   }
 
   const PlanGround& ground_;
@@ -157,8 +157,8 @@ OffloadPlan FlexgenPolicy::plan(const Iteration& iteration, const Machine& machi
     if (*tiers[gap.run] == kOnHost) host.push_back(gap);
     if (*tiers[gap.run] == kInFile) file.push_back(gap);
   }
-  ground.leave_for_queue(std::move(host), OffloadTarget::kHost);
-  ground.leave_for_queue(std::move(file), OffloadTarget::kFile);
+  ground.leave_for_queue(std::move(host), Location::kHost);
+  ground.leave_for_queue(std::move(file), Location::kFile);
   return std::move(ground.plan);
 }
 

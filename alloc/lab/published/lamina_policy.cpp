@@ -17,7 +17,7 @@ OffloadPlan LaminaPolicy::plan(const Iteration& iteration, const Machine& machin
   for (const Gap& gap : ground.gaps) {
     if (ground.class_of(gap) == RunClass::kKvCache) leaving.push_back(gap);
   }
-  ground.leave_for_queue(std::move(leaving), lends ? OffloadTarget::kPeer : OffloadTarget::kHost);
+  ground.leave_for_queue(std::move(leaving), lends ? Location::kPeer : Location::kHost);
   return std::move(ground.plan);
 }
 

@@ -36,12 +36,12 @@ void leave_by_room(PlanGround& ground, const std::vector<Gap>& leaving) {
   std::vector<Gap> host, file;
   for (const Gap& gap : leaving) {
     const Bytes bytes = ground.bytes_of(gap);
-    const bool fits = bytes <= host_left || file_if_any(ground.machine) != OffloadTarget::kFile;
+    const bool fits = bytes <= host_left || file_if_any(ground.machine) != Location::kFile;
     if (fits) host_left -= std::min(bytes, host_left);
     (fits ? host : file).push_back(gap);
   }
-  ground.leave_for_queue(std::move(host), OffloadTarget::kHost);
-  ground.leave_for_queue(std::move(file), OffloadTarget::kFile);
+  ground.leave_for_queue(std::move(host), Location::kHost);
+  ground.leave_for_queue(std::move(file), Location::kFile);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ OffloadPlan LohanPolicy::plan_moving(const Iteration& iteration, const Machine& 
   std::vector<Gap> moving = ranked(ground);
   for (std::size_t i = count; i < moving.size(); ++i) {
     if (iteration.runs[moving[i].run].recompute == Nanoseconds()) continue;
-    ground.plan.push_back({.gap = moving[i], .back_at = moving[i].until, .to = OffloadTarget::kRecomputed});
+    ground.plan.push_back({.gap = moving[i], .back_at = moving[i].until, .to = Location::kNowhere});
   }
   moving.resize(std::min(count, moving.size()));
   for (const Gap& gap : ground.gaps) {

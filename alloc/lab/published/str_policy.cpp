@@ -26,7 +26,7 @@ Choices choices_for(const PlanGround& ground, const Gap& gap, Returns returns) {
     choices.push_back(early);
   }
   if (ground.iteration.runs[gap.run].recompute != Nanoseconds()) {
-    choices.push_back(OffloadInterval{.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed});
+    choices.push_back(OffloadInterval{.gap = gap, .back_at = gap.until, .to = Location::kNowhere});
   }
   return choices;
 }

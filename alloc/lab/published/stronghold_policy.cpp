@@ -90,7 +90,7 @@ OffloadPlan StrongholdPolicy::plan(const Iteration& iteration, const Machine& ma
         if (window == 0) {
           ground.plan.push_back({.gap = gap, .back_at = gap.until});
         } else {
-          ground.leave_for_layers(gap, OffloadTarget::kHost, window);
+          ground.leave_for_layers(gap, Location::kHost, window);
         }
         break;
       case RunClass::kOptimizer:

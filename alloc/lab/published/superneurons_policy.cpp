@@ -14,7 +14,7 @@ void recompute_for_each_use(PlanGround& ground, const std::vector<bool>& outputs
     if (gap.wraps || gap.after < ground.structure.forward_end || outputs[gap.run]) continue;
     if (ground.class_of(gap) != RunClass::kActivation) continue;
     if (ground.iteration.runs[gap.run].recompute == Nanoseconds()) continue;
-    ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed});
+    ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = Location::kNowhere});
   }
 }
 
@@ -31,10 +31,10 @@ OffloadPlan SuperneuronsPolicy::plan(const Iteration& iteration, const Machine& 
     if (outputs[gap.run]) {
       leaving.push_back(gap);
     } else if (iteration.runs[gap.run].recompute != Nanoseconds()) {
-      ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed});
+      ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = Location::kNowhere});
     }
   }
-  ground.leave_in_chain(std::move(leaving), OffloadTarget::kHost);
+  ground.leave_in_chain(std::move(leaving), Location::kHost);
   if (planned_peak(iteration, machine, ground.plan) > machine.device) {
     recompute_for_each_use(ground, outputs);
   }

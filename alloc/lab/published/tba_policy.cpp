@@ -24,7 +24,7 @@ std::size_t TbaPolicy::layers_leaving(const std::vector<Bytes>& bytes, const std
 
 OffloadPlan TbaPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
-  const OffloadTarget to = file_if_any(machine);
+  const Location to = file_if_any(machine);
   const std::vector<std::vector<Gap>> layers = ground.saved_by_layer();
   std::vector<Bytes> bytes;
   std::vector<double> forward;
@@ -37,7 +37,7 @@ OffloadPlan TbaPolicy::plan(const Iteration& iteration, const Machine& machine) 
     forward.push_back(end - begin);
     begin = end;
   }
-  const double rate = to == OffloadTarget::kFile ? machine.file_write_rate : machine.out_rate;
+  const double rate = to == Location::kFile ? machine.file_write_rate : machine.out_rate;
   const std::size_t leaving = layers_leaving(bytes, forward, rate);
   std::vector<Gap> chosen;
   for (std::size_t i = 0; i < leaving; ++i) {

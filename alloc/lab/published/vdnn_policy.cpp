@@ -8,7 +8,7 @@ namespace tessera {
 
 OffloadPlan VdnnAllPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
-  ground.leave_in_chain(ground.saved_activations(), OffloadTarget::kHost);
+  ground.leave_in_chain(ground.saved_activations(), Location::kHost);
   return std::move(ground.plan);
 }
 
@@ -17,7 +17,7 @@ OffloadPlan VdnnConvPolicy::plan(const Iteration& iteration, const Machine& mach
   const std::vector<bool> read = beside_weights(iteration, ground.structure, false);
   std::vector<Gap> inputs = ground.saved_activations();
   std::erase_if(inputs, [&](const Gap& gap) { return !read[gap.run]; });
-  ground.leave_in_chain(std::move(inputs), OffloadTarget::kHost);
+  ground.leave_in_chain(std::move(inputs), Location::kHost);
   return std::move(ground.plan);
 }
 

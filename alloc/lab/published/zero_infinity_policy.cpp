@@ -12,15 +12,15 @@ constexpr double kEfficient = 0.5;
 constexpr RunClass kStates[] = {RunClass::kOptimizer, RunClass::kGradient, RunClass::kWeight, RunClass::kActivation};
 
 // The file if it is fast enough for these bytes or the host is full; the slower of its directions counts.
-OffloadTarget tier_for(const PlanGround& ground, Bytes bytes, Bytes& host_left) {
+Location tier_for(const PlanGround& ground, Bytes bytes, Bytes& host_left) {
   const Machine& machine = ground.machine;
-  const bool has_file = file_if_any(machine) == OffloadTarget::kFile;
+  const bool has_file = file_if_any(machine) == Location::kFile;
   const double rate = std::min(machine.file_read_rate, machine.file_write_rate);
   const double compute = ground.time.begin_of(static_cast<std::uint32_t>(ground.iteration.steps.size()));
-  if (has_file && ZeroInfinityPolicy::efficiency(compute, bytes, rate) >= kEfficient) return OffloadTarget::kFile;
-  if (has_file && bytes > host_left) return OffloadTarget::kFile;
+  if (has_file && ZeroInfinityPolicy::efficiency(compute, bytes, rate) >= kEfficient) return Location::kFile;
+  if (has_file && bytes > host_left) return Location::kFile;
   host_left -= std::min(bytes, host_left);
-  return OffloadTarget::kHost;
+  return Location::kHost;
 }
 
 }  // namespace
@@ -43,11 +43,11 @@ OffloadPlan ZeroInfinityPolicy::plan(const Iteration& iteration, const Machine& 
       leaving.push_back(gap);
       bytes += ground.bytes_of(gap);
     }
-    std::vector<Gap>& tier = by_tier[tier_for(ground, bytes, host_left) == OffloadTarget::kFile ? 1 : 0];
+    std::vector<Gap>& tier = by_tier[tier_for(ground, bytes, host_left) == Location::kFile ? 1 : 0];
     tier.insert(tier.end(), leaving.begin(), leaving.end());
   }
-  ground.leave_for_queue(std::move(by_tier[0]), OffloadTarget::kHost);
-  ground.leave_for_queue(std::move(by_tier[1]), OffloadTarget::kFile);
+  ground.leave_for_queue(std::move(by_tier[0]), Location::kHost);
+  ground.leave_for_queue(std::move(by_tier[1]), Location::kFile);
   return std::move(ground.plan);
 }
 

@@ -13,7 +13,7 @@ OffloadPlan ZeroOffloadPolicy::plan(const Iteration& iteration, const Machine& m
     const RunClass kind = ground.class_of(gap);
     if (kind == RunClass::kOptimizer || kind == RunClass::kGradient) idle.push_back(gap);
   }
-  ground.leave_for_queue(std::move(idle), OffloadTarget::kHost);
+  ground.leave_for_queue(std::move(idle), Location::kHost);
   return std::move(ground.plan);
 }
 

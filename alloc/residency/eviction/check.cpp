@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, CopyLocation to) {
+Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, Location to) {
   for (const PageRef& page : pages) page->eviction.asked = used;
   if (!pages.empty() && pages.front()->eviction.parts) return part_to_ask(pages, mask, to);
   Bytes total;
@@ -47,17 +47,17 @@ void Transfers::copy_changed(std::vector<PageRef> pages) {
            run.last_work() != page->eviction.asked;
   });
   for (std::span<const PageRef> rest = pages; !rest.empty();) {
-    const CopyLocation to = rest.front()->eviction.to;
+    const Location to = rest.front()->eviction.to;
     const auto elsewhere = std::ranges::find_if(rest, [to](const PageRef& page) { return page->eviction.to != to; });
     const auto batch = rest.first(moves_.links.batch_of({rest.begin(), elsewhere}));
     for (const PageRef& page : batch) {
       page->copy.epoch = page->eviction.asked;
       page->fingerprint.wanted = false;  // by its history at least one more copy goes unchecked
     }
-    if (to == CopyLocation::kHost) spare_host_room(total_bytes(batch));
+    if (to == Location::kHost) spare_host_room(total_bytes(batch));
     const Result<std::size_t> begun = copy_out(batch, to);
-    if (!begun.is_ok() && to == CopyLocation::kPeer) {
-      for (const PageRef& page : batch) page->eviction.to = CopyLocation::kHost;
+    if (!begun.is_ok() && to == Location::kPeer) {
+      for (const PageRef& page : batch) page->eviction.to = Location::kHost;
       continue;
     }
     if (!begun.is_ok()) {

@@ -118,7 +118,7 @@ Decision DeviceEvictor::choose(Bytes need, Which which, Recency recency) {
 Snapshot DeviceEvictor::picture(Bytes need, Which which, Recency recency) {
   const Worth worth = which == Which::kWithoutCopy ? Worth::kAnyhow : Worth::kIfItPays;
   Snapshot snapshot{
-      .shortage = Shortage::kDevice, .need = need, .epoch = engine_.streams.epoch(), .runs = std::move(pictures_)};
+      .shortage = Location::kDevice, .need = need, .epoch = engine_.streams.epoch(), .runs = std::move(pictures_)};
   snapshot.runs.clear();
   stuck_ = engine_.streams.stuck();
   for (const Run& run : engine_.with(PageTrait::kResident)) {

@@ -43,14 +43,14 @@ class DeviceEvictor {
   // recomputed. Returns the bytes that were or are being evicted: none while the run may not be evicted. Without `to`,
   // a page with a valid copy needs no other; the rest goes to a peer, or to the host where no peer lends or has room.
   // Pages for the file go to the host and on from there.
-  Result<Bytes> start_eviction(Run& run, Bytes wanted, Patience patience, std::optional<OffloadTarget> to = {}) {
+  Result<Bytes> start_eviction(Run& run, Bytes wanted, Patience patience, std::optional<Location> to = {}) {
     return start_eviction(run, wanted, patience, Which::kAll, to);
   }
   // Starts every planned eviction that is due and can start now. `awaited`: a run with work that is about to be
   // waited for.
   void start_due_evictions(const Run* awaited = nullptr);
   // Evicts all of the run and waits. Errors: kBusy for a run that is held, pinned, or used meanwhile.
-  Status evict(Run& run, std::optional<OffloadTarget> to = {});
+  Status evict(Run& run, std::optional<Location> to = {});
 
  private:
   enum class Which : std::uint8_t { kAll, kIdle, kBasePages, kWithoutCopy, kDead };  // what may be chosen
@@ -85,23 +85,23 @@ class DeviceEvictor {
   bool is_held_up(const Run& run, std::uint64_t stuck) const;
   Result<std::optional<Work>> close_work(const Run& run, std::uint64_t decided);
   // The memory that copies are sent to first.
-  CopyLocation first_choice(std::optional<OffloadTarget> to) const;
-  Result<EvictionSet> part(Run& run, Bytes wanted, std::optional<OffloadTarget> to);
+  Location first_choice(std::optional<Location> to) const;
+  Result<EvictionSet> part(Run& run, Bytes wanted, std::optional<Location> to);
   // Whether pages with the file as target can be spilled onward now.
-  bool may_go_on(std::optional<OffloadTarget> to) const;
+  bool may_go_on(std::optional<Location> to) const;
   // `decided`: for a plan, the epoch when it decided on the eviction; 0 = now.
-  Result<Bytes> start_eviction(Run& run, Bytes wanted, Patience patience, Which which, std::optional<OffloadTarget> to,
+  Result<Bytes> start_eviction(Run& run, Bytes wanted, Patience patience, Which which, std::optional<Location> to,
                                std::uint64_t decided = 0);
-  Result<Bytes> start_row_eviction(Run& row, Bytes wanted, Patience patience, Which which,
-                                   std::optional<OffloadTarget> to, std::uint64_t decided);
-  Status let_copies_wait(const Work& work, CopyLocation to);
-  Result<Bytes> evict_by_copy(EvictionSet set, const Work& work, Patience patience, CopyLocation to);
-  Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, CopyLocation to);
+  Result<Bytes> start_row_eviction(Run& row, Bytes wanted, Patience patience, Which which, std::optional<Location> to,
+                                   std::uint64_t decided);
+  Status let_copies_wait(const Work& work, Location to);
+  Result<Bytes> evict_by_copy(EvictionSet set, const Work& work, Patience patience, Location to);
+  Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, Location to);
   Result<Bytes> peer_room(Bytes wanted);
   Result<std::size_t> copy_to_peer(std::span<const PageRef> batch, std::uint64_t used);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience);
   // Whether to drop the run instead of copying it to `to`.
-  bool may_drop(const Run& run, Worth worth, std::optional<OffloadTarget> to = {}) const;
+  bool may_drop(const Run& run, Worth worth, std::optional<Location> to = {}) const;
   Result<Bytes> drop(Run& run, const Work& work);
   template <class Act>
   Result<Bytes> free_behind(Run& run, const Work& work, Act act);

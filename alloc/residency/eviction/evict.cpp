@@ -68,23 +68,22 @@ Result<bool> DeviceEvictor::await_work(const Run& run, Work& work) {
   return streams.passed(work.mask, work.until);
 }
 
-CopyLocation DeviceEvictor::first_choice(std::optional<OffloadTarget> to) const {
-  return to.value_or(OffloadTarget::kPeer) == OffloadTarget::kPeer && engine_.lanes.to_peer() ? CopyLocation::kPeer
-                                                                                              : CopyLocation::kHost;
+Location DeviceEvictor::first_choice(std::optional<Location> to) const {
+  return to.value_or(Location::kPeer) == Location::kPeer && engine_.lanes.to_peer() ? Location::kPeer : Location::kHost;
 }
 
-bool DeviceEvictor::may_go_on(std::optional<OffloadTarget> to) const {
+bool DeviceEvictor::may_go_on(std::optional<Location> to) const {
   const TierStack& tiers = engine_.tiers;
-  return to == OffloadTarget::kFile && !tiers.is_backed() && tiers.file.takes_writes();
+  return to == Location::kFile && !tiers.is_backed() && tiers.file.takes_writes();
 }
 
 // The last resident pages of the run, up to the wanted bytes. A plan may send pages that have a valid copy elsewhere on
 // to a peer, as far as it has room: they are copied once more, and are then fetched over the peer's link. Where work
 // may be unannounced, no copy is known to be valid: each page is checked or copied.
-Result<DeviceEvictor::EvictionSet> DeviceEvictor::part(Run& run, Bytes wanted, std::optional<OffloadTarget> to) {
-  const CopyLocation beside = first_choice(to);
+Result<DeviceEvictor::EvictionSet> DeviceEvictor::part(Run& run, Bytes wanted, std::optional<Location> to) {
+  const Location beside = first_choice(to);
   Bytes room;
-  if (to == OffloadTarget::kPeer && beside == CopyLocation::kPeer) {
+  if (to == Location::kPeer && beside == Location::kPeer) {
     TESSERA_TRY_ASSIGN(room, peer_room(wanted));
   }
   const bool onward = may_go_on(to);
@@ -120,7 +119,7 @@ Result<Bytes> DeviceEvictor::free_behind(Run& run, const Work& work, Act act) {
 
 // The last parts first, as the last pages of a run are. Where an error follows evictions, those go on.
 Result<Bytes> DeviceEvictor::start_row_eviction(Run& row, Bytes wanted, Patience patience, Which which,
-                                                std::optional<OffloadTarget> to, std::uint64_t decided) {
+                                                std::optional<Location> to, std::uint64_t decided) {
   Bytes total;
   for (auto part = row.parts.rbegin(); part != row.parts.rend() && total < wanted; ++part) {
     const Result<Bytes> left = start_eviction(**part, wanted - total, patience, which, to, decided);
@@ -132,7 +131,7 @@ Result<Bytes> DeviceEvictor::start_row_eviction(Run& row, Bytes wanted, Patience
 }
 
 Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience patience, Which which,
-                                            std::optional<OffloadTarget> to, std::uint64_t decided) {
+                                            std::optional<Location> to, std::uint64_t decided) {
   run.prefetch.requested = false;
   if (run.is_row.load(std::memory_order_relaxed)) return start_row_eviction(run, wanted, patience, which, to, decided);
   std::optional<Work> work;
@@ -148,13 +147,12 @@ Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience pat
   }
   const bool is_used = !engine_.streams.passed(run.users(), run.last_work());
   if (is_used && patience == Patience::kAhead) return Bytes();
-  if (to == OffloadTarget::kRecomputed)
-    TESSERA_TRY(engine_.streams.poll());  // there is no copy that waits for the work
+  if (to == Location::kNowhere) TESSERA_TRY(engine_.streams.poll());  // there is no copy that waits for the work
   const bool in_turn = patience == Patience::kDemand || engine_.streams.passed(work->mask, work->until);
-  const bool anyhow = to == OffloadTarget::kRecomputed || which == Which::kWithoutCopy;
+  const bool anyhow = to == Location::kNowhere || which == Which::kWithoutCopy;
   if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays, to)) return in_turn ? drop(run, *work) : Bytes();
 
-  const CopyLocation beside = first_choice(to);
+  const Location beside = first_choice(to);
   EvictionSet set;
   TESSERA_TRY_ASSIGN(set, part(run, wanted, to));
   const bool swaps = engine_.tiers.is_backed();
@@ -181,16 +179,16 @@ Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience pat
 }
 
 // Pages that find no room in a peer go to the host.
-Status DeviceEvictor::let_copies_wait(const Work& work, CopyLocation to) {
+Status DeviceEvictor::let_copies_wait(const Work& work, Location to) {
   const CopyLanes& lanes = engine_.lanes;
-  TESSERA_TRY(engine_.streams.make_wait(lanes.outbound(CopyLocation::kHost), work.mask, work.until));
-  if (to == CopyLocation::kHost) return {};
-  return engine_.streams.make_wait(lanes.outbound(CopyLocation::kPeer), work.mask, work.until);
+  TESSERA_TRY(engine_.streams.make_wait(lanes.outbound(Location::kHost), work.mask, work.until));
+  if (to == Location::kHost) return {};
+  return engine_.streams.make_wait(lanes.outbound(Location::kPeer), work.mask, work.until);
 }
 
 // The bytes of pages to check, and of the others as far as the tiers below have room. REQUIRES: the outbound streams
 // wait for the work, or the pages part. Errors: kOutOfMemory where no eviction has begun.
-Result<Bytes> DeviceEvictor::evict_by_copy(EvictionSet set, const Work& work, Patience patience, CopyLocation to) {
+Result<Bytes> DeviceEvictor::evict_by_copy(EvictionSet set, const Work& work, Patience patience, Location to) {
   std::vector<PageRef>& pages = set.to_copy;
   for (auto* each : {&set.to_check, &pages}) {
     for (const PageRef& page : *each) page->eviction.parts = set.apart;
@@ -214,8 +212,8 @@ Result<Bytes> DeviceEvictor::evict_by_copy(EvictionSet set, const Work& work, Pa
 // Returns of how many of the first pages the eviction has begun. Pages without a host frame have lost only stale
 // copies. Errors: kBusy by plan, while host room is being made or passed through.
 Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience,
-                                            CopyLocation to) {
-  if (to == CopyLocation::kPeer) {
+                                            Location to) {
+  if (to == Location::kPeer) {
     Result<std::size_t> begun = copy_to_peer(batch, used);
     if (begun.is_ok()) return begun;
     // Not fatal: only the lender may be lost.
@@ -234,7 +232,7 @@ Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, std:
       continue;
     }
     for (const PageRef& page : batch) page->copy.epoch = used;
-    Result<std::size_t> begun = transfers_.copy_out(batch, CopyLocation::kHost);
+    Result<std::size_t> begun = transfers_.copy_out(batch, Location::kHost);
     if (begun.status().code() != Code::kOutOfMemory) return begun;
     if (passes && patience != Patience::kDemand &&
         (moves_.ledger.evicting_bytes() || moves_.ledger.moving(PageState::kSpilling))) {
@@ -250,7 +248,7 @@ Result<Bytes> DeviceEvictor::peer_room(Bytes wanted) {
   const Bytes room = engine_.tiers.peer->usage().room() + moves_.ledger.idle_peer_bytes();
   if (room >= wanted) return room;
   Bytes more;
-  TESSERA_TRY_ASSIGN(more, host_evictor_.discard_dead(CopyLocation::kPeer, wanted - room));
+  TESSERA_TRY_ASSIGN(more, host_evictor_.discard_dead(Location::kPeer, wanted - room));
   return room + more;
 }
 
@@ -258,10 +256,9 @@ Result<std::size_t> DeviceEvictor::copy_to_peer(std::span<const PageRef> batch, 
   const Bytes wanted = total_bytes(batch);
   TESSERA_TRY(peer_room(wanted).status());
   const Bytes room = engine_.tiers.peer->usage().room();
-  if (room < wanted && moves_.ledger.idle_peer_bytes())
-    host_evictor_.drop_idle_copies(CopyLocation::kPeer, wanted - room);
+  if (room < wanted && moves_.ledger.idle_peer_bytes()) host_evictor_.drop_idle_copies(Location::kPeer, wanted - room);
   for (const PageRef& page : batch) page->copy.epoch = used;
-  return transfers_.copy_out(batch, CopyLocation::kPeer);
+  return transfers_.copy_out(batch, Location::kPeer);
 }
 
 // Waits for all work on the device, including unannounced work, so the swap is complete on return.
@@ -284,10 +281,10 @@ Result<Bytes> DeviceEvictor::swap_out(std::span<const PageRef> pages, Patience p
 
 // With host-backed pages no address may be without its bytes. Pages that find no room in a peer would use the host's
 // link.
-bool DeviceEvictor::may_drop(const Run& run, Worth worth, std::optional<OffloadTarget> to) const {
+bool DeviceEvictor::may_drop(const Run& run, Worth worth, std::optional<Location> to) const {
   if (engine_.tiers.is_backed() || !run.can_drop()) return false;
   if (worth == Worth::kAnyhow) return true;
-  const bool with_peer = first_choice(to) == CopyLocation::kPeer &&
+  const bool with_peer = first_choice(to) == Location::kPeer &&
                          engine_.tiers.peer->usage().room() + moves_.ledger.idle_peer_bytes() >= run.shape.bytes();
   if (with_peer) return recompute_pays(run, moves_.links.peer_rate(), moves_.links.peer_rate());
   return recompute_pays(run, moves_.links.out_rate(), moves_.links.in_rate());
@@ -297,7 +294,7 @@ Result<Bytes> DeviceEvictor::drop(Run& run, const Work& work) {
   return free_behind(run, work, [&] { return moves_.recomputes.drop(run); });
 }
 
-Status DeviceEvictor::evict(Run& run, std::optional<OffloadTarget> to) {
+Status DeviceEvictor::evict(Run& run, std::optional<Location> to) {
   for (Bytes before = run.shape.bytes() + Bytes(1);;) {
     if (!run.is_evictable()) return Status(Code::kBusy, "the block is pinned or in use");
     while (run.is_fetching()) {

@@ -15,7 +15,7 @@ Bytes batch_of(const HostTier& host) { return std::min(kSinkBatch, host.usage().
 }  // namespace
 
 Status HostEvictor::make_room(Bytes bytes) {
-  if (drop_idle_copies(CopyLocation::kHost, bytes)) return {};
+  if (drop_idle_copies(Location::kHost, bytes)) return {};
   Bytes sunk;
   if (!moves_.ledger.moving(PageState::kSpilling)) {
     TESSERA_TRY_ASSIGN(sunk, spill_coldest(std::max(bytes, batch_of(engine_.tiers.host))));
@@ -28,7 +28,7 @@ Status HostEvictor::make_room(Bytes bytes) {
 Result<bool> HostEvictor::yield_to(const Run& newcomer, Bytes bytes) {
   const TierStack& tiers = engine_.tiers;
   if (tiers.is_backed() || !tiers.file.reach()) return false;
-  if (const Bytes room = tiers.host.usage().room(); room < bytes) drop_idle_copies(CopyLocation::kHost, bytes - room);
+  if (const Bytes room = tiers.host.usage().room(); room < bytes) drop_idle_copies(Location::kHost, bytes - room);
   if (tiers.host.usage().room() >= bytes) return false;
   Bytes yielding = transfers_.yielding();
   const Bytes batch = batch_of(tiers.host);
@@ -40,16 +40,16 @@ Result<bool> HostEvictor::yield_to(const Run& newcomer, Bytes bytes) {
   return yielding && tiers.host.usage().room() < bytes;
 }
 
-Bytes HostEvictor::drop_idle_copies(CopyLocation in, Bytes bytes) {
+Bytes HostEvictor::drop_idle_copies(Location in, Bytes bytes) {
   Bytes dropped;
   for (const bool clean : {false, true}) {
-    for (Run& run : engine_.with(in == CopyLocation::kPeer ? PageTrait::kCopyInPeer : PageTrait::kCopyInHost)) {
+    for (Run& run : engine_.with(in == Location::kPeer ? PageTrait::kCopyInPeer : PageTrait::kCopyInHost)) {
       for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
         if (clean && dropped >= bytes) return dropped;
         const PageRef page{&run, i};
         if (page->state != PageState::kResident || !page->is_near() || beside_of(*page) != in) continue;
         if (is_clean(*page.run, *page) != clean) continue;
-        in == CopyLocation::kPeer ? moves_.copies.drop_peer(page) : moves_.copies.drop_host(page);
+        in == Location::kPeer ? moves_.copies.drop_peer(page) : moves_.copies.drop_host(page);
         dropped += page.bytes();
       }
     }
@@ -57,9 +57,9 @@ Bytes HostEvictor::drop_idle_copies(CopyLocation in, Bytes bytes) {
   return dropped;
 }
 
-Result<Bytes> HostEvictor::discard_dead(CopyLocation in, Bytes bytes) {
+Result<Bytes> HostEvictor::discard_dead(Location in, Bytes bytes) {
   Bytes discarded;
-  for (Run& run : engine_.with(in == CopyLocation::kPeer ? PageTrait::kColdInPeer : PageTrait::kColdInHost)) {
+  for (Run& run : engine_.with(in == Location::kPeer ? PageTrait::kColdInPeer : PageTrait::kColdInHost)) {
     if (discarded >= bytes) break;
     if (!run.is_dead()) continue;
     for (std::uint32_t i = 0; i < run.shape.pages() && discarded < bytes; ++i) {
@@ -74,7 +74,7 @@ Result<Bytes> HostEvictor::discard_dead(CopyLocation in, Bytes bytes) {
 
 Snapshot HostEvictor::picture(Bytes need, Which which) {
   Snapshot snapshot{
-      .shortage = Shortage::kHost, .need = need, .epoch = engine_.streams.epoch(), .runs = std::move(pictures_)};
+      .shortage = Location::kHost, .need = need, .epoch = engine_.streams.epoch(), .runs = std::move(pictures_)};
   snapshot.runs.clear();
   for (Run& run : engine_.with(PageTrait::kColdInHost)) {
     RunPicture picture = engine_.picture_of(run, snapshot.epoch);

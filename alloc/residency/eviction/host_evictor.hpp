@@ -35,9 +35,9 @@ class HostEvictor {
   Result<Bytes> spill_coldest(Bytes bytes, const Run* newcomer = nullptr);
   // Drops up to `bytes` of copies in that memory of pages that are on the device too: all stale ones, and as many valid
   // ones as needed, which cost more now than they may save. Returns the bytes freed.
-  Bytes drop_idle_copies(CopyLocation in, Bytes bytes);
+  Bytes drop_idle_copies(Location in, Bytes bytes);
   // Discards up to `bytes` in that memory that belong to freed blocks.
-  Result<Bytes> discard_dead(CopyLocation in, Bytes bytes);
+  Result<Bytes> discard_dead(Location in, Bytes bytes);
 
  private:
   enum class Which : std::uint8_t { kAll, kBasePages };  // pages that may be spilled

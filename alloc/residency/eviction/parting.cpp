@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-Result<std::size_t> Transfers::part(std::span<const PageRef> batch, CopyLocation to) {
+Result<std::size_t> Transfers::part(std::span<const PageRef> batch, Location to) {
   Result<std::size_t> begun = moves_.partings.begin(batch, to);
   if (!begun.is_ok()) return begun;
   for (const PageRef& page : batch.first(begun.value())) {
@@ -22,7 +22,7 @@ Result<std::size_t> Transfers::part(std::span<const PageRef> batch, CopyLocation
   return begun;
 }
 
-Bytes Transfers::part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, CopyLocation to) {
+Bytes Transfers::part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, Location to) {
   Bytes total;
   for (const PageRef& page : std::exchange(pages, {})) {
     page->eviction.parts = false;
@@ -74,7 +74,7 @@ void Transfers::ask_apart(std::span<const PageRef> pages) {
 Status Transfers::copy_apart(std::span<const PageRef> pages) {
   Status result;
   while (!pages.empty()) {
-    const CopyLocation to = beside_of(*pages.front());
+    const Location to = beside_of(*pages.front());
     const auto elsewhere = std::ranges::find_if(pages, [to](const PageRef& page) { return beside_of(*page) != to; });
     const auto batch = pages.first(moves_.links.batch_of({pages.begin(), elsewhere}));
     Status begun = moves_.partings.copy(batch);

@@ -52,15 +52,15 @@ Status Transfers::finish(Await await, Bytes bytes) {
   // Whether a copy in that direction, by memory, is known to be in flight, or there is none to look for.
   const bool none_comes = !moves_.ledger.moving(PageState::kFetching), none_goes = !moves_.ledger.copying_out();
   const bool no_peer = !engine_.lanes.to_peer();
-  std::array<bool, kBesides> coming = {none_comes, none_comes || no_peer}, going = {none_goes, none_goes || no_peer};
-  const auto all = [](const std::array<bool, kBesides>& each) { return std::ranges::all_of(each, std::identity()); };
+  std::array<bool, kLanes> coming = {none_comes, none_comes || no_peer}, going = {none_goes, none_goes || no_peer};
+  const auto all = [](const std::array<bool, kLanes>& each) { return std::ranges::all_of(each, std::identity()); };
   const bool others = moves_.ledger.moving(PageState::kSpilling) || moves_.ledger.moving(PageState::kLoading) ||
                       moves_.ledger.moving(PageState::kRecomputing);
   std::size_t kept = 0, asked = 0;
   for (; asked < moving_.size() && (others || !all(coming) || !all(going) || await == Await::kOldest); ++asked) {
     const PageRef page = moving_[asked];
     const bool leaving = is_evicting(page->state);
-    const auto beside = static_cast<std::size_t>(beside_of(*page));
+    const auto beside = lane_to(beside_of(*page));
     bool* const under_way = leaving ? &going[beside] : page->state == PageState::kFetching ? &coming[beside] : nullptr;
     const bool wait = await == Await::kOldest;
     if (wait) await = Await::kNone;
@@ -272,16 +272,16 @@ Status Transfers::await_arrivals(Runs runs, StreamId stream) {
     }
   }
   if (stream == kNoStream) return await_all(arriving);
-  std::array<bool, kBesides> copies{};
+  std::array<bool, kLanes> copies{};
   for (const PageRef& page : arriving) {
     if (page->state == PageState::kRecomputing) {
       TESSERA_TRY(engine_.driver.wait_event(stream, page->transfer.event));
     } else {
-      copies[static_cast<std::size_t>(beside_of(*page))] = true;
+      copies[lane_to(beside_of(*page))] = true;
     }
   }
   for (auto page = moving_.rbegin(); page != moving_.rend() && std::ranges::count(copies, true) != 0; ++page) {
-    bool& waits = copies[static_cast<std::size_t>(beside_of(**page))];
+    bool& waits = copies[lane_to(beside_of(**page))];
     if (!waits || (*page)->state != PageState::kFetching || std::ranges::find(runs, page->run) == runs.end()) continue;
     TESSERA_TRY(engine_.driver.wait_event(stream, (*page)->transfer.event));
     waits = false;

@@ -55,7 +55,7 @@ Status Transfers::mount(std::span<const PageRef> pages) {
   return status;
 }
 
-Result<std::size_t> Transfers::copy_out(std::span<const PageRef> batch, CopyLocation to) {
+Result<std::size_t> Transfers::copy_out(std::span<const PageRef> batch, Location to) {
   if (batch.front()->eviction.parts) return part(batch, to);
   Result<std::size_t> begun = moves_.mover.copy_out(batch, to);
   if (!begun.is_ok()) return begun;

@@ -28,7 +28,7 @@ class Transfers {
   // all work on the device.
   Status mount(std::span<const PageRef> pages);
   // By way of kParting where the pages request it (Page::eviction.parts).
-  Result<std::size_t> copy_out(std::span<const PageRef> batch, CopyLocation to);
+  Result<std::size_t> copy_out(std::span<const PageRef> batch, Location to);
   // Frees host frames of candidates for it.
   Status load(PageRef page);
   // As a hint: if it fails, the page is fetched when it is used.
@@ -38,7 +38,7 @@ class Transfers {
   Status await_recompute(PageRef page, StreamId stream);
   // check.cpp: removes the pages that get a check from the list, and returns their bytes. Pages that have changed are
   // then copied to `to`, or to the host. REQUIRES: the outbound streams to both wait for their users, as for a copy.
-  Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, CopyLocation to);
+  Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, Location to);
   // Pages that left the device without a copy go on from their copy's tier to the one that a plan names.
   void go_onward(std::span<const PageRef> left);
   // Frees host frames of candidates first, so that no page has to wait or go elsewhere.
@@ -79,7 +79,7 @@ class Transfers {
   // The run has become a row: what is in flight for its pages is in flight for those of its parts.
   void follow_row(const Run& row);
   // Moves its pages to the given places (Residency::place). REQUIRES: all are on the device, and none is in use.
-  Status place(Run& run, std::span<const Places> places);
+  Status place(Run& run, std::span<const Locations> places);
 
   bool any() const { return !moving_.empty() || !parting_.empty(); }
   // Bytes of the host budget that become free when the current writes to the file end.
@@ -99,8 +99,8 @@ class Transfers {
   Status await_users(PageRef page);
   Status await_link(PageRef page);
   // parting.cpp
-  Result<std::size_t> part(std::span<const PageRef> batch, CopyLocation to);
-  Bytes part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, CopyLocation to);
+  Result<std::size_t> part(std::span<const PageRef> batch, Location to);
+  Bytes part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, Location to);
   Status await_parting();
   Status await_parted(Await await, Bytes bytes);
   Status part_for(Bytes bytes);

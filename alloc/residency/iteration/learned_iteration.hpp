@@ -26,11 +26,11 @@ class LearnedIteration {
  public:
   struct Order {
     Run* run = nullptr;
-    std::uint64_t used = 0;                   // its last use when the order was made; void after a newer one
-    OffloadTarget to = OffloadTarget::kHost;  // for an eviction: the target,
-    Bytes part = kWholeRun;                   // and how much is evicted
-    std::uint32_t loads = 0;                  // for a fetch: pages that were read from the file for it
-    std::uint64_t decided = 0;  // for an eviction: all work up to this epoch has to be over; 0 = not decided yet
+    std::uint64_t used = 0;         // its last use when the order was made; void after a newer one
+    Location to = Location::kHost;  // for an eviction: the target,
+    Bytes part = kWholeRun;         // and how much is evicted
+    std::uint32_t loads = 0;        // for a fetch: pages that were read from the file for it
+    std::uint64_t decided = 0;      // for an eviction: all work up to this epoch has to be over; 0 = not decided yet
 
     // The bytes of the run that stay on the device.
     Bytes stays() const {
@@ -110,7 +110,7 @@ class LearnedIteration {
 
   struct DueEviction {
     std::uint32_t run = 0;  // index into Iteration::runs
-    OffloadTarget to = OffloadTarget::kHost;
+    Location to = Location::kHost;
     Bytes part = kWholeRun;
   };
   struct Due {

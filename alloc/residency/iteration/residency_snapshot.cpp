@@ -11,33 +11,36 @@ namespace tessera {
 namespace {
 
 // A page in transfer counts as at its destination: it arrives there under every strategy.
-Places places_of(const Run& run, const Page& page) {
-  const Places copies =
-      static_cast<Places>((page.peer ? kAtPeer : 0) | (page.host ? kAtHost : 0) | (page.file ? kAtFile : 0));
+Locations locations_of(const Run& run, const Page& page) {
+  Locations copies;
+  if (page.peer) copies |= Location::kPeer;
+  if (page.host) copies |= Location::kHost;
+  if (page.file) copies |= Location::kFile;
   switch (page.state) {
     case PageState::kResident:
-    case PageState::kFetching: return kAtDevice | (is_clean(run, page) ? copies : Places());
+    case PageState::kFetching: return Location::kDevice | (is_clean(run, page) ? copies : Locations());
     case PageState::kChecking:
     case PageState::kApart:
     case PageState::kApartChecking:
     case PageState::kBlank:
-    case PageState::kRecomputing: return kAtDevice;
-    case PageState::kParting: return page.eviction.asks ? kAtDevice : page.peer ? kAtPeer : kAtHost;
+    case PageState::kRecomputing: return Location::kDevice;
+    case PageState::kParting:
+      return page.eviction.asks ? Location::kDevice : page.peer ? Location::kPeer : Location::kHost;
     case PageState::kEvicting:
-    case PageState::kApartEvicting: return page.peer ? kAtPeer : kAtHost;
-    case PageState::kSpilling: return kAtFile;
+    case PageState::kApartEvicting: return page.peer ? Location::kPeer : Location::kHost;
+    case PageState::kSpilling: return Location::kFile;
     case PageState::kLoading:
     case PageState::kCold: return copies;
     case PageState::kEmpty:
     case PageState::kGone:
-    case PageState::kLost: return Places();
+    case PageState::kLost: return Locations();
   }
-  return Places();
+  return Locations();
 }
 
-std::vector<Places> places_of(Run& run) {
-  std::vector<Places> places;
-  for (const PageRef& page : pages_of(run)) places.push_back(places_of(*page.run, *page));
+std::vector<Locations> locations_of(Run& run) {
+  std::vector<Locations> places;
+  for (const PageRef& page : pages_of(run)) places.push_back(locations_of(*page.run, *page));
   return places;
 }
 
@@ -61,11 +64,11 @@ Iteration ResidencySnapshot::iteration() const {
   }
   now.last_step = static_cast<std::uint32_t>(*learned_.place());
   for (const auto& [run, player] : players) {
-    if (run->is_row.load() && !run->is_dead()) now.runs[player].pages = places_of(*seen[player].run);
+    if (run->is_row.load() && !run->is_dead()) now.runs[player].pages = locations_of(*seen[player].run);
   }
   for (const auto& run : runs_) {
     if (run->is_dead() || run->shape.bytes() <= kBasePage) continue;
-    std::vector<Places> places = places_of(*run);
+    std::vector<Locations> places = locations_of(*run);
     if (const auto player = players.find(run.get()); player != players.end()) {
       now.runs[player->second].pages = std::move(places);
     } else if (!run->is_pinned() && !players.contains(&run->whole())) {  // otherwise its room is not available

@@ -14,7 +14,7 @@ void note_left_behind(const Status& status) {
 
 Result<std::unique_ptr<CopyLanes>> CopyLanes::create(Driver& driver, DeviceId device, bool peer) {
   std::unique_ptr<CopyLanes> lanes(new CopyLanes(driver));
-  for (std::size_t i = 0; i < (peer ? kBesides : 1); ++i) {
+  for (std::size_t i = 0; i < (peer ? kLanes : 1); ++i) {
     for (int way = 0; way < 2; ++way) {
       TESSERA_TRY_ASSIGN(const StreamId stream, driver.create_stream(device));
       lanes->streams_.push_back(stream);

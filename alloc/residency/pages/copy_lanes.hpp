@@ -9,13 +9,14 @@
 #include <memory>
 #include <vector>
 
+#include "base/location.hpp"
 #include "driver/driver.hpp"
 
 namespace tessera {
 
-// The memory at the other end of a copy.
-enum class CopyLocation : std::uint8_t { kHost, kPeer };
-inline constexpr std::size_t kBesides = 2;
+// A lane for the location at the other end of a copy, which is kHost or kPeer.
+inline constexpr std::size_t kLanes = 2;
+constexpr std::size_t lane_to(Location beside) { return beside == Location::kPeer ? 1 : 0; }
 
 class CopyLanes {
  public:
@@ -28,8 +29,8 @@ class CopyLanes {
 
   bool to_peer() const { return lanes_.size() > 1; }
   // A stream runs its copies in queue order. REQUIRES: the lane exists.
-  StreamId inbound(CopyLocation beside) const { return lanes_[static_cast<std::size_t>(beside)].in; }
-  StreamId outbound(CopyLocation beside) const { return lanes_[static_cast<std::size_t>(beside)].out; }
+  StreamId inbound(Location beside) const { return lanes_[lane_to(beside)].in; }
+  StreamId outbound(Location beside) const { return lanes_[lane_to(beside)].out; }
 
  private:
   struct Lane {
@@ -38,7 +39,7 @@ class CopyLanes {
   explicit CopyLanes(Driver& driver) : driver_(driver) {}
 
   Driver& driver_;
-  std::vector<Lane> lanes_;        // indexed by Beside
+  std::vector<Lane> lanes_;        // indexed by lane_to()
   std::vector<StreamId> streams_;  // all streams of the lanes, also while create() is still adding them
 };
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/location.hpp"
 #include "base/units.hpp"
 #include "observe/event.hpp"
 #include "residency/pages/copy_lanes.hpp"
@@ -37,13 +38,13 @@ struct PageCopy {
 
 // How the page leaves the device. Set when its eviction begins.
 struct PageEviction {
-  std::uint64_t users = 0;                // is_evicting(): slots of the streams to wait for
-  std::uint64_t asked = 0;                // the run's last use when the check of its copy was queued
-  CopyLocation to = CopyLocation::kHost;  // during a check: target if the page has changed
-  bool parts = false;                     // kResident: it is evicted by way of kParting next
-  bool asks = false;                      // kParting: it is checked for changes once unmapped
-  bool recalled = false;                  // kEvicting, kChecking: it was apart and mapped again; the result is not used
-  bool onward = false;                    // a plan sends it to the file: its host frame is temporary
+  std::uint64_t users = 0;        // is_evicting(): slots of the streams to wait for
+  std::uint64_t asked = 0;        // the run's last use when the check of its copy was queued
+  Location to = Location::kHost;  // kHost or kPeer; during a check: the target if the page has changed
+  bool parts = false;             // kResident: it is evicted by way of kParting next
+  bool asks = false;              // kParting: it is checked for changes once unmapped
+  bool recalled = false;          // kEvicting, kChecking: it was apart and mapped again; the result is not used
+  bool onward = false;            // a plan sends it to the file: its host frame is temporary
 };
 
 // What is in flight for it. At most one transfer is, so one of `event` and `io` means something.
@@ -65,8 +66,8 @@ struct PageFingerprint {
 
 struct Page {
   PageState state = PageState::kEmpty;
-  Nearest place = Nearest::kNowhere;  // as last reported to the event log
-  std::uint8_t traits = 0;            // a bit for each, as counted in its run
+  Location place = Location::kNowhere;  // as last reported to the event log
+  std::uint8_t traits = 0;              // a bit for each, as counted in its run
 
   std::optional<Frame> device;
   std::optional<Frame> peer, host, file;  // while `device` is set too: copies as of copy.epoch

@@ -9,7 +9,7 @@ void PageChecks::plan_fingerprint(PageRef page) {
   page->fingerprint.wanted = page->fingerprint.habit.counts_copy() && fingerprints_.pays_to_take(links_.out_rate());
 }
 
-bool PageChecks::is_worthwhile(PageRef page, CopyLocation to) {
+bool PageChecks::is_worthwhile(PageRef page, Location to) {
   const bool can_be_asked = page->fingerprint.of_copy && page->has_copy() && !machine_.is_surely_clean(page);
   return can_be_asked && fingerprints_.pays_to_ask(links_.out_rate(to));
 }
@@ -25,7 +25,7 @@ std::size_t PageChecks::begin(std::span<const PageRef> pages) {
   fingerprints_.queue(ready);
   for (const PageRef& page : ready) page->fingerprint.wanted = false;
   if (!ready.front()->fingerprint.is_pending()) return 0;
-  if (!links_.record_for(ready, machine_.lanes.outbound(CopyLocation::kHost)).is_ok()) {
+  if (!links_.record_for(ready, machine_.lanes.outbound(Location::kHost)).is_ok()) {
     for (const PageRef& page : ready) fingerprints_.drop(page);
     return 0;
   }

@@ -26,7 +26,7 @@ class PageChecks {
   // Decides whether its next copy gets a fingerprint, so that the page can be checked at its next eviction.
   void plan_fingerprint(PageRef page);
   // Whether it is unknown if the copy is valid, a check is possible, and it is likely to cost less than a copy there.
-  bool is_worthwhile(PageRef page, CopyLocation to);
+  bool is_worthwhile(PageRef page, Location to);
   // kResident -> kChecking, kApart -> kApartChecking, as of Page::eviction.asked, which the caller has set, for as many
   // of the first pages as possible. Returns how many; 0 if none is possible now. REQUIRES: is_worthwhile(); the pages
   // are at most one batch, and the outbound stream already waits for their users.

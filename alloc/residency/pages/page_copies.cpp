@@ -9,7 +9,7 @@ namespace tessera {
 
 // ---- frames ------------------------------------------------------------------------------------
 
-Result<std::size_t> PageCopies::take(std::span<const PageRef> pages, CopyLocation to) {
+Result<std::size_t> PageCopies::take(std::span<const PageRef> pages, Location to) {
   std::size_t taken = 0;
   Status status;
   // These copies are stale, or the pages would not have to be copied. Dropped also for pages that will find no frame,
@@ -29,8 +29,8 @@ Result<std::size_t> PageCopies::take(std::span<const PageRef> pages, CopyLocatio
   return taken;
 }
 
-Status PageCopies::take_one(PageRef page, CopyLocation beside) {
-  return beside == CopyLocation::kPeer ? take_peer(page) : take_host(page);
+Status PageCopies::take_one(PageRef page, Location beside) {
+  return beside == Location::kPeer ? take_peer(page) : take_host(page);
 }
 
 Status PageCopies::take_peer(PageRef page) {

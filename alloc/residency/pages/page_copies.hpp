@@ -22,7 +22,7 @@ class PageCopies {
 
   // Frames in that memory for copies of as many of the first pages as possible, or for one alone in a staging frame;
   // older copies are dropped. Returns how many. Errors: kOutOfMemory when there is no frame for the first.
-  Result<std::size_t> take(std::span<const PageRef> pages, CopyLocation to);
+  Result<std::size_t> take(std::span<const PageRef> pages, Location to);
   // A host frame, or one of the staging reserve.
   Status take_host(PageRef page);
   // A staging frame becomes an ordinary host frame, if the budget has room. False: it stays what it is.
@@ -44,7 +44,7 @@ class PageCopies {
   void follow_row(const Run& row);  // it has become a row
 
  private:
-  Status take_one(PageRef page, CopyLocation beside);
+  Status take_one(PageRef page, Location beside);
   Status take_peer(PageRef page);
   void drop_backing(PageRef page);
 

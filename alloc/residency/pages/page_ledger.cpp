@@ -5,11 +5,11 @@
 namespace tessera {
 namespace {
 
-Nearest nearest_of(const Page& page) {
-  if (is_mapped(page.state) || is_apart(page.state)) return Nearest::kDevice;
-  if (page.peer) return Nearest::kPeer;
-  if (page.host && page.state != PageState::kLoading) return Nearest::kHost;
-  return page.file ? Nearest::kFile : Nearest::kNowhere;
+Location nearest_of(const Page& page) {
+  if (is_mapped(page.state) || is_apart(page.state)) return Location::kDevice;
+  if (page.peer) return Location::kPeer;
+  if (page.host && page.state != PageState::kLoading) return Location::kHost;
+  return page.file ? Location::kFile : Location::kNowhere;
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ Status PageLedger::step(PageRef page, PageEvent event) {
 
 void PageLedger::note_frames(PageRef page) {
   by_trait_.note(*page.run, *page);
-  const Nearest place = nearest_of(*page);
+  const Location place = nearest_of(*page);
   machine_.log.change_place(page.run->tag, page->place, place, page.bytes());
   page->place = place;
 }

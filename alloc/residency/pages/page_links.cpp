@@ -94,8 +94,8 @@ std::size_t PageLinks::batch_of(std::span<const PageRef> pages) const {
 
 Status PageLinks::queue(CopyWay way, std::span<const PageRef> pages) {
   const bool in = way == CopyWay::kIn;
-  const CopyLocation beside = beside_of(*pages.front());
-  const bool peer = beside == CopyLocation::kPeer;
+  const Location beside = beside_of(*pages.front());
+  const bool peer = beside == Location::kPeer;
   const StreamId stream = in ? machine_.lanes.inbound(beside) : machine_.lanes.outbound(beside);
   LinkMeter& meter = this->meter(way, beside);
   EventId event;
@@ -153,8 +153,7 @@ Status PageLinks::queue_with_peer(CopyWay way, std::span<const PageRef> pages, S
 }
 
 double PageLinks::peer_rate() {
-  const double in = meter(CopyWay::kIn, CopyLocation::kPeer).rate(),
-               out = meter(CopyWay::kOut, CopyLocation::kPeer).rate();
+  const double in = meter(CopyWay::kIn, Location::kPeer).rate(), out = meter(CopyWay::kOut, Location::kPeer).rate();
   return in > 0 && out > 0 ? std::min(in, out) : std::max(in, out);
 }
 

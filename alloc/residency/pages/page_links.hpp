@@ -37,13 +37,13 @@ class PageLinks {
   void give_back_event(PageRef page);
 
   // Measured bytes per second; 0 = not measured yet.
-  double in_rate() { return meter(CopyWay::kIn, CopyLocation::kHost).rate(); }
-  double out_rate(CopyLocation to = CopyLocation::kHost) { return meter(CopyWay::kOut, to).rate(); }
+  double in_rate() { return meter(CopyWay::kIn, Location::kHost).rate(); }
+  double out_rate(Location to = Location::kHost) { return meter(CopyWay::kOut, to).rate(); }
   double peer_rate();  // of the slower direction, as far as measured
 
  private:
-  LinkMeter& meter(CopyWay way, CopyLocation beside) {
-    return meters_[2 * static_cast<std::size_t>(beside) + static_cast<std::size_t>(way)];
+  LinkMeter& meter(CopyWay way, Location beside) {
+    return meters_[2 * lane_to(beside) + static_cast<std::size_t>(way)];
   }
   Result<EventId> take_event();
   void give_back(EventId event);
@@ -59,7 +59,7 @@ class PageLinks {
   std::vector<EventId> spare_events_;
   std::unordered_map<EventId, std::size_t> event_shares_;  // of pages with copies that were queued together
   bool copies_at_once_ = true;                             // until the driver reports that it cannot
-  std::array<LinkMeter, 4> meters_;                        // in and out, for the host and for the peers
+  std::array<LinkMeter, 2 * kLanes> meters_;               // in and out, for the host and for the peers
 };
 
 }  // namespace tessera

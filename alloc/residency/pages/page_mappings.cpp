@@ -85,7 +85,7 @@ Status PageMappings::grant_access(std::span<const PageRef> pages) {
     for (int i = 0; i < kAccessTries; ++i) {
       status = machine_.driver.set_access(address, bytes, machine_.device);
       if (status.code() != Code::kNotReady) return status;
-      TESSERA_TRY(machine_.driver.synchronize(machine_.lanes.inbound(CopyLocation::kHost)));
+      TESSERA_TRY(machine_.driver.synchronize(machine_.lanes.inbound(Location::kHost)));
     }
     return status;
   });

@@ -67,7 +67,7 @@ Result<bool> PageMover::finish_fetch(PageRef page, bool wait) {
 
 // ---- off the device -----------------------------------------------------------------------------
 
-Result<std::size_t> PageMover::copy_out(std::span<const PageRef> pages, CopyLocation to) {
+Result<std::size_t> PageMover::copy_out(std::span<const PageRef> pages, Location to) {
   std::size_t taken = 0;
   TESSERA_TRY_ASSIGN(taken, copies_.take(pages, to));
   const auto ready = pages.first(taken);

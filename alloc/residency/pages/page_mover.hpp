@@ -44,7 +44,7 @@ class PageMover {
   // frames for, or one alone into a host staging frame. Returns how many. REQUIRES: the pages are at most one batch
   // (PageLinks::batch_of), and the outbound stream to that memory already waits for their users. Errors: kOutOfMemory
   // when the peers, or the host budget and the staging reserve, have no frame for the first.
-  Result<std::size_t> copy_out(std::span<const PageRef> pages, CopyLocation to);
+  Result<std::size_t> copy_out(std::span<const PageRef> pages, Location to);
   // What proves that a page's copy is valid: its stamps; or that it was made, or found equal, behind all relevant work.
   enum class Proof : std::uint8_t { kStamps, kBytes };
   // Takes device frames away behind the closed gate: of dead pages (discarded), kResident pages with a valid copy,

@@ -7,7 +7,7 @@ namespace tessera {
 
 // ---- until it is unmapped -----------------------------------------------------------------------
 
-Result<std::size_t> PagePartings::begin(std::span<const PageRef> pages, CopyLocation to) {
+Result<std::size_t> PagePartings::begin(std::span<const PageRef> pages, Location to) {
   std::size_t taken = 0;
   TESSERA_TRY_ASSIGN(taken, copies_.take(pages, to));
   for (const PageRef& page : pages.first(taken)) {

@@ -26,7 +26,7 @@ class PagePartings {
       : machine_(machine), ledger_(ledger), mappings_(mappings), copies_(copies), links_(links), releases_(releases) {}
 
   // kResident -> kParting: host frames are taken as PageMover::copy_out() does, and nothing is queued.
-  Result<std::size_t> begin(std::span<const PageRef> pages, CopyLocation to);
+  Result<std::size_t> begin(std::span<const PageRef> pages, Location to);
   // The same for a page that is checked when it is unmapped, as of Page::eviction.asked, which the caller has set.
   Status begin_check(PageRef page);
   // kParting -> kApart behind the closed gate, or -> kResident where the run is held or was used since as_of(), or the

@@ -27,7 +27,7 @@ struct PageRef {
 };
 
 // REQUIRES: the page is near.
-inline CopyLocation beside_of(const Page& page) { return page.peer ? CopyLocation::kPeer : CopyLocation::kHost; }
+inline Location beside_of(const Page& page) { return page.peer ? Location::kPeer : Location::kHost; }
 
 inline Bytes total_bytes(std::span<const PageRef> pages) {
   Bytes bytes;

@@ -17,8 +17,8 @@ Bytes moved(const HistoryPicture& picture, Link link) {
   return sum;
 }
 
-double mean(const HistoryPicture& picture, std::size_t tag, Nearest place, std::size_t slot) {
-  return picture.tags[tag].bytes[static_cast<std::size_t>(place) - 1][slot];
+double mean(const HistoryPicture& picture, std::size_t tag, Location place, std::size_t slot) {
+  return picture.tags[tag].bytes[index_of(place)][slot];
 }
 
 TEST(History, AMoveIsSpreadOverItsTime) {
@@ -67,45 +67,45 @@ TEST(History, ALongRunHasWiderSlotsAndTheSameSums) {
 
 TEST(History, ResidentBytesAreTheMeanOverASlot) {
   History history(kBegin);
-  history.change_place(TagId(4), Nearest::kNowhere, Nearest::kDevice, Bytes(100), at(1));
-  history.change_place(TagId(4), Nearest::kDevice, Nearest::kHost, Bytes(40), at(2) + Nanoseconds(500'000));
+  history.change_place(TagId(4), Location::kNowhere, Location::kDevice, Bytes(100), at(1));
+  history.change_place(TagId(4), Location::kDevice, Location::kHost, Bytes(40), at(2) + Nanoseconds(500'000));
   const HistoryPicture picture = history.picture(at(4));
   ASSERT_EQ(picture.tags.size(), 1U);
   EXPECT_EQ(picture.tags[0].tag, TagId(4));
-  EXPECT_DOUBLE_EQ(mean(picture, 0, Nearest::kDevice, 0), 0);
-  EXPECT_DOUBLE_EQ(mean(picture, 0, Nearest::kDevice, 1), 100);
-  EXPECT_DOUBLE_EQ(mean(picture, 0, Nearest::kDevice, 2), 80);
-  EXPECT_DOUBLE_EQ(mean(picture, 0, Nearest::kHost, 2), 20);
-  EXPECT_DOUBLE_EQ(mean(picture, 0, Nearest::kDevice, 3), 60);
+  EXPECT_DOUBLE_EQ(mean(picture, 0, Location::kDevice, 0), 0);
+  EXPECT_DOUBLE_EQ(mean(picture, 0, Location::kDevice, 1), 100);
+  EXPECT_DOUBLE_EQ(mean(picture, 0, Location::kDevice, 2), 80);
+  EXPECT_DOUBLE_EQ(mean(picture, 0, Location::kHost, 2), 20);
+  EXPECT_DOUBLE_EQ(mean(picture, 0, Location::kDevice, 3), 60);
 }
 
 TEST(History, APartOfASlotIsTheMeanOverThePart) {
   History history(kBegin);
-  history.change_place(TagId(), Nearest::kNowhere, Nearest::kFile, Bytes(8), kBegin);
+  history.change_place(TagId(), Location::kNowhere, Location::kFile, Bytes(8), kBegin);
   const HistoryPicture picture = history.picture(kBegin + Nanoseconds(250'000));
-  EXPECT_DOUBLE_EQ(mean(picture, 0, Nearest::kFile, 0), 8);
+  EXPECT_DOUBLE_EQ(mean(picture, 0, Location::kFile, 0), 8);
 }
 
 TEST(History, ResidentBytesStayInEverySlotOfAnyWidth) {
   History history(kBegin);
-  history.change_place(TagId(1), Nearest::kNowhere, Nearest::kDevice, Bytes(64), kBegin);
-  history.change_place(TagId(2), Nearest::kNowhere, Nearest::kDevice, Bytes(32), at(90));
+  history.change_place(TagId(1), Location::kNowhere, Location::kDevice, Bytes(64), kBegin);
+  history.change_place(TagId(2), Location::kNowhere, Location::kDevice, Bytes(32), at(90));
   const HistoryPicture picture = history.picture(at(60'000));
   for (std::size_t slot = 0; slot + 1 < picture.slots.size(); ++slot) {
-    EXPECT_NEAR(mean(picture, 0, Nearest::kDevice, slot), 64, 1e-6) << slot;
+    EXPECT_NEAR(mean(picture, 0, Location::kDevice, slot), 64, 1e-6) << slot;
   }
-  EXPECT_NEAR(mean(picture, 1, Nearest::kDevice, 5), 32, 1e-6);
+  EXPECT_NEAR(mean(picture, 1, Location::kDevice, 5), 32, 1e-6);
 }
 
 TEST(History, TagsBeyondTheBoundAreCountedTogether) {
   History history(kBegin);
   for (std::uint64_t tag = 0; tag < History::kTags + 5; ++tag) {
-    history.change_place(TagId(tag), Nearest::kNowhere, Nearest::kDevice, Bytes(1), kBegin);
+    history.change_place(TagId(tag), Location::kNowhere, Location::kDevice, Bytes(1), kBegin);
   }
   const HistoryPicture picture = history.picture(at(1));
   ASSERT_EQ(picture.tags.size(), History::kTags + 1);
   EXPECT_TRUE(picture.tags.back().others);
-  EXPECT_DOUBLE_EQ(mean(picture, History::kTags, Nearest::kDevice, 0), 5);
+  EXPECT_DOUBLE_EQ(mean(picture, History::kTags, Location::kDevice, 0), 5);
 }
 
 }  // namespace

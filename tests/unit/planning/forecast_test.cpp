@@ -103,7 +103,7 @@ TEST(Forecast, RecomputesWhatIsRecomputedWithoutTheLinks) {
   OffloadPlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
     if (gap.run == 0 && !gap.dead) {
-      plan.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed});
+      plan.push_back({.gap = gap, .back_at = gap.until, .to = Location::kNowhere});
     }
   }
   const Forecast result = forecast(iteration, test::machine_of(Bytes(200), kRate), plan);
@@ -153,7 +153,7 @@ TEST(Forecast, APeersLinksDoNotWaitForTheHosts) {
   Machine two = test::machine_of(Bytes(200), kRate);
   two.peer = Bytes(1000);
   two.peer_rate = 10 * kRate;
-  const auto stall_to = [&](OffloadTarget to) {
+  const auto stall_to = [&](Location to) {
     OffloadPlan plan;
     for (const Gap& gap : find_gaps(iteration)) {
       if (gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
@@ -161,7 +161,7 @@ TEST(Forecast, APeersLinksDoNotWaitForTheHosts) {
     }
     return forecast(iteration, two, plan).stall;
   };
-  EXPECT_LT(stall_to(OffloadTarget::kPeer), stall_to(OffloadTarget::kHost));
+  EXPECT_LT(stall_to(Location::kPeer), stall_to(Location::kHost));
 }
 
 TEST(Forecast, IsBetterWhenPossibleThenSoonerThenMovingLess) {

@@ -58,11 +58,11 @@ TEST(GapTime, CopiesTakeAsLongAsTheirSlowestLink) {
   const GapTime time(iteration, kMachine);
   EXPECT_EQ(time.copy_out(0), 50);
   EXPECT_EQ(time.copy_in(0), 100);
-  EXPECT_EQ(time.copy_out(0, OffloadTarget::kFile), 100);
-  EXPECT_EQ(time.copy_in(0, OffloadTarget::kFile), 200);
-  EXPECT_EQ(time.copy_in(0, OffloadTarget::kRecomputed), 7);
-  EXPECT_EQ(time.copy_out(0, OffloadTarget::kPeer), 25);
-  EXPECT_EQ(time.copy_in(0, OffloadTarget::kPeer), 25);
+  EXPECT_EQ(time.copy_out(0, Location::kFile), 100);
+  EXPECT_EQ(time.copy_in(0, Location::kFile), 200);
+  EXPECT_EQ(time.copy_in(0, Location::kNowhere), 7);
+  EXPECT_EQ(time.copy_out(0, Location::kPeer), 25);
+  EXPECT_EQ(time.copy_in(0, Location::kPeer), 25);
   EXPECT_EQ(time.copy_out(1), 0) << "what is never written has its copy";
   EXPECT_EQ(time.free_time(kInner), 250);
 }

@@ -33,7 +33,7 @@ Machine short_of(Bytes host) {
   return machine;
 }
 
-std::vector<std::uint32_t> runs_at(const OffloadPlan& plan, OffloadTarget to) {
+std::vector<std::uint32_t> runs_at(const OffloadPlan& plan, Location to) {
   std::vector<std::uint32_t> runs;
   for (const OffloadInterval& interval : plan) {
     if (interval.to == to) runs.push_back(interval.gap.run);
@@ -41,7 +41,7 @@ std::vector<std::uint32_t> runs_at(const OffloadPlan& plan, OffloadTarget to) {
   std::ranges::sort(runs);
   return runs;
 }
-std::vector<std::uint32_t> with_peer(const OffloadPlan& plan) { return runs_at(plan, OffloadTarget::kPeer); }
+std::vector<std::uint32_t> with_peer(const OffloadPlan& plan) { return runs_at(plan, Location::kPeer); }
 
 TEST(NearestPlaces, RunsNeededSoonestGoToThePeer) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
@@ -69,7 +69,7 @@ TEST(NearestPlaces, NeverExceedsThePeerMemory) {
     const std::size_t count = iteration.steps.size();
     std::vector<Bytes> there(count);
     for (const OffloadInterval& interval : plan) {
-      if (interval.to != OffloadTarget::kPeer) continue;
+      if (interval.to != Location::kPeer) continue;
       const std::size_t end = interval.gap.until + (interval.gap.wraps ? count : 0);
       for (std::size_t step = interval.gap.after; step < end; ++step) {
         there[step % count] += iteration.runs[interval.gap.run].bytes;
@@ -84,15 +84,15 @@ TEST(NearestPlaces, UsesNoPeerWithoutOneOrForRecomputedRuns) {
   EXPECT_TRUE(
       with_peer(spend_with_peer(iteration, test::machine_of(Bytes(200), test::kRate), all_away(iteration))).empty());
   OffloadPlan recomputed = all_away(iteration);
-  for (OffloadInterval& interval : recomputed) interval.to = OffloadTarget::kRecomputed;
+  for (OffloadInterval& interval : recomputed) interval.to = Location::kNowhere;
   EXPECT_TRUE(with_peer(spend_with_peer(iteration, lent(Bytes(200), Bytes(600)), recomputed)).empty());
 }
 
 TEST(NearestPlaces, RunsNeededLatestGoToTheFile) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
   const OffloadPlan plan = spend_in_file(iteration, short_of(Bytes(250)), all_away(iteration));
-  EXPECT_EQ(runs_at(plan, OffloadTarget::kHost), (std::vector<std::uint32_t>{4, 5}));
-  EXPECT_EQ(runs_at(plan, OffloadTarget::kFile), (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(runs_at(plan, Location::kHost), (std::vector<std::uint32_t>{4, 5}));
+  EXPECT_EQ(runs_at(plan, Location::kFile), (std::vector<std::uint32_t>{0, 1, 2, 3}));
 }
 
 TEST(NearestPlaces, NeedsTheFileWhenDeviceAndHostAreTooSmall) {
@@ -106,11 +106,10 @@ TEST(NearestPlaces, NeedsTheFileWhenDeviceAndHostAreTooSmall) {
 
 TEST(NearestPlaces, UsesNoFileWithHostRoomOrWithoutAFile) {
   const Iteration iteration = test::stack(6, Bytes(100), 100);
-  EXPECT_TRUE(
-      runs_at(spend_in_file(iteration, short_of(Bytes(600)), all_away(iteration)), OffloadTarget::kFile).empty());
+  EXPECT_TRUE(runs_at(spend_in_file(iteration, short_of(Bytes(600)), all_away(iteration)), Location::kFile).empty());
   Machine alone = short_of(Bytes(250));
   alone.file_read_rate = 0;
-  EXPECT_TRUE(runs_at(spend_in_file(iteration, alone, all_away(iteration)), OffloadTarget::kFile).empty());
+  EXPECT_TRUE(runs_at(spend_in_file(iteration, alone, all_away(iteration)), Location::kFile).empty());
 }
 
 TEST(NearestPlaces, RunsOnThePeerAreNotInTheFile) {
@@ -119,8 +118,8 @@ TEST(NearestPlaces, RunsOnThePeerAreNotInTheFile) {
   machine.peer = Bytes(200), machine.peer_rate = test::kRate;
   const OffloadPlan plan = spend_in_file(iteration, machine, spend_with_peer(iteration, machine, all_away(iteration)));
   EXPECT_EQ(with_peer(plan), (std::vector<std::uint32_t>{4, 5}));
-  EXPECT_EQ(runs_at(plan, OffloadTarget::kHost), (std::vector<std::uint32_t>{2, 3}));
-  EXPECT_EQ(runs_at(plan, OffloadTarget::kFile), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(runs_at(plan, Location::kHost), (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_EQ(runs_at(plan, Location::kFile), (std::vector<std::uint32_t>{0, 1}));
 }
 
 // A copy from the file takes four steps, and the copies are sequential.
@@ -130,7 +129,7 @@ TEST(NearestPlaces, AnAggressivePlanQueuesFileReadsInOrder) {
   machine.device = Bytes(500);
   OffloadPlan away = all_away(iteration);
   std::erase_if(away, [](const OffloadInterval& interval) { return interval.gap.run > 3; });
-  const auto back_of_first = [&](OffloadTarget to) {
+  const auto back_of_first = [&](Location to) {
     for (OffloadInterval& interval : away) interval.to = to;
     for (const OffloadInterval& interval : aggressive_plan(iteration, machine, away)) {
       if (interval.gap.run == 0) return interval.back_at;
@@ -138,7 +137,7 @@ TEST(NearestPlaces, AnAggressivePlanQueuesFileReadsInOrder) {
     ADD_FAILURE() << "it stays";
     return 0u;
   };
-  EXPECT_GT(back_of_first(OffloadTarget::kFile), back_of_first(OffloadTarget::kHost));
+  EXPECT_GT(back_of_first(Location::kFile), back_of_first(Location::kHost));
 }
 
 // Eight layers with memory for a quarter of them: at a byte per nanosecond a link copies a layer in a step.

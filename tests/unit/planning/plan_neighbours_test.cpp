@@ -84,7 +84,7 @@ TEST_F(PlanNeighboursTest, VaryEveryPartOfAPlan) {
 
 std::size_t in_file(const OffloadPlan& plan) {
   return static_cast<std::size_t>(
-      std::ranges::count_if(plan, [](const OffloadInterval& interval) { return interval.to == OffloadTarget::kFile; }));
+      std::ranges::count_if(plan, [](const OffloadInterval& interval) { return interval.to == Location::kFile; }));
 }
 
 TEST_F(PlanNeighboursTest, UseTheFileOnlyWhenTheHostIsTooSmall) {
@@ -104,7 +104,7 @@ TEST_F(PlanNeighboursTest, AlsoMoveRunsFromTheFileToTheHost) {
   Machine machine = machine_;
   machine.host = 128_MiB, machine.file = 1_GiB, machine.file_write_rate = machine.file_read_rate = test::kRate;
   OffloadPlan plan = plan_;
-  for (OffloadInterval& interval : plan) interval.to = OffloadTarget::kFile;
+  for (OffloadInterval& interval : plan) interval.to = Location::kFile;
   PlanNeighbours neighbours(iteration_, machine);
   bool back = false;
   for (int i = 0; i < kDraws && !back; ++i) {

@@ -104,7 +104,7 @@ TEST(AutoPolicy, OffersTheFileOnlyWhenTheHostIsTooSmall) {
   with_disk.file = 1_GiB, with_disk.file_write_rate = with_disk.file_read_rate = 1e9;
   const auto sent = [&](std::string_view name) {
     return std::ranges::any_of(test::strategies_of(policy, training(), with_disk), [&](const Strategy& strategy) {
-      return strategy.name == name && std::ranges::count(strategy.plan, OffloadTarget::kFile, &OffloadInterval::to) > 0;
+      return strategy.name == name && std::ranges::count(strategy.plan, Location::kFile, &OffloadInterval::to) > 0;
     });
   };
   EXPECT_FALSE(sent("aggressive"));

@@ -43,7 +43,7 @@ TEST(DeltaPolicy, RecomputesWhenTheCopyWouldStall) {
   const auto recomputes = [&](double rate) {
     std::size_t count = 0;
     for (const OffloadInterval& interval : DeltaPolicy().plan(iteration, test::machine_of(80_MiB, rate))) {
-      count += interval.to == OffloadTarget::kRecomputed ? 1 : 0;
+      count += interval.to == Location::kNowhere ? 1 : 0;
     }
     return count;
   };

@@ -21,7 +21,7 @@ TEST(MpressPolicy, OffloadsToThePeerWhenOnlyThatLinkHidesIt) {
   const OffloadPlan plan = test::moves_of(MpressPolicy().plan(iteration, with_peer(40_MiB, 1.05e9, 1_GiB, 50e9)));
   ASSERT_FALSE(plan.empty());
   for (const OffloadInterval& interval : plan) {
-    EXPECT_EQ(interval.to, interval.gap.run == 0 ? OffloadTarget::kHost : OffloadTarget::kPeer) << interval.gap.run;
+    EXPECT_EQ(interval.to, interval.gap.run == 0 ? Location::kHost : Location::kPeer) << interval.gap.run;
   }
 }
 
@@ -29,7 +29,7 @@ TEST(MpressPolicy, ThePeerLendsNoMoreThanItHas) {
   const Iteration iteration = test::stack(10, 8_MiB, 1'000'000);
   const OffloadPlan plan = MpressPolicy().plan(iteration, with_peer(24_MiB, 0.1e9, 16_MiB, 50e9));
   Bytes lent;
-  for (const OffloadInterval& interval : plan) lent += interval.to == OffloadTarget::kPeer ? 8_MiB : 0_B;
+  for (const OffloadInterval& interval : plan) lent += interval.to == Location::kPeer ? 8_MiB : 0_B;
   EXPECT_EQ(lent, 16_MiB);
 }
 
@@ -52,14 +52,14 @@ TEST(MpressPolicy, UselessIntervalsTakeNoHostLinkTime) {
   const OffloadPlan plan = test::moves_of(MpressPolicy().plan(build.done(), with_peer(208_MiB, 1e9, 1_GiB, 50e9)));
   ASSERT_EQ(plan.size(), 1U);
   EXPECT_EQ(plan[0].gap.run, helps);
-  EXPECT_EQ(plan[0].to, OffloadTarget::kHost);
+  EXPECT_EQ(plan[0].to, Location::kHost);
 }
 
 TEST(MpressPolicy, WithoutAPeerThereIsTheHost) {
   const Iteration iteration = test::stack(10, 8_MiB, 1'000'000);
   const OffloadPlan plan = test::moves_of(MpressPolicy().plan(iteration, test::machine_of(40_MiB, 1e9)));
   ASSERT_FALSE(plan.empty());
-  for (const OffloadInterval& interval : plan) EXPECT_EQ(interval.to, OffloadTarget::kHost);
+  for (const OffloadInterval& interval : plan) EXPECT_EQ(interval.to, Location::kHost);
 }
 
 TEST(MpressPolicy, PeerAndHostLinksOverlap) {

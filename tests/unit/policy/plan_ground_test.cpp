@@ -38,14 +38,14 @@ TEST(PlanGround, AChainFetchesEachRunAtThePreviousUse) {
   const Machine machine = test::machine_of(8_MiB, 25e9);
   PlanGround ground(iteration, machine);
   ground.plan.clear();
-  ground.leave_in_chain(ground.saved_activations(), OffloadTarget::kFile);
+  ground.leave_in_chain(ground.saved_activations(), Location::kFile);
   ASSERT_EQ(ground.plan.size(), 4u);
   EXPECT_EQ(ground.plan[0].gap.run, 3u);
   EXPECT_EQ(ground.plan[0].back_at, 5u) << "at the turn";
   EXPECT_EQ(ground.plan[1].gap.run, 2u);
   EXPECT_EQ(ground.plan[1].back_at, 6u);
   EXPECT_EQ(ground.plan[3].back_at, 8u);
-  EXPECT_EQ(ground.plan[3].to, OffloadTarget::kFile);
+  EXPECT_EQ(ground.plan[3].to, Location::kFile);
 }
 
 TEST(PlanGround, LayersFetchRunsAheadOfUse) {
@@ -55,7 +55,7 @@ TEST(PlanGround, LayersFetchRunsAheadOfUse) {
   PlanGround ground(iteration, machine);
   ground.plan.clear();
   const Gap gap{.run = shape.weight_of(0), .after = 0, .until = 7};
-  ground.leave_for_layers(gap, OffloadTarget::kHost, 2);
+  ground.leave_for_layers(gap, Location::kHost, 2);
   EXPECT_EQ(ground.plan[0].back_at, 5u);
 }
 
@@ -78,9 +78,9 @@ TEST(PlanGround, ThePlannedPeakIsThatOfADeviceWithoutLimit) {
 
 TEST(PlanGround, TheFileIsWhereItsLinksAre) {
   Machine machine = test::machine_of(1_MiB, 25e9);
-  EXPECT_EQ(file_if_any(machine), OffloadTarget::kHost);
+  EXPECT_EQ(file_if_any(machine), Location::kHost);
   machine.file_read_rate = machine.file_write_rate = 1e9;
-  EXPECT_EQ(file_if_any(machine), OffloadTarget::kFile);
+  EXPECT_EQ(file_if_any(machine), Location::kFile);
 }
 
 }  // namespace

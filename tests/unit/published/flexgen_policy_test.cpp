@@ -26,7 +26,7 @@ Shares shares(const Machine& machine) {
   Shares shares;
   for (const OffloadInterval& interval : FlexgenPolicy().plan(decode(), machine)) {
     (interval.gap.run < kLayers ? shares.weights_away : shares.cache_away) += 1.0 / kLayers;
-    shares.in_file += interval.to == OffloadTarget::kFile ? 0.5 / kLayers : 0;
+    shares.in_file += interval.to == Location::kFile ? 0.5 / kLayers : 0;
   }
   return shares;
 }

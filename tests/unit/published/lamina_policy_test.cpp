@@ -19,7 +19,7 @@ TEST(LaminaPolicy, ClassTagsKeepTheCacheApartFromTheWeights) {
   EXPECT_EQ(plan.size(), 4u);
   for (const OffloadInterval& interval : plan) {
     EXPECT_GE(interval.gap.run, 4u);
-    EXPECT_EQ(interval.to, OffloadTarget::kHost);
+    EXPECT_EQ(interval.to, Location::kHost);
   }
 }
 
@@ -28,10 +28,10 @@ TEST(LaminaPolicy, ThePeerHoldsTheWholeCacheWhenItFits) {
   machine.peer_rate = 50e9;
   machine.peer = 32_MiB;
   for (const OffloadInterval& interval : LaminaPolicy().plan(four_layers(), machine))
-    EXPECT_EQ(interval.to, OffloadTarget::kPeer);
+    EXPECT_EQ(interval.to, Location::kPeer);
   machine.peer = 31_MiB;
   for (const OffloadInterval& interval : LaminaPolicy().plan(four_layers(), machine))
-    EXPECT_EQ(interval.to, OffloadTarget::kHost);
+    EXPECT_EQ(interval.to, Location::kHost);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST(LohanPolicy, FillsTheHostBeforeTheFile) {
   machine.host = 16_MiB;
   std::size_t in_file = 0, in_host = 0;
   for (const OffloadInterval& interval : test::moves_of(LohanPolicy::plan_moving(iteration, machine, 5))) {
-    ++(interval.to == OffloadTarget::kFile ? in_file : in_host);
+    ++(interval.to == Location::kFile ? in_file : in_host);
   }
   EXPECT_EQ(in_host, 2u);
   EXPECT_EQ(in_file, 3u);

@@ -59,7 +59,7 @@ Nanoseconds brute_force(const Iteration& iteration, const Machine& machine) {
       ways.push_back({.gap = gap, .back_at = step});
     }
     if (iteration.runs[gap.run].recompute != Nanoseconds()) {
-      ways.push_back({.gap = gap, .back_at = gap.until, .to = OffloadTarget::kRecomputed});
+      ways.push_back({.gap = gap, .back_at = gap.until, .to = Location::kNowhere});
     }
     for (const OffloadInterval& way : ways) {
       plan.push_back(way);

@@ -70,11 +70,11 @@ TEST(SuperneuronsPolicy, RecomputesWhatIsCheapAndMovesOutputsOfWeightedLayers) {
   for (std::uint32_t i = n; i-- > 0;) build.step(1'000'000, {test::reads(i)});
   const Machine machine = test::machine_of(24_MiB, 12e9);
   const OffloadPlan plan = test::moves_of(SuperneuronsPolicy().plan(build.done(), machine));
-  std::set<OffloadTarget> ways;
+  std::set<Location> ways;
   for (const OffloadInterval& interval : plan) ways.insert(interval.to);
   ASSERT_EQ(ways.size(), 2u);
   for (const OffloadInterval& interval : plan) {
-    EXPECT_EQ(interval.to, interval.gap.run % 2 == 0 ? OffloadTarget::kHost : OffloadTarget::kRecomputed);
+    EXPECT_EQ(interval.to, interval.gap.run % 2 == 0 ? Location::kHost : Location::kNowhere);
   }
 }
 

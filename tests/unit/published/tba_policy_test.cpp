@@ -30,7 +30,7 @@ TEST(TbaPolicy, OffloadsTheFirstLayersToTheFileAndFetchesInReverse) {
   ASSERT_GT(plan.size(), 1u);
   ASSERT_LT(plan.size(), 7u);
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    EXPECT_EQ(plan[i].to, OffloadTarget::kFile);
+    EXPECT_EQ(plan[i].to, Location::kFile);
     EXPECT_EQ(plan[i].gap.run, plan.size() - 1 - i);
   }
   EXPECT_EQ(plan[1].back_at, plan[0].gap.until);

@@ -56,7 +56,7 @@ TEST(ZeroInfinityPolicy, AClassGoesToTheFileWhenThatIsFastEnough) {
     machine.file_read_rate = machine.file_write_rate = rate;
     std::size_t count = 0;
     for (const OffloadInterval& interval : ZeroInfinityPolicy().plan(iteration, machine)) {
-      count += interval.to == OffloadTarget::kFile ? 1 : 0;
+      count += interval.to == Location::kFile ? 1 : 0;
     }
     return count;
   };
@@ -73,7 +73,7 @@ TEST(ZeroInfinityPolicy, AFullHostUsesTheFileWhateverItsSpeed) {
   machine.host = 1_MiB;
   const OffloadPlan plan = test::moves_of(ZeroInfinityPolicy().plan(iteration, machine));
   ASSERT_FALSE(plan.empty());
-  for (const OffloadInterval& interval : plan) EXPECT_EQ(interval.to, OffloadTarget::kFile);
+  for (const OffloadInterval& interval : plan) EXPECT_EQ(interval.to, Location::kFile);
 }
 
 }  // namespace

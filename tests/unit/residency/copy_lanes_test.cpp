@@ -15,8 +15,8 @@ TEST(CopyLanes, EachDirectionOfEachLinkHasItsOwnStream) {
   {
     const auto lanes = CopyLanes::create(machine.driver(), kDevice, true).take();
     EXPECT_TRUE(lanes->to_peer());
-    EXPECT_EQ(std::set({lanes->inbound(CopyLocation::kHost), lanes->outbound(CopyLocation::kHost),
-                        lanes->inbound(CopyLocation::kPeer), lanes->outbound(CopyLocation::kPeer)})
+    EXPECT_EQ(std::set({lanes->inbound(Location::kHost), lanes->outbound(Location::kHost),
+                        lanes->inbound(Location::kPeer), lanes->outbound(Location::kPeer)})
                   .size(),
               4U);
   }

@@ -82,7 +82,7 @@ class TwoCandidates final : public Planner {
   void ask(const Iteration& iteration, const Machine& machine) override {
     for (const std::uint64_t time : {std::uint64_t{1000}, std::uint64_t{1001}}) {
       OffloadPlan plan = policy_.plan(iteration, machine);
-      for (OffloadInterval& interval : plan) interval.to = time == 1000 ? OffloadTarget::kHost : OffloadTarget::kFile;
+      for (OffloadInterval& interval : plan) interval.to = time == 1000 ? Location::kHost : Location::kFile;
       candidates_.push_back({{"", std::move(plan), &policy_}, Nanoseconds(time)});
     }
   }
@@ -99,7 +99,7 @@ TEST_F(IterationTrackerTest, TriesTheNextStrategyWhenOneIsSlowerThanPredicted) {
   tracker.note_shortage();
   std::vector<DeviceRun*> weights;
   for (std::size_t i = 0; i < 2 * kLayers; ++i) weights.push_back(make_run());
-  OffloadTarget to = OffloadTarget::kHost;
+  Location to = Location::kHost;
   const auto iterate_in = [&](std::uint64_t step_time) {
     for (std::size_t i = 0; i < 2 * kLayers; ++i) {
       tracker.log().note(&works_[i], {&weights[i], 1}, ++epoch_, true, std::nullopt, StreamId());
@@ -111,11 +111,11 @@ TEST_F(IterationTrackerTest, TriesTheNextStrategyWhenOneIsSlowerThanPredicted) {
     }
   };
   for (int i = 0; i < 5; ++i) iterate_in(100);
-  EXPECT_EQ(to, OffloadTarget::kHost);
+  EXPECT_EQ(to, Location::kHost);
   iterate_in(100);
-  EXPECT_EQ(to, OffloadTarget::kFile) << "it has taken 4000";
+  EXPECT_EQ(to, Location::kFile) << "it has taken 4000";
   for (int i = 0; i < 4; ++i) iterate_in(200);
-  EXPECT_EQ(to, OffloadTarget::kHost) << "the other takes 8000";
+  EXPECT_EQ(to, Location::kHost) << "the other takes 8000";
 }
 
 TEST_F(IterationTrackerTest, StopsRecordingWhileMemoryIsNotShort) {
@@ -282,7 +282,7 @@ TEST_F(IterationTrackerTest, TreatsARunOfOneLargePageLikeOthers) {
 
 TEST_F(IterationTrackerTest, PassesRecomputeCostsToThePolicyAndRecomputesToTheEngine) {
   constexpr std::uint64_t kCost = 321;
-  policy_.to = OffloadTarget::kRecomputed;
+  policy_.to = Location::kNowhere;
   for (int i = 0; i < 4; ++i) {
     std::vector<DeviceRun*> activations;
     for (std::size_t layer = 0; layer < kLayers; ++layer) {
@@ -298,7 +298,7 @@ TEST_F(IterationTrackerTest, PassesRecomputeCostsToThePolicyAndRecomputesToTheEn
   for (const IterationRun& run : policy_.seen.runs) recomputable += run.recompute == Nanoseconds(kCost) ? 1 : 0;
   EXPECT_EQ(recomputable, kLayers / 2);
   ASSERT_FALSE(left_.empty());
-  for (const IterationTracker::Order& leave : left_) EXPECT_EQ(leave.to, OffloadTarget::kRecomputed);
+  for (const IterationTracker::Order& leave : left_) EXPECT_EQ(leave.to, Location::kNowhere);
 }
 
 TEST_F(IterationTrackerTest, PlansNoRunsOfOneBasePage) {

@@ -93,7 +93,7 @@ class RegularBreakTest : public IterationTrackerTest {
   // Twice until the longer period is learned, and once more until the time of the additional launch is known. Its plan
   // sends everything to the file.
   void learn_longer_period() {
-    policy_.to = OffloadTarget::kFile;
+    policy_.to = Location::kFile;
     for (int i = 0; i < 4; ++i) iterate_and_break();
     EXPECT_EQ(oracle_.asked, kLong);
   }
@@ -115,11 +115,11 @@ class RegularBreakTest : public IterationTrackerTest {
     return planned + (tracker_.has_active_plan() ? 1 : 0);
   }
   // The offload targets of an iteration in the middle of a period.
-  std::set<OffloadTarget> targets() {
+  std::set<Location> targets() {
     iterate();
     forget_orders();
     iterate();
-    std::set<OffloadTarget> places;
+    std::set<Location> places;
     for (const IterationTracker::Order& leave : left_) places.insert(leave.to);
     return places;
   }
@@ -143,39 +143,39 @@ TEST_F(RegularBreakTest, KeepsThePlanWhileALongerPeriodIsPlanned) {
 TEST_F(RegularBreakTest, PrefersALongerPeriodPredictedFasterThanMeasured) {
   learn_longer_period();
   EXPECT_EQ(planned_launches(), kLong);
-  EXPECT_EQ(targets(), std::set{OffloadTarget::kFile});
+  EXPECT_EQ(targets(), std::set{Location::kFile});
 }
 
 TEST_F(RegularBreakTest, UsesALongerPeriodPredictedSlowerOnlyInBreaks) {
   oracle_.time = time_of_a_period() * 17 / 16;
   learn_longer_period();
   EXPECT_EQ(planned_launches(), kLong);
-  EXPECT_EQ(targets(), std::set{OffloadTarget::kHost});
+  EXPECT_EQ(targets(), std::set{Location::kHost});
 }
 
 TEST_F(RegularBreakTest, PrefersALongerPeriodPredictedEqualOnceItRepeats) {
   oracle_.time = time_of_a_period();
   learn_longer_period();
   EXPECT_EQ(planned_launches(), kLong);
-  EXPECT_EQ(targets(), std::set{OffloadTarget::kFile});
+  EXPECT_EQ(targets(), std::set{Location::kFile});
 }
 
 TEST_F(RegularBreakTest, DoesNotPreferOnePredictedEqualThatDoesNotRepeat) {
   oracle_.time = time_of_a_period();
-  policy_.to = OffloadTarget::kFile;
+  policy_.to = Location::kFile;
   for (int i = 0; i < 2; ++i) iterate_and_break();
   EXPECT_EQ(oracle_.asked, kLong);
   iterate();
   launch(works_[2 * kLayers], make_run(), true);  // two iterations too soon
   iterate();
-  EXPECT_EQ(targets(), std::set{OffloadTarget::kHost});
+  EXPECT_EQ(targets(), std::set{Location::kHost});
 }
 
 // Its predicted time was near zero, and its measured time exceeds the earlier periods' by this fraction.
 class SlowLongPeriodTest : public RegularBreakTest {
  protected:
   void learn_longer_period_late() {
-    policy_.to = OffloadTarget::kFile;
+    policy_.to = Location::kFile;
     oracle_.ready = false;
     for (int i = 0; i < 4; ++i) iterate_and_break();
     oracle_.ready = true;
@@ -194,7 +194,7 @@ TEST_P(SlowLongPeriodByPartTest, DemotesALongerPeriodMeasuredSlower) {
   learn_longer_period_late();
   iterate_and_wait(period / GetParam());
   const bool is_slower = GetParam() < PlanBandit::kRegressionTolerance;
-  EXPECT_EQ(targets(), std::set{is_slower ? OffloadTarget::kHost : OffloadTarget::kFile});
+  EXPECT_EQ(targets(), std::set{is_slower ? Location::kHost : Location::kFile});
   iterate();
   launch(works_[2 * kLayers], make_run(), true);
   EXPECT_TRUE(tracker_.has_active_plan()) << "in the break, which is in no other plan";
@@ -206,7 +206,7 @@ TEST_F(SlowLongPeriodTest, PrefersItAgainWhenTheOthersAreSlower) {
   learn_longer_period_late();
   iterate_and_wait(period / 10);
   iterate_and_wait(period / 5);
-  EXPECT_EQ(targets(), std::set{OffloadTarget::kFile});
+  EXPECT_EQ(targets(), std::set{Location::kFile});
 }
 
 TEST_F(SlowLongPeriodTest, StaysDemotedWhileTheOthersAreFaster) {
@@ -214,7 +214,7 @@ TEST_F(SlowLongPeriodTest, StaysDemotedWhileTheOthersAreFaster) {
   learn_longer_period_late();
   iterate_and_wait(period / 10);
   iterate_and_wait(period / 12);
-  EXPECT_EQ(targets(), std::set{OffloadTarget::kHost});
+  EXPECT_EQ(targets(), std::set{Location::kHost});
 }
 
 INSTANTIATE_TEST_SUITE_P(ByAPart, SlowLongPeriodByPartTest, ::testing::Values(10, 100));

@@ -15,7 +15,7 @@ using test::IterationTrackerTest;
 
 class NextPolicyTest : public IterationTrackerTest {
  protected:
-  NextPolicyTest() { next_.to = OffloadTarget::kRecomputed; }  // distinguishes its plan from the first one's
+  NextPolicyTest() { next_.to = Location::kNowhere; }  // distinguishes its plan from the first one's
 
   EveryGap next_;
   FirstStrategy next_planner_{next_};
@@ -41,7 +41,7 @@ TEST_F(NextPolicyTest, PlansTheLearnedIterationAtOnce) {
     EXPECT_EQ(next_.seen.steps[i].duration, policy_.seen.steps[i].duration);
   }
   ASSERT_FALSE(left_.empty());
-  for (const IterationTracker::Order& leave : left_) EXPECT_EQ(leave.to, OffloadTarget::kRecomputed);
+  for (const IterationTracker::Order& leave : left_) EXPECT_EQ(leave.to, Location::kNowhere);
 }
 
 TEST_F(NextPolicyTest, ReplacesAPlannerThatHasNotAnswered) {

@@ -14,7 +14,7 @@ class OffloadToFileTest : public ::testing::Test {
   explicit OffloadToFileTest(Bytes host = 64_MiB, Bytes file = 64_MiB)
       : machine_({.device = 4 * kRunBytes, .host = host, .file = file}) {}
 
-  void activate_plan(OffloadTarget to = OffloadTarget::kFile) {
+  void activate_plan(Location to = Location::kFile) {
     Iteration iteration;
     iteration.runs = {{.bytes = kRunBytes}, {.bytes = kRunBytes}};
     iteration.uses = {{.run = 0}, {.run = 1}};
@@ -58,7 +58,7 @@ TEST_F(OffloadToFileTest, SpillsToTheFileEvenWithHostRoom) {
 
 TEST_F(OffloadToFileTest, ARunOffloadedToTheHostStaysThere) {
   write_both();
-  activate_plan(OffloadTarget::kHost);
+  activate_plan(Location::kHost);
   step(sent_);
   EXPECT_EQ(in_host(sent_), kRunBytes);
   EXPECT_EQ(stats().bytes_file_written, Bytes());

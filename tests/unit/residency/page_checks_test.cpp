@@ -67,7 +67,7 @@ TEST_F(PageChecksTest, AnUnchangedPageIsCleanAndEvictedWithoutACopy) {
   leave_and_return(*run, 2);
   for (const PageRef& page : pages(*run)) {
     EXPECT_FALSE(is_clean(*page.run, *page));
-    EXPECT_TRUE(moves().checks.is_worthwhile(page, CopyLocation::kHost));
+    EXPECT_TRUE(moves().checks.is_worthwhile(page, Location::kHost));
   }
   EXPECT_EQ(moves().copies.candidate_bytes(), 4_MiB);
   EXPECT_TRUE(ask(*run, 2));
@@ -98,7 +98,7 @@ TEST_F(PageChecksTest, AChangedPageLosesItsCopy) {
   EXPECT_TRUE(run->pages[0].host.has_value());
   EXPECT_TRUE(is_clean(*run, run->pages[0]));
   EXPECT_FALSE(run->pages[1].host.has_value());
-  EXPECT_FALSE(moves().checks.is_worthwhile({run.get(), 1}, CopyLocation::kHost));
+  EXPECT_FALSE(moves().checks.is_worthwhile({run.get(), 1}, Location::kHost));
   EXPECT_EQ(stats().checks_changed, 1U);
   run->quiet = 2;
   ASSERT_OK(moves().mover.vacate(pages(*run)));
@@ -117,7 +117,7 @@ TEST_F(PageChecksTest, APageUsedDuringItsCheckStays) {
   ASSERT_OK(moves().mover.vacate(pages(*run)));
   EXPECT_EQ(run->pages[0].state, PageState::kResident);
   EXPECT_FALSE(is_clean(*run, run->pages[0]));
-  EXPECT_TRUE(moves().checks.is_worthwhile({run.get(), 0}, CopyLocation::kHost)) << "the copy may be valid yet";
+  EXPECT_TRUE(moves().checks.is_worthwhile({run.get(), 0}, Location::kHost)) << "the copy may be valid yet";
   EXPECT_EQ(stats().unchanged_evictions, 0U);
   end(*run);
 }
@@ -127,7 +127,7 @@ TEST_F(PageChecksTest, WithoutAFingerprintAStaleCopyIsDropped) {
   start_eviction(*run);  // no fingerprint was requested
   come_back(*run, 1);
   EXPECT_FALSE(run->pages[0].host.has_value());
-  EXPECT_FALSE(moves().checks.is_worthwhile({run.get(), 0}, CopyLocation::kHost));
+  EXPECT_FALSE(moves().checks.is_worthwhile({run.get(), 0}, Location::kHost));
   EXPECT_EQ(fault().calls(DriverCall::kFingerprint), 0U);
   end(*run);
 }

@@ -27,7 +27,7 @@ class PageLinksTest : public PageMovesTest {
   void leave_together(tessera::Run& run) {
     const auto all = pages(run);
     for (std::span<const PageRef> rest = all; !rest.empty();) {
-      rest = rest.subspan(moves().mover.copy_out(rest.first(moves().links.batch_of(rest)), CopyLocation::kHost).take());
+      rest = rest.subspan(moves().mover.copy_out(rest.first(moves().links.batch_of(rest)), Location::kHost).take());
     }
     for (const PageRef& page : all) ASSERT_TRUE(moves().links.is_done(page, true).take());
     ASSERT_OK(moves().mover.vacate(all));
@@ -75,12 +75,12 @@ TEST_F(PageLinksTest, AnEventIsReusedAfterItsLastPage) {
   auto first = numbered(3);
   auto second = numbered(2);
   const auto pages_of_first = pages(*first);
-  ASSERT_EQ(moves().mover.copy_out(pages_of_first, CopyLocation::kHost).take(), 3U);
+  ASSERT_EQ(moves().mover.copy_out(pages_of_first, Location::kHost).take(), 3U);
   const EventId shared = first->pages[0].transfer.event;
   EXPECT_EQ(first->pages[2].transfer.event, shared);
   for (const PageRef& page : pages_of_first) ASSERT_TRUE(moves().links.is_done(page, true).take());
   ASSERT_OK(moves().mover.vacate(std::span(pages_of_first).first(2)));
-  ASSERT_EQ(moves().mover.copy_out(pages(*second), CopyLocation::kHost).take(), 2U);
+  ASSERT_EQ(moves().mover.copy_out(pages(*second), Location::kHost).take(), 2U);
   EXPECT_NE(second->pages[0].transfer.event, shared) << "the third page is leaving yet";
   ASSERT_OK(moves().mover.vacate(std::span(pages_of_first).subspan(2)));
   for (const PageRef& page : pages(*second)) ASSERT_TRUE(moves().links.is_done(page, true).take());
@@ -102,10 +102,10 @@ TEST_F(PageLinksTest, CopiesOutAsManyAsHasHostFramesAndOneAtATimeThroughTheReser
   const auto all = pages(*second);
   for (const std::size_t expected : {2U, 1U, 1U}) {
     const auto rest = std::span(all).subspan(second->bytes_in(PageState::kEvicting) / kBasePage);
-    EXPECT_EQ(moves().mover.copy_out(rest, CopyLocation::kHost).take(), expected);
+    EXPECT_EQ(moves().mover.copy_out(rest, Location::kHost).take(), expected);
   }
   EXPECT_NE(second->pages[2].transfer.event, second->pages[3].transfer.event);
-  EXPECT_EQ(moves().mover.copy_out(pages(*third), CopyLocation::kHost).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(moves().mover.copy_out(pages(*third), Location::kHost).status().code(), Code::kOutOfMemory);
   EXPECT_EQ(third->bytes_in(PageState::kResident), kBasePage * 2);
   for (const PageRef& page : all) ASSERT_TRUE(moves().links.is_done(page, true).take());
   ASSERT_OK(moves().mover.vacate(all));
@@ -126,7 +126,7 @@ TEST_F(PageLinksTest, APageThatFoundNoFrameIsNotTakenForCopied) {
   run->written.store(3);
   run->pages[0].copy.epoch = run->pages[1].copy.epoch = 3;
   const PageRef batch[] = {other, with_copy};
-  ASSERT_EQ(moves().mover.copy_out(batch, CopyLocation::kHost).take(), 1U);
+  ASSERT_EQ(moves().mover.copy_out(batch, Location::kHost).take(), 1U);
   EXPECT_EQ(with_copy->state, PageState::kResident);
   EXPECT_FALSE(is_clean(*with_copy.run, *with_copy)) << "what it had was an old copy";
   ASSERT_TRUE(moves().links.is_done(other, true).take());
@@ -152,7 +152,7 @@ TEST_F(PageLinksTest, AFailedBatchChangesNoPage) {
   for (DriverCall call : {DriverCall::kCopyAll, DriverCall::kRecordEvent}) {
     // Two events are recorded around timed copies, and are optional.
     fail(call, call == DriverCall::kRecordEvent ? 3 : 1);
-    EXPECT_EQ(moves().mover.copy_out(pages(*run), CopyLocation::kHost).status().code(), Code::kDriver);
+    EXPECT_EQ(moves().mover.copy_out(pages(*run), Location::kHost).status().code(), Code::kDriver);
     EXPECT_EQ(run->bytes_in(PageState::kResident), kBasePage * 4);
     EXPECT_EQ(host().usage().used, Bytes());
   }

@@ -19,7 +19,7 @@ class PagePartingsTest : public PageMovesTest {
     return run;
   }
   void part_all(tessera::Run& run) {
-    EXPECT_EQ(moves().partings.begin(pages(run), CopyLocation::kHost).take(), run.shape.pages());
+    EXPECT_EQ(moves().partings.begin(pages(run), Location::kHost).take(), run.shape.pages());
   }
   void take_all_apart(tessera::Run& run) {
     part_all(run);

@@ -31,9 +31,9 @@ class PeerPages : public PageMovesTest {
 
 TEST_F(PeerPages, BytesSurviveEvictionToThePeer) {
   auto run = filled(7);
-  start_eviction(*run, CopyLocation::kPeer);
+  start_eviction(*run, Location::kPeer);
   EXPECT_TRUE(only(*run).peer && !only(*run).host);
-  EXPECT_EQ(only(*run).place, Nearest::kPeer);
+  EXPECT_EQ(only(*run).place, Location::kPeer);
   EXPECT_EQ(validate_run(*run).to_string(), "ok");
   auto other = filled(9, 8);  // takes the frame that it had
   take_all(*other);
@@ -47,7 +47,7 @@ TEST_F(PeerPages, BytesSurviveEvictionToThePeer) {
 
 TEST_F(PeerPages, ACopyThatIsStillValidStaysWithThePeerAndCountsAsIdle) {
   auto run = filled(7);
-  start_eviction(*run, CopyLocation::kPeer);
+  start_eviction(*run, Location::kPeer);
   EXPECT_EQ(moves().ledger.idle_peer_bytes(), Bytes()) << "it is the only one";
   arrive(*run);
   EXPECT_TRUE(only(*run).peer);
@@ -64,7 +64,7 @@ TEST_F(PeerPages, ACopyThatIsStillValidStaysWithThePeerAndCountsAsIdle) {
 
 TEST_F(PeerPages, AStalePeerCopyIsDroppedAfterTheFetch) {
   auto run = filled(7);
-  start_eviction(*run, CopyLocation::kPeer);
+  start_eviction(*run, Location::kPeer);
   run->written.store(1);
   ASSERT_OK(moves().mover.mount(pages(*run)));
   ASSERT_TRUE(moves().mover.finish_fetch({run.get(), 0}, true).take());
@@ -75,7 +75,7 @@ TEST_F(PeerPages, AStalePeerCopyIsDroppedAfterTheFetch) {
 
 TEST_F(PeerPages, APageUsedMeanwhileStaysAndReturnsThePeerFrame) {
   auto run = filled(7);
-  ASSERT_OK(copy_out({run.get(), 0}, CopyLocation::kPeer));
+  ASSERT_OK(copy_out({run.get(), 0}, Location::kPeer));
   EXPECT_TRUE(moves().links.is_done({run.get(), 0}, true).take());
   run->used.store(1);
   run->written.store(1);
@@ -92,8 +92,8 @@ TEST_F(PeerPages, APageUsedMeanwhileStaysAndReturnsThePeerFrame) {
 TEST_F(PeerPages, CopiesOutAsManyAsThePeerHasFrames) {
   auto run = filled(7, 4);
   const auto all = pages(*run);
-  EXPECT_EQ(moves().mover.copy_out(all, CopyLocation::kPeer).take(), 2U);
-  EXPECT_EQ(moves().mover.copy_out(std::span(all).subspan(2), CopyLocation::kPeer).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(moves().mover.copy_out(all, Location::kPeer).take(), 2U);
+  EXPECT_EQ(moves().mover.copy_out(std::span(all).subspan(2), Location::kPeer).status().code(), Code::kOutOfMemory);
   EXPECT_FALSE(run->pages[2].peer || run->pages[2].host);
   for (std::uint32_t i = 0; i < 2; ++i) EXPECT_TRUE(moves().links.is_done({run.get(), i}, true).take());
   take_all(*run);
@@ -103,7 +103,7 @@ TEST_F(PeerPages, FetchesFromPeerAndHostOverSeparateLinks) {
   auto run = filled(7, 4);
   for (std::uint32_t i = 0; i < 4; ++i) {
     const PageRef page{run.get(), i};
-    ASSERT_OK(copy_out(page, i % 2 == 0 ? CopyLocation::kPeer : CopyLocation::kHost));
+    ASSERT_OK(copy_out(page, i % 2 == 0 ? Location::kPeer : Location::kHost));
     ASSERT_TRUE(moves().links.is_done(page, true).take());
   }
   ASSERT_OK(moves().mover.vacate(pages(*run)));
@@ -118,10 +118,10 @@ TEST_F(PeerPages, FetchesFromPeerAndHostOverSeparateLinks) {
 TEST_F(PeerPages, AFailedPeerCopyLeavesThePage) {
   auto run = filled(7);
   fail(DriverCall::kCopy, 1);
-  EXPECT_EQ(copy_out({run.get(), 0}, CopyLocation::kPeer).native_code(), 999);
+  EXPECT_EQ(copy_out({run.get(), 0}, Location::kPeer).native_code(), 999);
   EXPECT_EQ(only(*run).state, PageState::kResident);
   EXPECT_EQ(peer().usage().used, Bytes());
-  start_eviction(*run, CopyLocation::kPeer);
+  start_eviction(*run, Location::kPeer);
   fail(DriverCall::kCopy, 1);
   EXPECT_EQ(moves().mover.mount(pages(*run)).native_code(), 999);
   EXPECT_EQ(only(*run).state, PageState::kCold);

@@ -148,13 +148,14 @@ TEST_F(PeerTest, PlacesEachPageOfARun) {
   LentRun* const run = machine_.add({0, 4});
   EXPECT_OK(machine_.write(run, 1));
   EXPECT_OK(machine_.settle());
-  const std::vector<Places> places = {kAtPeer, kAtDevice | kAtPeer, kAtHost, kAtDevice};
+  const std::vector<Locations> places = {Location::kPeer, Location::kDevice | Location::kPeer, Location::kHost,
+                                         Location::kDevice};
   EXPECT_OK(machine_.residency().place(run, places));
   for (std::size_t i = 0; i < places.size(); ++i) {
     const Page& page = run->pages[i];
-    EXPECT_EQ(page.device.has_value(), (places[i] & kAtDevice) != 0) << i;
-    EXPECT_EQ(page.peer.has_value(), (places[i] & kAtPeer) != 0) << i;
-    EXPECT_EQ(page.host.has_value(), (places[i] & kAtHost) != 0) << i;
+    EXPECT_EQ(page.device.has_value(), places[i].has(Location::kDevice)) << i;
+    EXPECT_EQ(page.peer.has_value(), places[i].has(Location::kPeer)) << i;
+    EXPECT_EQ(page.host.has_value(), places[i].has(Location::kHost)) << i;
   }
   EXPECT_EQ(machine_.valid(), "ok");
   EXPECT_OK(machine_.check(run, 1));

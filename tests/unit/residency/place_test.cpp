@@ -14,22 +14,22 @@ class PlaceTest : public ::testing::Test {
     EXPECT_OK(machine_.settle());
     return run;
   }
-  static bool has(const Page& page, Places at) {
-    return page.device.has_value() == ((at & kAtDevice) != 0) && page.host.has_value() == ((at & kAtHost) != 0) &&
-           page.file.has_value() == ((at & kAtFile) != 0);
+  static bool has(const Page& page, Locations at) {
+    return page.device.has_value() == at.has(Location::kDevice) && page.host.has_value() == at.has(Location::kHost) &&
+           page.file.has_value() == at.has(Location::kFile);
   }
 
   ResidencyMachine machine_{{.device = 32_MiB, .host = 16_MiB, .file = 64_MiB}};
 };
 
 TEST_F(PlaceTest, GivesEachPageItsCopies) {
-  const std::vector<Places> places = {kAtDevice,
-                                      kAtHost,
-                                      kAtFile,
-                                      kAtDevice | kAtHost,
-                                      kAtDevice | kAtFile,
-                                      kAtHost | kAtFile,
-                                      kAtDevice | kAtHost | kAtFile};
+  const std::vector<Locations> places = {Location::kDevice,
+                                         Location::kHost,
+                                         Location::kFile,
+                                         Location::kDevice | Location::kHost,
+                                         Location::kDevice | Location::kFile,
+                                         Location::kHost | Location::kFile,
+                                         Location::kDevice | Location::kHost | Location::kFile};
   PlacedRun* const run = written({0, static_cast<std::uint32_t>(places.size())});
   EXPECT_OK(machine_.residency().place(run, places));
   for (std::size_t i = 0; i < places.size(); ++i) EXPECT_TRUE(has(run->pages[i], places[i])) << "page " << i;
@@ -39,13 +39,13 @@ TEST_F(PlaceTest, GivesEachPageItsCopies) {
 
 TEST_F(PlaceTest, APageWithoutAPlaceStaysOnTheDevice) {
   PlacedRun* const run = written({0, 2});
-  EXPECT_OK(machine_.residency().place(run, std::vector<Places>(2)));
+  EXPECT_OK(machine_.residency().place(run, std::vector<Locations>(2)));
   EXPECT_EQ(run->bytes_in(PageState::kResident), 4_MiB);
 }
 
 TEST_F(PlaceTest, PagesBeyondTheHostGoWhereThereIsRoom) {
   PlacedRun* const run = written({0, 12});
-  EXPECT_OK(machine_.residency().place(run, std::vector<Places>(12, kAtHost)));
+  EXPECT_OK(machine_.residency().place(run, std::vector<Locations>(12, Location::kHost)));
   const auto [device, peer, host, file] = machine_.residency().figures().whereabouts(*run);
   EXPECT_LE(device, 8_MiB);
   EXPECT_EQ(peer, Bytes());

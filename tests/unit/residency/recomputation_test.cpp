@@ -50,7 +50,7 @@ class ResidencyRecomputeTest : public ::testing::Test {
     EXPECT_OK(residency().runs().remove(run));
   }
   bool is_nowhere(const DeviceRun* run) {
-    return residency().figures().whereabouts(*run) == std::array<Bytes, kPlaces>{};
+    return residency().figures().whereabouts(*run) == std::array<Bytes, kLocations>{};
   }
 
   ResidencyMachine machine_;
@@ -363,7 +363,7 @@ TEST_F(RecomputeOrCopyTest, APlanMayForceRecompute) {
   iteration.steps = {{Nanoseconds(1), 0, 1}, {Nanoseconds(1), 1, 2}};
   const auto policy = make_policy("lru").take();
   const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
-  const Strategy strategy{"test", {{.gap = gap, .back_at = 0, .to = OffloadTarget::kRecomputed}}, policy.get()};
+  const Strategy strategy{"test", {{.gap = gap, .back_at = 0, .to = Location::kRecomputed}}, policy.get()};
   residency().activate_plan(iteration, strategy);
   for (int i = 0; i < 3; ++i) {
     EXPECT_OK(machine_.check(run, 5));

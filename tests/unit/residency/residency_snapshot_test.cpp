@@ -60,9 +60,10 @@ TEST_F(ResidencySnapshotTest, HasTheLocationOfEachPageOnceTheFileIsInUse) {
   for (const IterationRun& run : seen_.runs) {
     EXPECT_EQ(run.pages.size(), run.bytes / kBasePage);
     pages += run.pages.size();
-    on_device += static_cast<std::size_t>(std::ranges::count_if(run.pages, [](Places at) { return at & kAtDevice; }));
+    on_device += static_cast<std::size_t>(
+        std::ranges::count_if(run.pages, [](Locations at) { return at.has(Location::kDevice); }));
     away += static_cast<std::size_t>(
-        std::ranges::count_if(run.pages, [](Places at) { return at != 0 && (at & kAtDevice) == 0; }));
+        std::ranges::count_if(run.pages, [](Locations at) { return !at.empty() && !at.has(Location::kDevice); }));
   }
   EXPECT_LE(on_device, 16u);
   EXPECT_GT(away, 0u);
@@ -73,7 +74,7 @@ TEST_F(ResidencySnapshotTest, IncludesRunsThatNoStepUses) {
   iterate_on(16_MiB);
   ASSERT_EQ(seen_.others.size(), 1u);
   EXPECT_EQ(seen_.others[0].bytes, 6_MiB);
-  EXPECT_EQ(seen_.others[0].pages, std::vector<Places>(3, kAtFile));
+  EXPECT_EQ(seen_.others[0].pages, std::vector<Locations>(3, Location::kFile));
 }
 
 TEST_F(ResidencySnapshotTest, OmitsUnusedPinnedRuns) {

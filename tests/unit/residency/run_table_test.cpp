@@ -205,7 +205,7 @@ TEST(ResidencyRuns, ANewRunHasNoFrames) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 2});
   EXPECT_EQ(run->missing.load(), 2U);
-  EXPECT_EQ(machine.residency().figures().whereabouts(*run), (std::array<Bytes, kPlaces>{}));
+  EXPECT_EQ(machine.residency().figures().whereabouts(*run), (std::array<Bytes, kLocations>{}));
   EXPECT_EQ(machine.residency().figures().stats().run_bytes, 4_MiB);
   EXPECT_OK(machine.residency().runs().remove(run));
   EXPECT_EQ(machine.residency().figures().stats().run_bytes, Bytes());

@@ -5,10 +5,10 @@
 namespace tessera {
 namespace {
 
-const Frame kDeviceFrame{.tier = TierKind::kDevice, .page_class = PageClass::kBase, .value = 1};
-const Frame kPeerFrame{.tier = TierKind::kPeer, .page_class = PageClass::kBase, .value = 8192};
-const Frame kHostFrame{.tier = TierKind::kHost, .page_class = PageClass::kBase, .value = 4096};
-const Frame kFileFrame{.tier = TierKind::kFile, .page_class = PageClass::kBase, .value = 0};
+const Frame kDeviceFrame{.tier = Location::kDevice, .page_class = PageClass::kBase, .value = 1};
+const Frame kPeerFrame{.tier = Location::kPeer, .page_class = PageClass::kBase, .value = 8192};
+const Frame kHostFrame{.tier = Location::kHost, .page_class = PageClass::kBase, .value = 4096};
+const Frame kFileFrame{.tier = Location::kFile, .page_class = PageClass::kBase, .value = 0};
 
 // A run of one page in the given state, with consistent bookkeeping.
 void put(Run& run, PageState state) {
@@ -60,7 +60,7 @@ TEST_F(ARun, HasADeviceFrameExactlyWhileItIsMapped) {
 
 TEST_F(ARun, HasFramesOfItsPageClass) {
   put(run_, PageState::kResident);
-  page_.device = Frame{.tier = TierKind::kDevice, .page_class = PageClass::kLarge, .value = 1};
+  page_.device = Frame{.tier = Location::kDevice, .page_class = PageClass::kLarge, .value = 1};
   expect_broken("another page class");
 }
 

@@ -99,7 +99,7 @@ TEST_F(SimulatedEngineTest, RecomputeTakesComputeTimeAndNoLinkTime) {
   const Nanoseconds copied = play(slow, plan).take();
   for (std::uint32_t run = 0; run < kLayers; ++run) iteration_.runs[run].recompute = kRecompute;
   for (OffloadInterval& interval : plan) {
-    interval.to = OffloadTarget::kRecomputed;
+    interval.to = Location::kNowhere;
     interval.back_at = interval.gap.until;
   }
   const Nanoseconds recomputed = play(slow, plan).take();
@@ -175,7 +175,8 @@ TEST_F(SimulatedEngineTest, StartsWithTheRestOfTheCurrentIteration) {
   iteration_.last_step = 2 * kLayers - 1;
   EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers));
   iteration_.last_step = kLayers - 1;
-  for (std::uint32_t i = 0; i < kLayers; ++i) iteration_.runs[i].pages.assign(2, i % 2 == 0 ? kAtHost : kAtDevice);
+  for (std::uint32_t i = 0; i < kLayers; ++i)
+    iteration_.runs[i].pages.assign(2, i % 2 == 0 ? Location::kHost : Location::kDevice);
   EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers));
   EXPECT_GT(play(machine(640_MiB, 1e9)).take(), kStep * (2 * kLayers));
 }
@@ -185,7 +186,7 @@ TEST_F(SimulatedEngineTest, AnUnusedBlockTakesRoom) {
   small.host = 640_MiB;
   iteration_.last_step = 2 * kLayers - 1;
   const Nanoseconds without = play(small).take();
-  iteration_.others.assign(2, {.bytes = 256_MiB, .pages = std::vector<Places>(8, kAtHost)});
+  iteration_.others.assign(2, {.bytes = 256_MiB, .pages = std::vector<Locations>(8, Location::kHost)});
   EXPECT_EQ(play(small).status().code(), Code::kOutOfMemory);
   small.host = 1152_MiB;
   EXPECT_EQ(play(small).take(), without);

@@ -46,7 +46,7 @@ TEST_F(AliasTierTest, AnAliasIsOneStretchSoFramesAreNotJoined) {
 TEST_F(AliasTierTest, BytesCopiedToTheAliasAppearInEveryMapping) {
   BackingTier tier(sim(), DeviceId(0), 8_MiB);
   const Frame frame = tier.take(PageClass::kBase).value();
-  EXPECT_EQ(frame.tier, TierKind::kHost);
+  EXPECT_EQ(frame.tier, Location::kHost);
   put(AliasTier::alias_of(frame), 7);
   const Address page = sim().reserve(kBasePage, kBasePage).take();
   ASSERT_TRUE(sim().map(page, kBasePage, tier.handle_of(frame)).is_ok());

@@ -36,7 +36,7 @@ TEST_F(PeerTierTest, AFrameIsMemoryOfTheLenderThatTheBorrowerReaches) {
   PeerTier tier(sim(), {{kNear, 8_MiB}});
   ASSERT_TRUE(tier.try_admit(kBorrower).is_ok());
   const Frame frame = tier.take(PageClass::kBase).value();
-  EXPECT_EQ(frame.tier, TierKind::kPeer);
+  EXPECT_EQ(frame.tier, Location::kPeer);
   EXPECT_EQ(free_on(kNear), 14_MiB);
   EXPECT_EQ(free_on(kBorrower), 16_MiB);
   EXPECT_EQ(sim().mapping_at(PeerTier::alias_of(frame))->access, bit(kNear) | bit(kBorrower)) << "and no other";
