@@ -9,12 +9,12 @@ Status ProgramStreams::retire(StreamId stream) {
 
 std::uint64_t ProgramStreams::before_wait(DeviceId device) const {
   DeviceHeap* const heap = heaps_.made(device);
-  return heap == nullptr ? 0 : heap->residency().before_wait();
+  return heap == nullptr ? 0 : heap->residency().before_wait().value();
 }
 
 void ProgramStreams::note_waited(DeviceId device, std::optional<StreamId> stream, std::uint64_t before) {
   DeviceHeap* const heap = heaps_.made(device);
-  if (heap != nullptr) heap->residency().note_over(stream, before);
+  if (heap != nullptr) heap->residency().note_over(stream, Epoch(before));
 }
 
 }  // namespace tessera

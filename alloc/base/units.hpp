@@ -70,7 +70,6 @@ using StreamId = Id<struct StreamTag>;  // the driver's stream handle; 0 is the 
 using EventId = Id<struct EventTag>;    // the driver's event handle
 using FrameId = Id<struct FrameTag>;    // the driver's handle of physical memory
 using TagId = Id<struct TagTag>;        // a caller's label for a kind of block; 0 is "none"
-using Epoch = Id<struct EpochTag>;      // a tick of the access clock; 0 is "never"
 
 // A device virtual address. Address + Bytes is an address; Address - Address is Bytes.
 class Address {

@@ -104,7 +104,7 @@ Status BlockCache::free(Address address, StreamId stream) {
   }
   ThreadCache* const cache = threads_.mine();
   count_free(cache, block->capacity - ended->slack);
-  const std::uint64_t epoch = residency_.note_free(block->run, stream);
+  const Epoch epoch = residency_.note_free(block->run, stream);
   if (block->owner->kind == OwnerKind::kSingle) {
     block->run->live.store(0, std::memory_order_release);
     residency_.fence_freed(stream);

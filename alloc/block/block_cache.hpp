@@ -39,6 +39,7 @@
 #include <span>
 #include <vector>
 
+#include "base/epoch.hpp"
 #include "block/block_stats.hpp"
 #include "block/bundle_cache.hpp"
 #include "block/burst.hpp"
@@ -147,7 +148,7 @@ class BlockCache {
   // Work queued on `stream` so far may use the block until the stream has passed `epoch`.
   struct Freed {
     StreamId stream;
-    std::uint64_t epoch = 0;
+    Epoch epoch{};
   };
   struct Located {
     Run* run = nullptr;

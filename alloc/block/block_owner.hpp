@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/epoch.hpp"
 #include "block/block_word.hpp"
 #include "block/size_class.hpp"
 #include "residency/residency.hpp"
@@ -17,7 +18,7 @@ namespace tessera {
 // The pending work that must complete before a block freed on other streams may be reused: all up to `epoch`.
 struct Late {
   std::uint64_t mask = 0;  // slots of the StreamTable
-  std::uint64_t epoch = 0;
+  Epoch epoch{};
 
   void include(const Late& other) {
     mask |= other.mask;

@@ -5,7 +5,7 @@
 namespace tessera {
 
 // The newest run may have been used, to fill the block that it served.
-bool Burst::ask(std::uint64_t epoch, std::uint64_t frees) {
+bool Burst::ask(Epoch epoch, std::uint64_t frees) {
   MutexLock lock(mutex_);
   const bool goes_on = frees == frees_ && !is_used_since(runs_[1], epoch_) && !is_used_since(runs_[2], epoch_);
   length_ = goes_on ? length_ + 1 : 1;
@@ -14,7 +14,7 @@ bool Burst::ask(std::uint64_t epoch, std::uint64_t frees) {
   return length_ >= kFromThe;
 }
 
-bool Burst::is_used_since(Address address, std::uint64_t epoch) const {
+bool Burst::is_used_since(Address address, Epoch epoch) const {
   if (!address) return false;
   const PageManager::Reader reader(pages_);
   const Run* const run = pages_.find(address);

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/epoch.hpp"
 #include "base/mutex.hpp"
 #include "page/page_manager.hpp"
 
@@ -26,18 +27,18 @@ class Burst {
 
   // Called for each request above 1 MiB; returns whether it belongs to a burst. `epoch`: the last launch;
   // `frees`: count of all frees so far.
-  bool ask(std::uint64_t epoch, std::uint64_t frees);
+  bool ask(Epoch epoch, std::uint64_t frees);
   // The request was served from this run.
   void note_served(Address run);
 
  private:
   static constexpr std::uint32_t kFromThe = 4;  // the nth allocation of a series is the first in a burst
 
-  bool is_used_since(Address run, std::uint64_t epoch) const;
+  bool is_used_since(Address run, Epoch epoch) const;
 
   PageManager& pages_;
   Mutex mutex_{LockRank::kBlock};
-  std::uint64_t epoch_ GUARDED_BY(mutex_) = 0;
+  Epoch epoch_ GUARDED_BY(mutex_);
   std::uint64_t frees_ GUARDED_BY(mutex_) = 0;
   std::uint32_t length_ GUARDED_BY(mutex_) = 0;
   std::array<Address, 3> runs_ GUARDED_BY(mutex_){};  // the distinct runs that served last, newest first

@@ -55,8 +55,9 @@ PlacedBlocks::Asked PlacedBlocks::ask(Bytes bytes, StreamId stream, TagId tag, b
 // runs of their own (or are skipped).
 std::vector<MovedBlock> PlacedBlocks::moved_by(const Row& row) const {
   struct Blocks {
-    std::uint64_t end_step = 0, freed = 0;  // of the latest block
-    bool lives = false;                     // one of the blocks is still live
+    std::uint64_t end_step = 0;  // of the latest block
+    Epoch freed{};               // the same
+    bool lives = false;          // one of the blocks is still live
   };
   std::unordered_map<std::uint32_t, Blocks> before;  // by run
   std::vector<MovedBlock> moved;
@@ -122,7 +123,7 @@ void PlacedBlocks::note_served(const Asked& asked, const std::optional<Allocatio
   log_.note_failed(asked.bytes);
 }
 
-void PlacedBlocks::note_freed(Address address, bool is_alone, std::uint64_t epoch) {
+void PlacedBlocks::note_freed(Address address, bool is_alone, Epoch epoch) {
   MutexLock lock(mutex_);
   log_.note_freed(address, is_alone, epoch);
 }

@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/epoch.hpp"
 #include "base/mutex.hpp"
 #include "planning/allocation_row.hpp"
 #include "planning/moved_block.hpp"
@@ -62,7 +63,7 @@ class PlacedBlocks {
   // The block that `asked` was for stays at `stay`, or the allocation failed.
   void note_served(const Asked& asked, const std::optional<AllocationLog::Stay>& stay);
   // `is_alone`: the block could not have shared a run. Launches from this epoch on do not use it.
-  void note_freed(Address address, bool is_alone, std::uint64_t epoch);
+  void note_freed(Address address, bool is_alone, Epoch epoch);
 
   // The sizes of all places of a spot's run; empty if its row is no longer known.
   std::vector<Bytes> places_of(std::uint32_t run) const;

@@ -24,7 +24,7 @@ void AllocationLog::note_served(std::uint64_t number, Bytes bytes, const Stay& s
   if (number >= first_) blocks_[number - first_].stay = stay;
 }
 
-void AllocationLog::note_freed(Address address, bool is_alone, std::uint64_t epoch) {
+void AllocationLog::note_freed(Address address, bool is_alone, Epoch epoch) {
   const auto served = served_.find(address.value());
   if (served == served_.end()) return;
   const Served freed = served->second;

@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/epoch.hpp"
 #include "base/units.hpp"
 #include "planning/period_finder.hpp"
 
@@ -46,7 +47,7 @@ class AllocationLog {
   struct Stay {
     Address address;  // null: the allocation was not served
     bool has_own_run = false;
-    std::uint64_t made = 0, freed = 0;  // freed 0: still live
+    Epoch made{}, freed{};  // freed never: still live
   };
   struct Noted {
     AllocationRow::Block block;  // its steps count from the start of the log
@@ -61,7 +62,7 @@ class AllocationLog {
   void note_served(std::uint64_t number, Bytes bytes, const Stay& stay);
   void note_failed(Bytes bytes) { live_ -= std::min(live_, bytes); }
   // Blocks served before this log began are ignored. `is_alone`: it could not have shared its run.
-  void note_freed(Address address, bool is_alone, std::uint64_t epoch);
+  void note_freed(Address address, bool is_alone, Epoch epoch);
   // Allocations and frees will be missing from here on.
   void interrupt();
 

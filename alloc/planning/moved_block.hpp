@@ -10,19 +10,20 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/epoch.hpp"
 #include "base/units.hpp"
 
 namespace tessera {
 
 struct MovedBlock {
-  std::uint64_t run = 0;    // the run it had for itself, by name (Run::name)
-  std::uint64_t made = 0;   // used by launches after this epoch ...
-  std::uint64_t freed = 0;  // ... and before this one; 0 = still live
-  std::uint64_t to = 0;     // the shared run, by name ...
-  Bytes bytes;              // ... and its size
+  std::uint64_t run = 0;  // the run it had for itself, by name (Run::name)
+  Epoch made{};           // used by launches after this epoch ...
+  Epoch freed{};          // ... and before this one; never = still live
+  std::uint64_t to = 0;   // the shared run, by name ...
+  Bytes bytes;            // ... and its size
   // Set if no other block of the shared run was live when it was made: the epoch in which the last one was
-  // freed, 0 = none was.
-  std::optional<std::uint64_t> freed_before;
+  // freed, never = none was.
+  std::optional<Epoch> freed_before;
 };
 
 }  // namespace tessera

@@ -13,7 +13,7 @@ namespace {
 // Fixed cost of each move, in bytes: one page.
 constexpr double kFixedCost = 2 << 20;
 
-double relief_per_move(const RunPicture& run, std::uint64_t now) {
+double relief_per_move(const RunPicture& run, Epoch now) {
   const auto bytes = static_cast<double>(run.bytes.value());
   const auto clean = static_cast<double>(std::min(run.clean, run.bytes).value());
   const double idle = static_cast<double>(now > run.used ? now - run.used : 0) + 1;

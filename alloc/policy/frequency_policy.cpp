@@ -8,7 +8,7 @@ namespace tessera {
 namespace {
 
 // Orders by the count; the age breaks ties, as a fraction below 1.
-double rarity(const RunPicture& run, std::uint64_t now) {
+double rarity(const RunPicture& run, Epoch now) {
   const double age = static_cast<double>(now > run.used ? now - run.used : 0);
   return age / (age + 1) - static_cast<double>(run.often);
 }

@@ -9,7 +9,7 @@ namespace tessera {
 Decision MruPolicy::decide(const Snapshot& snapshot) const {
   std::vector<RankedRun> ranked;
   ranked.reserve(snapshot.runs.size());
-  for (const RunPicture& run : snapshot.runs) ranked.push_back({&run, static_cast<double>(run.used)});
+  for (const RunPicture& run : snapshot.runs) ranked.push_back({&run, static_cast<double>(run.used.value())});
   return highest_first(std::move(ranked), snapshot.need);
 }
 

@@ -14,7 +14,7 @@ constexpr double kBusyPenalty = 64;
 
 // The wait until the next use, scaled up for runs that are cheap to evict and down for expensive ones. The
 // factors are ratios of copies: a clean run saves one of the two (out, and in again).
-double score_of(const RunPicture& run, std::uint64_t now) {
+double score_of(const RunPicture& run, Epoch now) {
   double score = static_cast<double>(RecencyPolicy::expected_wait(run, now)) + 1;
   if (run.bytes) {
     const double clean = static_cast<double>(run.clean.value()) / static_cast<double>(run.bytes.value());
@@ -25,8 +25,8 @@ double score_of(const RunPicture& run, std::uint64_t now) {
 
 }  // namespace
 
-std::uint64_t RecencyPolicy::expected_wait(const RunPicture& run, std::uint64_t now) {
-  if (run.next >= now && run.next != 0) return run.next - now;
+std::uint64_t RecencyPolicy::expected_wait(const RunPicture& run, Epoch now) {
+  if (run.next >= now && !run.next.is_never()) return run.next - now;
   const std::uint64_t age = now > run.used ? now - run.used : 0;
   if (run.gap == 0 || age > 2 * run.gap) return age;
   return run.gap > age ? run.gap - age : 0;  // slightly overdue: it may be used at any moment

@@ -16,6 +16,7 @@
 // Thread safety: stateless.
 #pragma once
 
+#include "base/epoch.hpp"
 #include "policy/policy.hpp"
 
 namespace tessera {
@@ -26,7 +27,7 @@ class RecencyPolicy final : public Policy {
   Decision decide(const Snapshot& snapshot) const override;
 
   // Epochs from now until the predicted next use.
-  static std::uint64_t expected_wait(const RunPicture& run, std::uint64_t now);
+  static std::uint64_t expected_wait(const RunPicture& run, Epoch now);
 };
 
 }  // namespace tessera

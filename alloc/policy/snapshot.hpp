@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/epoch.hpp"
 #include "base/location.hpp"
 #include "base/units.hpp"
 
@@ -17,10 +18,10 @@ struct RunPicture {
   std::size_t run = 0;      // the engine's name for it; used in decisions
   Bytes bytes{};            // in the tier that is short, and evictable now
   Bytes clean{};            // of those, bytes with a valid copy in a lower tier
-  std::uint64_t used = 0;   // epoch of the latest use
+  Epoch used{};             // epoch of the latest use
   std::uint64_t gap = 0;    // latest distance between two uses; 0 = unknown
   std::uint32_t often = 0;  // decayed use count as of now (base/decayed_count.hpp)
-  std::uint64_t next = 0;   // epoch of the next use, if a learned iteration gives it; 0 = unknown
+  Epoch next{};             // epoch of the next use, if a learned iteration gives it; never = unknown
   bool idle = true;         // without pending work: eviction need not wait
   bool dead = false;        // its contents do not matter: eviction copies nothing
   TagId tag{};
@@ -30,7 +31,7 @@ struct RunPicture {
 struct Snapshot {
   Location shortage = Location::kDevice;  // where room is needed: there, or kHost
   Bytes need{};                           // at least this many bytes must leave
-  std::uint64_t epoch = 0;                // now
+  Epoch epoch{};                          // now
   std::vector<RunPicture> runs{};         // all runs that may be evicted, in no order
 };
 

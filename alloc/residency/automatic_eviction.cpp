@@ -45,7 +45,7 @@ Status AutomaticEviction::account_for_unannounced() {
   if (locked_.automatic.load()) return {};
   TESSERA_TRY(locked_.driver.synchronize(locked_.device));  // the caller asks for this wait, so it has no bound
   MutexLock lock(locked_.mutex);
-  const std::uint64_t epoch = locked_.streams.tick();
+  const Epoch epoch = locked_.streams.tick();
   for (const auto& run : locked_.engine.runs) {
     if (!bytes_there(*run) || run->awaits_recompute()) continue;  // such work cannot have accessed these
     raise_to(run->used, epoch);

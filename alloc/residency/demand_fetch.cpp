@@ -22,7 +22,7 @@ Run& latest_of(std::span<Run* const> runs) {
 // memory, waits until one of them lets go: they return by themselves.
 Status DemandFetch::fetch_and_hold(std::span<Run* const> runs, StreamId stream, const Held& held) {
   Stall stall(locked_.log);
-  const ProfilerRange shown(locked_.log.profiler(), "bring in", locked_.streams.open_epoch());
+  const ProfilerRange shown(locked_.log.profiler(), "bring in", locked_.streams.open_epoch().value());
   Status in_the_way;
   std::uint64_t tries = 0;
   for (;;) {

@@ -34,8 +34,8 @@
 namespace tessera {
 
 // How often the run was used recently, as of epoch `now`.
-inline std::uint32_t often_by(const Run& run, std::uint64_t now) {
-  return decayed(run.uses.often, run.uses.counted, now);
+inline std::uint32_t often_by(const Run& run, Epoch now) {
+  return decayed(run.uses.often, run.uses.counted.value(), now.value());
 }
 
 struct Engine {
@@ -83,9 +83,9 @@ struct Engine {
     return streams.wait_for_all(streams.open_epoch());
   }
   // The policy's picture of a run, without its byte counts.
-  RunPicture picture_of(const Run& run, std::uint64_t now) const {
+  RunPicture picture_of(const Run& run, Epoch now) const {
     const bool dead = run.is_dead();  // first: the last free of a dead run has been noted by then
-    const std::uint64_t used = run.last_work();
+    const Epoch used = run.last_work();
     const Run& known = run.learned();
     return {.run = run.index,
             .used = used,

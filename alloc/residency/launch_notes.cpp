@@ -8,8 +8,7 @@
 namespace tessera {
 
 // The watch runs from here, after everything the work waits for, to end_use.
-void LaunchNotes::note_launch(std::span<Run* const> runs, StreamId stream, std::uint64_t epoch, Access access,
-                              Use& use) {
+void LaunchNotes::note_launch(std::span<Run* const> runs, StreamId stream, Epoch epoch, Access access, Use& use) {
   if (is_inside_callback()) return;  // not part of what the program repeats
   std::optional<Stopwatches::Watch> watch;
   if (use.kind == Use::Kind::kGate && stream != kNoStream && locked_.tracker.times()) {
@@ -31,7 +30,7 @@ std::uint32_t LaunchNotes::time_other(StreamId stream) {
   return Use::kNoWatch;
 }
 
-void LaunchNotes::note_kernel(const void* work, StreamId stream, std::uint64_t epoch, std::uint32_t gate_slot) {
+void LaunchNotes::note_kernel(const void* work, StreamId stream, Epoch epoch, std::uint32_t gate_slot) {
   if (stream == kNoStream) return;
   const std::uint32_t slot = locked_.streams.slot_of(stream);
   locked_.waiting.note(work, slot, epoch);
@@ -39,7 +38,7 @@ void LaunchNotes::note_kernel(const void* work, StreamId stream, std::uint64_t e
   if (!known) return;
   if (!known->is_suspect) return locked_.streams.note_waiter(slot, epoch, known->allowance);
   if (!locked_.gate.saw_all_out(gate_slot)) return;
-  if (const Status marked = locked_.streams.mark(slot, epoch - 1); !marked.is_ok()) {
+  if (const Status marked = locked_.streams.mark(slot, epoch.previous()); !marked.is_ok()) {
     log_line(LogLevel::kDebug, "a kernel was launched without a fence: {}", marked.to_string());
   }
 }

@@ -16,9 +16,9 @@ class LaunchNotes {
   explicit LaunchNotes(LockedEngine& locked) : locked_(locked) {}
 
   // A use began at `epoch`. Starts a watch where launches are timed.
-  void note_launch(Runs runs, StreamId stream, std::uint64_t epoch, Access access, Use& use);
+  void note_launch(Runs runs, StreamId stream, Epoch epoch, Access access, Use& use);
   // Before the launch. Until memory is short, no wait depends on it.
-  void note_kernel(const void* work, StreamId stream, std::uint64_t epoch, std::uint32_t gate_slot);
+  void note_kernel(const void* work, StreamId stream, Epoch epoch, std::uint32_t gate_slot);
   // Work that uses no run: its watch, or Use::kNoWatch.
   std::uint32_t time_other(StreamId stream);
 

@@ -37,7 +37,7 @@ Status PinnedRuns::pin(Run* run, const char* exposed_by, const Held& held) {
 // While the run could not be evicted, work may have used it unannounced, and may go on to do so: copies in lower tiers
 // are invalid.
 void PinnedRuns::note_unseen_use(Run& run) {
-  const std::uint64_t epoch = locked_.streams.tick();
+  const Epoch epoch = locked_.streams.tick();
   raise_to(run.used, epoch);
   raise_to(run.written, epoch);
 }

@@ -74,7 +74,7 @@ Status Recomputation::recompute(Run& run, StreamId on) {
   Status made;
   if (work) {
     const InsideCallback inside;
-    const ProfilerRange shown(locked_.log.profiler(), "recompute", locked_.streams.open_epoch());
+    const ProfilerRange shown(locked_.log.profiler(), "recompute", locked_.streams.open_epoch().value());
     made = work(on);
   }
   const bool over = !made.is_ok() && locked_.driver.synchronize(on).is_ok();

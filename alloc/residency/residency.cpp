@@ -26,12 +26,12 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers, std::uniq
 // ---- uses ---------------------------------------------------------------------------------------
 
 // As stamp_all(), when a per-thread default stream is in use.
-std::uint64_t Residency::stamp_rising(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access) {
-  const std::uint64_t epoch = locked_.streams.tick();
+Epoch Residency::stamp_rising(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access) {
+  const Epoch epoch = locked_.streams.tick();
   const std::uint64_t bit = bit_of(stream, slot);
   for (Run* const run : runs) {
-    const std::uint64_t before = raise_to(run->used, epoch);
-    if (before != 0 && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
+    const Epoch before = raise_to(run->used, epoch);
+    if (!before.is_never() && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
     if (access == Access::kWrite) raise_to(run->written, epoch);
     note_stream(*run, bit);
   }
@@ -41,11 +41,11 @@ std::uint64_t Residency::stamp_rising(std::span<Run* const> runs, StreamId strea
 
 // For work that was queued before the call: the gate may close and open meanwhile, so stamps only rise.
 void Residency::stamp_outside(std::span<Run* const> runs, StreamId stream, std::uint32_t slot) {
-  const std::uint64_t epoch = locked_.streams.tick();
+  const Epoch epoch = locked_.streams.tick();
   const std::uint64_t bit = bit_of(stream, slot);
   for (Run* run : runs) {
-    const std::uint64_t before = raise_to(run->used, epoch);
-    if (before != 0 && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
+    const Epoch before = raise_to(run->used, epoch);
+    if (!before.is_never() && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
     note_stream(*run, bit);
   }
   if (bit != 0) locked_.streams.note_use(slot, epoch);
@@ -108,7 +108,7 @@ std::uint32_t Residency::begin_unnamed(StreamId stream, const void* work, std::u
   expect_unseen_work();
   expect_use(stream);
   const std::uint32_t gate_slot = locked_.gate.enter();
-  const std::uint64_t epoch = locked_.streams.tick();
+  const Epoch epoch = locked_.streams.tick();
   locked_.streams.note_use(locked_.streams.slot_of(stream), epoch);
   if (locked_.tracker.is_short()) notes_.note_kernel(work, stream, epoch, gate_slot);
   if (watch != nullptr) *watch = notes_.time_other(stream);
@@ -120,7 +120,7 @@ void Residency::end_unnamed(StreamId stream, std::uint32_t gate_slot, std::uint3
 }
 
 void Residency::note_written(Run& run) {
-  const std::uint64_t epoch = run.used.load();
+  const Epoch epoch = run.used.load();
   raise_to(run.written, epoch);
   if (locked_.tracker.log().is_on()) locked_.tracker.log().note_write(run, epoch);
 }
@@ -143,14 +143,14 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
 // was closed meanwhile is not used: the thread that closed it (in start_eviction()) may have read the run's streams
 // before this stream was among them. It closes first and then reads; this stamps first and then checks, so one side
 // always sees the other.
-std::uint64_t Residency::note_free(Run* run, StreamId stream) {
+Epoch Residency::note_free(Run* run, StreamId stream) {
   if (run->is_row.load(std::memory_order_acquire)) [[unlikely]]
     end_block(*run);
-  if (stream == kNoStream) return 0;
+  if (stream == kNoStream) return {};
   expect_use(stream);
   const std::uint32_t slot = slot_for_use(stream);
   for (;;) {
-    const std::uint64_t epoch = locked_.streams.open_epoch();
+    const Epoch epoch = locked_.streams.open_epoch();
     locked_.streams.note_use(slot, epoch);
     note_stream(*run, bit_of(stream, slot));
     raise_to(run->freed, epoch);
@@ -171,13 +171,13 @@ void Residency::fence_freed(StreamId stream) {
 }
 
 // Fails while a thread is inside the gate, which may have stamped and not queued yet. The epoch is read first.
-std::uint64_t Residency::before_wait() const {
-  const std::uint64_t epoch = locked_.streams.epoch();
-  return locked_.gate.saw_all_out() ? epoch : 0;
+Epoch Residency::before_wait() const {
+  const Epoch epoch = locked_.streams.epoch();
+  return locked_.gate.saw_all_out() ? epoch : Epoch();
 }
 
-void Residency::note_over(std::optional<StreamId> stream, std::uint64_t epoch) {
-  if (epoch == 0) return;
+void Residency::note_over(std::optional<StreamId> stream, Epoch epoch) {
+  if (epoch.is_never()) return;
   if (stream) {
     locked_.streams.note_over(*stream, epoch);
   } else {

@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 
+#include "base/epoch.hpp"
 #include "residency/automatic_eviction.hpp"
 #include "residency/demand_fetch.hpp"
 #include "residency/driver_yield.hpp"
@@ -82,18 +83,18 @@ class Residency {
   // it waits for the bytes. kUndefined: if no other block lives in the run, the old contents are not fetched.
   Status ensure(Run* run, StreamId stream, Contents contents = Contents::kKept);
   // A block is freed: work queued on `stream` so far may use it until the stream has passed the returned epoch.
-  std::uint64_t note_free(Run* run, StreamId stream);
+  Epoch note_free(Run* run, StreamId stream);
   // The last block of the run was freed on `stream`. Where memory is short this records a fence, so that the room is
   // known to be free as soon as the work queued so far is over.
   void fence_freed(StreamId stream);
   // Around a wait of the program for its own work, on one stream or on all of the device's context. Work up to the
   // epoch that before_wait() returned counts as over after note_over(), which ignores 0 = unknown.
-  std::uint64_t before_wait() const;
-  void note_over(std::optional<StreamId> stream, std::uint64_t epoch);
+  Epoch before_wait() const;
+  void note_over(std::optional<StreamId> stream, Epoch epoch);
   // Fences all uses and frees noted so far, and polls; streams().passed() then answers.
   Status poll_streams();
-  std::uint64_t epoch() const { return locked_.streams.epoch(); }  // of the newest use
-  void note_moved(std::span<const MovedBlock> moved);  // they share runs from now on: IterationTracker::note_moved
+  Epoch epoch() const { return locked_.streams.epoch(); }  // of the newest use
+  void note_moved(std::span<const MovedBlock> moved);      // they share runs from now on: IterationTracker::note_moved
   bool is_short() const {
     return locked_.tracker.is_short();
   }  // all blocks have ever not fitted at once; by any thread
@@ -126,8 +127,8 @@ class Residency {
   void expect_use(StreamId stream);             // outside of the gate
   std::uint32_t slot_for_use(StreamId stream);  // inside: a stream found dead meanwhile gets another one
   void expect_own_streams();
-  std::uint64_t stamp_all(Runs runs, StreamId stream, std::uint32_t slot, Access access);
-  std::uint64_t stamp_rising(Runs runs, StreamId stream, std::uint32_t slot, Access access);
+  Epoch stamp_all(Runs runs, StreamId stream, std::uint32_t slot, Access access);
+  Epoch stamp_rising(Runs runs, StreamId stream, std::uint32_t slot, Access access);
   void stamp_outside(Runs runs, StreamId stream, std::uint32_t slot);
   void note_use(Runs runs, StreamId stream, std::uint32_t slot, Access access, Use& use);
   void end_other_use(Runs runs, StreamId stream, const Use& use);  // held, timed, or on a per-thread stream

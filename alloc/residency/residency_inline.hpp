@@ -43,7 +43,7 @@ bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
   }
   locked_.counts.add(gate_slot, runs->size());  // the slot is the thread's number
   use = {.kind = Use::Kind::kGate, .work = use.work, .gate_slot = gate_slot};
-  const std::uint64_t epoch = stamp_all(*runs, stream, slot_for_use(stream), access);
+  const Epoch epoch = stamp_all(*runs, stream, slot_for_use(stream), access);
   if (locked_.tracker.log().is_on()) notes_.note_launch(*runs, stream, epoch, access, use);
   return true;
 }
@@ -56,20 +56,19 @@ bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
 // is smaller than either. (The run was stamped after this epoch was drawn, and a greater label can only be noted after
 // that too.) Only the fences of per-thread default streams are recorded with the gate open; once there is such a
 // stream, stamps only rise.
-inline std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId stream, std::uint32_t slot,
-                                          Access access) {
+inline Epoch Residency::stamp_all(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access) {
   if (own_streams_.load(std::memory_order_relaxed)) [[unlikely]]
     return stamp_rising(runs, stream, slot, access);
-  const std::uint64_t epoch = locked_.streams.tick();
+  const Epoch epoch = locked_.streams.tick();
   const std::uint64_t bit = bit_of(stream, slot);
-  const auto stamp = [epoch](std::atomic<std::uint64_t>& of) {
-    const std::uint64_t before = of.load(std::memory_order_relaxed);
+  const auto stamp = [epoch](std::atomic<Epoch>& of) {
+    const Epoch before = of.load(std::memory_order_relaxed);
     if (before < epoch) of.store(epoch, std::memory_order_release);
     return before;
   };
   for (Run* const run : runs) {
-    const std::uint64_t before = stamp(run->used);
-    if (before != 0 && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
+    const Epoch before = stamp(run->used);
+    if (!before.is_never() && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
     if (access == Access::kWrite) stamp(run->written);
     note_stream(*run, bit);
   }
@@ -79,7 +78,7 @@ inline std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId s
 
 inline void Residency::note_use(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access,
                                 Use& use) {
-  const std::uint64_t epoch = stamp_all(runs, stream, slot, access);
+  const Epoch epoch = stamp_all(runs, stream, slot, access);
   if (locked_.tracker.log().is_on()) notes_.note_launch(runs, stream, epoch, access, use);
 }
 

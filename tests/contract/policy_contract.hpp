@@ -22,14 +22,14 @@ inline Snapshot random_snapshot(std::uint64_t seed) {
   const auto below = [&random](std::uint64_t n) { return random() % n; };
   Snapshot snapshot;
   snapshot.shortage = below(2) == 0 ? Location::kDevice : Location::kHost;
-  snapshot.epoch = 1 + below(1000);
+  snapshot.epoch = Epoch(1 + below(1000));
   Bytes all;
   for (std::size_t i = below(40); i > 0; --i) {
     RunPicture run;
     run.run = i * 3;  // run numbers are not positions in the list
     run.bytes = 2_MiB * (1 + below(20));
     run.clean = 2_MiB * below(run.bytes / 2_MiB + 1);
-    run.used = below(snapshot.epoch + 1);
+    run.used = Epoch(below(snapshot.epoch.value() + 1));
     run.gap = below(2) == 0 ? 0 : below(200);
     run.idle = below(2) == 0;
     run.dead = below(5) == 0;

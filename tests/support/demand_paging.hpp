@@ -31,7 +31,7 @@ inline Paging page_on_demand(const Policy& policy, const std::vector<std::size_t
   }
   Paging paging;
   for (std::size_t i = 0; i < accesses.size(); ++i) {
-    const std::uint64_t now = i + 1;
+    const Epoch now(i + 1);
     const std::size_t run = accesses[i];
     RunPicture& picture = past[run];
     if (there.count(run) != 0) {
@@ -45,7 +45,7 @@ inline Paging page_on_demand(const Policy& policy, const std::vector<std::size_t
         snapshot.need = 2_MiB;
         for (const auto& [name, unused] : there) {
           snapshot.runs.push_back(past[name]);
-          snapshot.runs.back().often = decayed(past[name].often, past[name].used, now);
+          snapshot.runs.back().often = decayed(past[name].often, past[name].used.value(), now.value());
         }
         there.erase(policy.decide(snapshot).victims.at(0));
         ++moves;
@@ -54,10 +54,10 @@ inline Paging page_on_demand(const Policy& policy, const std::vector<std::size_t
     }
     picture.run = run;
     picture.bytes = 2_MiB;
-    picture.gap = picture.used == 0 ? 0 : now - picture.used;
-    picture.often = decayed(picture.often, picture.used, now) + kOneEvent;
+    picture.gap = picture.used.is_never() ? 0 : now - picture.used;
+    picture.often = decayed(picture.often, picture.used.value(), now.value()) + kOneEvent;
     picture.used = now;
-    picture.next = known ? next[i] : 0;
+    picture.next = Epoch(known ? next[i] : 0);
     there[run] = picture;
   }
   return paging;

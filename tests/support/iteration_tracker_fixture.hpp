@@ -84,7 +84,7 @@ class IterationTrackerTest : public ::testing::Test {
   RunList runs_;
   IterationTracker tracker_{sim_, DeviceId(0), policy_, planner_, runs_};
   const char works_[16 * kLayers] = {};  // more than the program has
-  std::uint64_t epoch_ = 0;
+  Epoch epoch_;
   std::vector<IterationTracker::Order> left_;
   std::vector<DeviceRun*> came_;
 };

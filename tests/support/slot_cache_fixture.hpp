@@ -63,7 +63,7 @@ class SlotCacheTest : public LayerTest {
   }
   void give_late(Slab& slab, Address slot) {
     const std::uint32_t index = residency().streams().slot_of(b_);
-    const std::uint64_t epoch = residency().note_free(slab.run, b_);
+    const Epoch epoch = residency().note_free(slab.run, b_);
     cache_.give_late(slab, slot, {std::uint64_t{1} << index, epoch});
   }
   void give_back(const std::vector<SlotPage>& gone) {

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-double moments_until_use(const RunPicture& run, std::uint64_t now) {
+double moments_until_use(const RunPicture& run, Epoch now) {
   if (run.next > now) return static_cast<double>(run.next - now);
   return static_cast<double>(std::numeric_limits<std::uint32_t>::max());
 }

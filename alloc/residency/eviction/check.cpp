@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, Location to) {
+Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, Epoch used, Location to) {
   for (const PageRef& page : pages) page->eviction.asked = used;
   if (!pages.empty() && pages.front()->eviction.parts) return part_to_ask(pages, mask, to);
   Bytes total;

@@ -245,7 +245,7 @@ bool DeviceEvictor::carry_out(const IterationTracker::Order& order) {
   const Bytes stays = order.stays();
   const Bytes there = run.bytes_in(PageState::kResident);
   if (there <= stays) return true;
-  if (order.decided == 0) return false;
+  if (order.decided.is_never()) return false;
   const Result<Bytes> left =
       start_eviction(run, there - stays, Patience::kPlanned, Which::kAll, order.to, order.decided);
   if (left.status().code() == Code::kBusy) return false;  // room for it is being made

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/epoch.hpp"
 #include "policy/snapshot.hpp"
 #include "residency/engine.hpp"
 #include "residency/eviction/host_evictor.hpp"
@@ -74,7 +75,8 @@ class DeviceEvictor {
   // evict.cpp
   // Work queued on the streams of a mask, up to an epoch.
   struct Work {
-    std::uint64_t mask = 0, until = 0;
+    std::uint64_t mask = 0;
+    Epoch until{};
   };
   // Pages of a run that is to be evicted, by what each needs first.
   struct EvictionSet {
@@ -83,22 +85,22 @@ class DeviceEvictor {
   };
   Result<bool> await_work(const Run& run, Work& work);
   bool is_held_up(const Run& run, std::uint64_t stuck) const;
-  Result<std::optional<Work>> close_work(const Run& run, std::uint64_t decided);
+  Result<std::optional<Work>> close_work(const Run& run, Epoch decided);
   // The memory that copies are sent to first.
   Location first_choice(std::optional<Location> to) const;
   Result<EvictionSet> part(Run& run, Bytes wanted, std::optional<Location> to);
   // Whether pages with the file as target can be spilled onward now.
   bool may_go_on(std::optional<Location> to) const;
-  // `decided`: for a plan, the epoch when it decided on the eviction; 0 = now.
+  // `decided`: for a plan, the epoch when it decided on the eviction; never = now.
   Result<Bytes> start_eviction(Run& run, Bytes wanted, Patience patience, Which which, std::optional<Location> to,
-                               std::uint64_t decided = 0);
+                               Epoch decided = {});
   Result<Bytes> start_row_eviction(Run& row, Bytes wanted, Patience patience, Which which, std::optional<Location> to,
-                                   std::uint64_t decided);
+                                   Epoch decided);
   Status let_copies_wait(const Work& work, Location to);
   Result<Bytes> evict_by_copy(EvictionSet set, const Work& work, Patience patience, Location to);
-  Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, Location to);
+  Result<std::size_t> copy_out(std::span<const PageRef> batch, Epoch used, Patience patience, Location to);
   Result<Bytes> peer_room(Bytes wanted);
-  Result<std::size_t> copy_to_peer(std::span<const PageRef> batch, std::uint64_t used);
+  Result<std::size_t> copy_to_peer(std::span<const PageRef> batch, Epoch used);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience);
   // Whether to drop the run instead of copying it to `to`.
   bool may_drop(const Run& run, Worth worth, std::optional<Location> to = {}) const;

@@ -31,14 +31,14 @@ bool recompute_pays(const Run& run, double out_rate, double in_rate) {
 // run, the free names the work that may use it.
 // `decided`: work queued after that epoch does not count. REQUIRES: a fence was recorded then.
 // Nothing while the run may not be evicted: a call in progress that has stamped but not yet queued holds it.
-Result<std::optional<DeviceEvictor::Work>> DeviceEvictor::close_work(const Run& run, std::uint64_t decided) {
+Result<std::optional<DeviceEvictor::Work>> DeviceEvictor::close_work(const Run& run, Epoch decided) {
   const Gate::Closed closed(engine_.gate);
   TESSERA_TRY(closed.status());
   if (!run.is_evictable()) return std::optional<Work>();
-  const std::uint64_t used = run.last_work();
+  const Epoch used = run.last_work();
   Work work{run.users(), used};
   if (engine_.unseen.load() && !run.is_dead()) {
-    work = {StreamTable::kAllStreams, std::max(used, decided != 0 ? decided : engine_.streams.epoch())};
+    work = {StreamTable::kAllStreams, std::max(used, decided.is_never() ? engine_.streams.epoch() : decided)};
   }
   engine_.streams.close(work.until);
   TESSERA_TRY(engine_.streams.fence(work.mask, work.until));
@@ -119,7 +119,7 @@ Result<Bytes> DeviceEvictor::free_behind(Run& run, const Work& work, Act act) {
 
 // The last parts first, as the last pages of a run are. Where an error follows evictions, those go on.
 Result<Bytes> DeviceEvictor::start_row_eviction(Run& row, Bytes wanted, Patience patience, Which which,
-                                                std::optional<Location> to, std::uint64_t decided) {
+                                                std::optional<Location> to, Epoch decided) {
   Bytes total;
   for (auto part = row.parts.rbegin(); part != row.parts.rend() && total < wanted; ++part) {
     const Result<Bytes> left = start_eviction(**part, wanted - total, patience, which, to, decided);
@@ -131,7 +131,7 @@ Result<Bytes> DeviceEvictor::start_row_eviction(Run& row, Bytes wanted, Patience
 }
 
 Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience patience, Which which,
-                                            std::optional<Location> to, std::uint64_t decided) {
+                                            std::optional<Location> to, Epoch decided) {
   run.prefetch.requested = false;
   if (run.is_row.load(std::memory_order_relaxed)) return start_row_eviction(run, wanted, patience, which, to, decided);
   std::optional<Work> work;
@@ -211,7 +211,7 @@ Result<Bytes> DeviceEvictor::evict_by_copy(EvictionSet set, const Work& work, Pa
 
 // Returns of how many of the first pages the eviction has begun. Pages without a host frame have lost only stale
 // copies. Errors: kBusy by plan, while host room is being made or passed through.
-Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience,
+Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, Epoch used, Patience patience,
                                             Location to) {
   if (to == Location::kPeer) {
     Result<std::size_t> begun = copy_to_peer(batch, used);
@@ -252,7 +252,7 @@ Result<Bytes> DeviceEvictor::peer_room(Bytes wanted) {
   return room + more;
 }
 
-Result<std::size_t> DeviceEvictor::copy_to_peer(std::span<const PageRef> batch, std::uint64_t used) {
+Result<std::size_t> DeviceEvictor::copy_to_peer(std::span<const PageRef> batch, Epoch used) {
   const Bytes wanted = total_bytes(batch);
   TESSERA_TRY(peer_room(wanted).status());
   const Bytes room = engine_.tiers.peer->usage().room();

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/epoch.hpp"
 #include "residency/engine.hpp"
 #include "residency/pages/page_moves.hpp"
 
@@ -38,7 +39,7 @@ class Transfers {
   Status await_recompute(PageRef page, StreamId stream);
   // check.cpp: removes the pages that get a check from the list, and returns their bytes. Pages that have changed are
   // then copied to `to`, or to the host. REQUIRES: the outbound streams to both wait for their users, as for a copy.
-  Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, Location to);
+  Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, Epoch used, Location to);
   // Pages that left the device without a copy go on from their copy's tier to the one that a plan names.
   void go_onward(std::span<const PageRef> left);
   // Frees host frames of candidates first, so that no page has to wait or go elsewhere.

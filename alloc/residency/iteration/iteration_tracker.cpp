@@ -47,8 +47,8 @@ std::span<const LaunchLog::Use> parts_of(std::span<const LaunchLog::Use> uses) {
   return {uses.begin(), std::ranges::find_if(uses, is_small)};
 }
 
-void count_use(Run& run, std::uint64_t epoch) {
-  run.uses.often = decayed(run.uses.often, run.uses.counted, epoch) + kOneEvent;
+void count_use(Run& run, Epoch epoch) {
+  run.uses.often = decayed(run.uses.often, run.uses.counted.value(), epoch.value()) + kOneEvent;
   run.uses.counted = epoch;
 }
 

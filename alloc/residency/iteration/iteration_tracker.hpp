@@ -32,6 +32,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/epoch.hpp"
 #include "planning/period_finder.hpp"
 #include "policy/policy.hpp"
 #include "residency/iteration/launch_history.hpp"
@@ -122,9 +123,9 @@ class IterationTracker {
     rules_.set_machine(machine);
     machine_until_ = read_ + kMachineLook;
   }
-  // The epoch of the run's next use, if only launches advance the epoch from `now` on; 0 = not known.
-  std::uint64_t next_use(const Run& run, std::uint64_t now) const {
-    return run.uses.next > read_ ? now + (run.uses.next - read_) : 0;
+  // The epoch of the run's next use, if only launches advance the epoch from `now` on; never = not known.
+  Epoch next_use(const Run& run, Epoch now) const {
+    return run.uses.next > read_ ? now + (run.uses.next - read_) : Epoch();
   }
   // The run is about to be removed. REQUIRES: no launch announces it any more.
   void forget(const Run& run);

@@ -47,7 +47,7 @@ void LaunchHistory::remember(const LaunchLog::Launch& launch, std::uint64_t sign
                          use.fresh, use.writes ? Nanoseconds() : use.recomputed_in, use.freed});
     if (!use.fresh || freed_.empty()) continue;
     const auto rewritten = freed_.extract(use.run->name);
-    if (rewritten && use.freed == 0) mentions_.back().freed = rewritten.mapped();
+    if (rewritten && use.freed.is_never()) mentions_.back().freed = rewritten.mapped();
   }
 }
 
@@ -338,10 +338,10 @@ LaunchHistory::LastUses LaunchHistory::last_uses(std::size_t begin, std::size_t 
 }
 
 // The launches between this step and the free; 0 also where that is not known.
-std::uint32_t LaunchHistory::steps_until(std::uint64_t freed, std::size_t step) const {
+std::uint32_t LaunchHistory::steps_until(Epoch freed, std::size_t step) const {
   const auto behind = steps_.begin() + static_cast<std::ptrdiff_t>(step) + 1;
-  const auto next = std::lower_bound(behind, steps_.end(), freed,
-                                     [](const Step& each, std::uint64_t epoch) { return each.epoch < epoch; });
+  const auto next =
+      std::lower_bound(behind, steps_.end(), freed, [](const Step& each, Epoch epoch) { return each.epoch < epoch; });
   return static_cast<std::uint32_t>(next - behind);
 }
 

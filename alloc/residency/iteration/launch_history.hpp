@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/epoch.hpp"
 #include "planning/iteration.hpp"
 #include "planning/moved_block.hpp"
 #include "residency/iteration/launch_log.hpp"
@@ -73,7 +74,7 @@ class LaunchHistory {
   // For each run of that iteration its last use. REQUIRES: nothing was remembered since.
   struct LastSeen {
     std::uint64_t run = 0;  // by name
-    std::uint64_t epoch = 0;
+    Epoch epoch{};
   };
   std::vector<LastSeen> last_seen(const Iteration& iteration) const;
   // For `period` launches from number `first` on: the launch's own time, else that of the same place an iteration
@@ -87,7 +88,7 @@ class LaunchHistory {
  private:
   struct Step {
     const void* work = nullptr;
-    std::uint64_t epoch = 0;
+    Epoch epoch{};
     std::uint64_t signature = 0;
     std::uint32_t first = 0;  // into mentions_
     std::uint32_t parts = 0;  // of which this many a plan may move,
@@ -111,7 +112,7 @@ class LaunchHistory {
     TagId tag;
     bool pinned = false, writes = false, fresh = false;
     Nanoseconds recomputed_in{};  // 0 = not recomputed, as far as this use shows
-    std::uint64_t freed = 0;      // if fresh: the epoch in which the block before was freed; 0 = unknown
+    Epoch freed{};                // if fresh: the epoch in which the block before was freed; never = unknown
 
     RunRole role() const { return role_of(bytes, tag, writes, run); }
   };
@@ -137,7 +138,7 @@ class LaunchHistory {
   LastUses last_uses(std::size_t begin, std::size_t end, std::uint32_t use = 0) const;
   std::uint32_t parts_in(std::size_t begin, std::size_t end) const;
   void add_small_runs(std::size_t begin, Iteration& iteration) const;
-  std::uint32_t steps_until(std::uint64_t freed, std::size_t step) const;
+  std::uint32_t steps_until(Epoch freed, std::size_t step) const;
   std::unordered_map<std::uint64_t, Nanoseconds> mean_durations() const;  // by signature
 
   Stopwatches& watches_;
@@ -146,7 +147,7 @@ class LaunchHistory {
   std::vector<Other> others_;      // oldest first
   std::size_t unread_others_ = 0;  // none before it has a watch
   // Runs in the last rewrite() that did not exist yet, by name: when a block of theirs was last freed.
-  std::unordered_map<std::uint64_t, std::uint64_t> freed_;
+  std::unordered_map<std::uint64_t, Epoch> freed_;
   std::unordered_map<std::uint64_t, Nanoseconds> newest_;  // duration by signature,
   std::unordered_map<const void*, Nanoseconds> by_work_;   // and by work
   std::uint64_t dropped_ = 0;                              // steps, ever

@@ -18,17 +18,17 @@ class Moves {
   }
 
   // The block that a launch of this epoch used when it used the run; null: the block was not moved.
-  const MovedBlock* block_in(std::uint64_t run, std::uint64_t epoch) const {
+  const MovedBlock* block_in(std::uint64_t run, Epoch epoch) const {
     const auto found = blocks_.find(run);
     if (found == blocks_.end()) return nullptr;
     const auto later = std::ranges::lower_bound(found->second, epoch, {}, &MovedBlock::made);
     if (later == found->second.begin()) return nullptr;
     const MovedBlock* const block = *std::prev(later);
-    return block->freed == 0 || epoch < block->freed ? block : nullptr;
+    return block->freed.is_never() || epoch < block->freed ? block : nullptr;
   }
 
   // The life of the shared run that began since the last call, if any. REQUIRES: epochs rise.
-  const MovedBlock* begun(std::uint64_t run, std::uint64_t epoch) {
+  const MovedBlock* begun(std::uint64_t run, Epoch epoch) {
     Lives& lives = lives_[run];
     const MovedBlock* last = nullptr;
     while (lives.next < lives.begins.size() && lives.begins[lives.next]->made < epoch)
@@ -69,7 +69,7 @@ void LaunchHistory::rewrite(std::span<const MovedBlock> moved) {
         mention.bytes = block->bytes;
         const MovedBlock* const begun = moves.begun(block->to, step.epoch);
         mention.fresh = begun != nullptr;
-        mention.freed = begun == nullptr ? 0 : *begun->freed_before;
+        mention.freed = begun == nullptr ? Epoch() : *begun->freed_before;
       }
       mentions.push_back(mention);
     }
@@ -85,7 +85,7 @@ void LaunchHistory::rewrite(std::span<const MovedBlock> moved) {
   mentions_ = std::move(mentions);
   freed_.clear();
   for (const MovedBlock& block : moved) {
-    std::uint64_t& freed = freed_[block.to];
+    Epoch& freed = freed_[block.to];
     freed = std::max(freed, block.freed);
   }
 }

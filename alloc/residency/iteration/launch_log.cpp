@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t epoch, bool writes,
+void LaunchLog::note(const void* work, std::span<Run* const> runs, Epoch epoch, bool writes,
                      std::optional<Stopwatches::Watch> watch, StreamId stream) {
   MutexLock lock(mutex_);
   if (left_ != 0 && --left_ == 0) switch_off();
@@ -19,7 +19,7 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
       run->recomputed_in.store(0, std::memory_order_relaxed);  // of the block before
     }
     noted_.uses.push_back({run, writes, fresh, Nanoseconds(run->recomputed_in.load(std::memory_order_relaxed)),
-                           fresh ? run->freed.load(std::memory_order_relaxed) : 0});
+                           fresh ? run->freed.load(std::memory_order_relaxed) : Epoch()});
   }
   noted_.launches.push_back({work, epoch, static_cast<std::uint32_t>(runs.size()), watch, stream});
   if (noted_.launches.size() >= look_from_) news_.store(true, std::memory_order_relaxed);
@@ -40,7 +40,7 @@ bool LaunchLog::note_other(Stopwatches::Watch watch, StreamId stream) {
   return true;
 }
 
-void LaunchLog::note_write(Run& run, std::uint64_t epoch) {
+void LaunchLog::note_write(Run& run, Epoch epoch) {
   MutexLock lock(mutex_);
   noted_.lost |= noted_.writes.size() == kMaxUses;
   if (!noted_.lost) noted_.writes.push_back({epoch, &run.learned()});

@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "base/epoch.hpp"
 #include "base/mutex.hpp"
 #include "residency/pages/run.hpp"
 #include "residency/streams/stopwatches.hpp"
@@ -33,11 +34,11 @@ class LaunchLog {
     bool writes = false;
     bool fresh = false;           // the first use since the run was allocated
     Nanoseconds recomputed_in{};  // cost of its callback; 0 = it has none
-    std::uint64_t freed = 0;      // if fresh: the epoch in which the block before was freed; 0 = there was none
+    Epoch freed{};                // if fresh: the epoch in which the block before was freed; never = there was none
   };
   struct Launch {
     const void* work = nullptr;
-    std::uint64_t epoch = 0;
+    Epoch epoch{};
     std::uint32_t uses = 0;  // of Batch::uses, in order
     std::optional<Stopwatches::Watch> watch{};
     StreamId stream{};
@@ -52,8 +53,8 @@ class LaunchLog {
     std::vector<Launch> launches;
     std::vector<Use> uses;
     std::vector<OtherWork> others;
-    std::vector<std::pair<std::uint64_t, Run*>> writes;  // noted after their launch, by its epoch
-    bool lost = false;                                   // launches are missing at the end
+    std::vector<std::pair<Epoch, Run*>> writes;  // noted after their launch, by its epoch
+    bool lost = false;                           // launches are missing at the end
   };
 
   void switch_on() { switch_on_for(0); }
@@ -67,7 +68,7 @@ class LaunchLog {
   bool calls() const { return calls_.load(std::memory_order_relaxed); }
   bool is_on() const { return on_.load(std::memory_order_relaxed); }
 
-  void note(const void* work, std::span<Run* const> runs, std::uint64_t epoch, bool writes,
+  void note(const void* work, std::span<Run* const> runs, Epoch epoch, bool writes,
             std::optional<Stopwatches::Watch> watch, StreamId stream);
   // Whether another piece of such work may be timed: at most kMostOthers after each launch. A watch takes two places of
   // the stream's queue, which a program may fill before it does what the queued kernels wait for.
@@ -75,7 +76,7 @@ class LaunchLog {
   // False: the log is full, and the watch is the caller's again.
   bool note_other(Stopwatches::Watch watch, StreamId stream);
   // The launch of this epoch was announced as reading only, but also writes the run.
-  void note_write(Run& run, std::uint64_t epoch);
+  void note_write(Run& run, Epoch epoch);
   // Takes everything logged since the last call. `batch` is reused. Resets calls().
   void take(Batch& batch);
   // calls() becomes true with the `launches`-th launch after the last take; 0 = never.

@@ -22,7 +22,7 @@ void LearnedIteration::set_durations(std::span<const Nanoseconds> durations, std
 
 // ---- position -----------------------------------------------------------------------------------
 
-void LearnedIteration::note(std::uint64_t signature, std::optional<std::uint64_t> context, std::uint64_t epoch,
+void LearnedIteration::note(std::uint64_t signature, std::optional<std::uint64_t> context, Epoch epoch,
                             std::span<const LaunchLog::Use> uses) {
   const std::optional<std::size_t> before = place();
   place_.note(signature, context);

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/epoch.hpp"
 #include "planning/period_place.hpp"
 #include "planning/plan_bandit.hpp"
 #include "residency/iteration/launch_log.hpp"
@@ -26,11 +27,11 @@ class LearnedIteration {
  public:
   struct Order {
     Run* run = nullptr;
-    std::uint64_t used = 0;         // its last use when the order was made; void after a newer one
+    Epoch used{};                   // its last use when the order was made; void after a newer one
     Location to = Location::kHost;  // for an eviction: the target,
     Bytes part = kWholeRun;         // and how much is evicted
     std::uint32_t loads = 0;        // for a fetch: pages that were read from the file for it
-    std::uint64_t decided = 0;      // for an eviction: all work up to this epoch has to be over; 0 = not decided yet
+    Epoch decided{};  // for an eviction: all work up to this epoch has to be over; never = not decided yet
 
     // The bytes of the run that stay on the device.
     Bytes stays() const {
@@ -56,13 +57,13 @@ class LearnedIteration {
   // ---- position
 
   // The next launch, and those of its runs that a plan may move.
-  void note(std::uint64_t signature, std::optional<std::uint64_t> context, std::uint64_t epoch,
+  void note(std::uint64_t signature, std::optional<std::uint64_t> context, Epoch epoch,
             std::span<const LaunchLog::Use> uses);
   // The step of the last launch, if the launches follow the iteration.
   std::optional<std::size_t> place() const { return place_.position(); }
   bool in_sync() const { return place().has_value(); }
-  // The epoch of the last launch that matched; 0 = none since it was learned.
-  std::uint64_t last_known() const { return last_known_; }
+  // The epoch of the last launch that matched; never = none since it was learned.
+  Epoch last_known() const { return last_known_; }
   // Has matched for so long without a break that it is not a coincidence.
   bool is_regular() const { return kept_ >= kRegular * iteration_.steps.size(); }
   // Launches that have matched in a row.
@@ -124,7 +125,7 @@ class LearnedIteration {
 
   Iteration iteration_;
   PeriodPlace place_;
-  std::uint64_t last_known_ = 0;
+  Epoch last_known_;
   std::size_t kept_ = 0;  // launches without a mismatch
   bool gives_way_ = false;
   std::vector<Order> runs_;                // as last seen; null when gone

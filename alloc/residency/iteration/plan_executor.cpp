@@ -77,10 +77,10 @@ void PlanExecutor::follow() {
 // A run is evicted behind the work that is queued when it has settled. It must not wait for work queued after that, so
 // a fence is recorded at that moment.
 void PlanExecutor::decide() {
-  const std::uint64_t now = engine_.streams.epoch();
+  const Epoch now = engine_.streams.epoch();
   bool any = false;
   for (IterationTracker::Order& order : engine_.orders.evict) {
-    if (order.decided != 0 || !engine_.is_settled(*order.run)) continue;
+    if (!order.decided.is_never() || !engine_.is_settled(*order.run)) continue;
     order.decided = now;
     any = true;
   }

@@ -83,14 +83,14 @@ void RuleChoice::clear() {
 void RuleChoice::expect(std::span<const LaunchLog::Use> uses) {
   if (is_idle() || runs_.empty()) return;
   for (const LaunchLog::Use& use : uses) {
-    if (!use.fresh || use.freed == 0) continue;
+    if (!use.fresh || use.freed.is_never()) continue;
     const auto known = index_of_.find(use.run);
     if (known != index_of_.end()) runs_[known->second].frees.push_back(use.freed);
   }
 }
 
 // Launches are noted later than they are made: by then the block may have been freed, and the next one allocated.
-bool RuleChoice::is_dead(const ShadowRun& run, std::uint64_t epoch) const {
+bool RuleChoice::is_dead(const ShadowRun& run, Epoch epoch) const {
   if (!run.frees.empty()) return run.frees.front() <= epoch;
   return run.run->freed.load(std::memory_order_relaxed) <= epoch && run.run->is_dead();
 }
@@ -114,12 +114,12 @@ void RuleChoice::note(const Launch& launch, std::span<const LaunchLog::Use> uses
   auto fresh = named_.begin();
   for (const LaunchLog::Use& use : uses) {
     if (fresh == named_.end() || runs_[*fresh].run != use.run) continue;
-    std::vector<std::uint64_t>& frees = runs_[*fresh++].frees;
-    if (use.fresh && use.freed != 0 && !frees.empty()) frees.erase(frees.begin());
+    std::vector<Epoch>& frees = runs_[*fresh++].frees;
+    if (use.fresh && !use.freed.is_never() && !frees.empty()) frees.erase(frees.begin());
   }
   for (const std::size_t index : named_) {
     ShadowRun& run = runs_[index];
-    if (run.used != 0 && run.used < launch.epoch) run.gap = launch.epoch - run.used;
+    if (!run.used.is_never() && run.used < launch.epoch) run.gap = launch.epoch - run.used;
     run.used = launch.epoch;
   }
   ++launches_;
@@ -140,7 +140,7 @@ void RuleChoice::play(Shadow& shadow, const Launch& launch, std::span<const Laun
       if (index == named_.end() || runs_[*index].run != use.run) continue;  // not in the sample
       Place& place = shadow.places[*index];
       const Bytes comes = runs_[*index].bytes - std::exchange(place.there, runs_[*index].bytes);
-      const bool is_first = runs_[*index].used == 0;  // it was somewhere before, the same for all rules
+      const bool is_first = runs_[*index].used.is_never();  // it was somewhere before, the same for all rules
       if (comes && !use.fresh && !is_first) {
         ready = shadow.in = std::max(shadow.in, shadow.host) + copy_time(comes, machine_.in_rate);
       }
@@ -176,8 +176,8 @@ void RuleChoice::make_room(Shadow& shadow, Bytes need, const Launch& launch) {
          .clean = place.copied > away ? place.copied - away : Bytes(),
          .used = run.used,
          .gap = run.gap,
-         .often = decayed(run.run->uses.often, run.run->uses.counted, launch.epoch),
-         .next = run.run->uses.next > launch.number ? launch.epoch + (run.run->uses.next - launch.number) : 0,
+         .often = decayed(run.run->uses.often, run.run->uses.counted.value(), launch.epoch.value()),
+         .next = run.run->uses.next > launch.number ? launch.epoch + (run.run->uses.next - launch.number) : Epoch(),
          .idle = place.busy <= shadow.host,
          .dead = is_dead(run, launch.epoch),
          .tag = run.run->tag});

@@ -24,6 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/epoch.hpp"
 #include "planning/offload_interval.hpp"
 #include "policy/policy.hpp"
 #include "residency/iteration/launch_log.hpp"
@@ -45,8 +46,8 @@ class RuleChoice {
   void expect(std::span<const LaunchLog::Use> uses);
   // A launch of the program.
   struct Launch {
-    std::uint64_t epoch = 0;
-    std::uint64_t number = 0;  // as Run::next counts launches
+    Epoch epoch{};
+    std::uint64_t number = 0;  // as RunUses::next counts launches
     Nanoseconds duration{};    // 0 = unknown
   };
   // REQUIRES: distinct runs.
@@ -76,9 +77,10 @@ class RuleChoice {
   struct ShadowRun {
     const Run* run = nullptr;
     Bytes bytes;
-    std::uint64_t used = 0, gap = 0;     // as RunPicture
-    std::uint64_t named = 0;             // the last launch that used it, by number
-    std::vector<std::uint64_t> frees{};  // epochs in which its block was freed, each before a fresh use that is to come
+    Epoch used{};
+    std::uint64_t gap = 0;       // as RunPicture
+    std::uint64_t named = 0;     // the last launch that used it, by number
+    std::vector<Epoch> frees{};  // epochs in which its block was freed, each before a fresh use that is to come
   };
   struct Shadow {
     const Policy* rule = nullptr;
@@ -98,7 +100,7 @@ class RuleChoice {
   void sample_fewer();
   void play(Shadow& shadow, const Launch& launch, std::span<const LaunchLog::Use> uses);
   void make_room(Shadow& shadow, Bytes need, const Launch& launch);
-  bool is_dead(const ShadowRun& run, std::uint64_t epoch) const;
+  bool is_dead(const ShadowRun& run, Epoch epoch) const;
   void evict(Shadow& shadow, std::size_t index, Bytes bytes, bool dead);
   void choose();
 

@@ -12,6 +12,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/epoch.hpp"
+
 namespace tessera {
 
 struct alignas(64) LaunchLine {
@@ -19,8 +21,8 @@ struct alignas(64) LaunchLine {
 
   std::atomic<std::uint32_t> missing;           // pages not present; 0 = a launch may use it
   std::atomic<std::uint32_t> live{0};           // blocks that may be live; 0 = no launch can use it
-  std::atomic<std::uint64_t> used{0};           // epoch of the last announced use
-  std::atomic<std::uint64_t> written{0};        // epoch of the last announced use that may write
+  std::atomic<Epoch> used{};                    // the last announced use
+  std::atomic<Epoch> written{};                 // the last announced use that may write
   std::atomic<std::uint64_t> gap{0};            // epochs between its last two uses; 0 = unknown
   std::atomic<bool> fresh{true};                // allocated since its last use
   std::atomic<bool> is_row{false};              // `parts` are there, and stay
@@ -28,7 +30,7 @@ struct alignas(64) LaunchLine {
   std::atomic<bool> is_wide{false};             // of a range: not all of it fitted on the device for a use
   std::atomic<std::uint64_t> recomputed_in{0};  // nanoseconds, for the learner; 0 = no callback
   std::atomic<std::uint64_t> streams{0};        // a bit per StreamTable slot that may still use it
-  std::atomic<std::uint64_t> freed{0};          // epoch in which one of its blocks was last freed
+  std::atomic<Epoch> freed{};                   // when one of its blocks was last freed
 };
 static_assert(sizeof(LaunchLine) == 64);
 

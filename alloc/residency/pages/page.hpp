@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/epoch.hpp"
 #include "base/location.hpp"
 #include "base/units.hpp"
 #include "observe/event.hpp"
@@ -28,18 +29,18 @@ namespace tessera {
 
 // The copy of a page's bytes below the device: of its peer, host and file frames, which hold the same bytes.
 struct PageCopy {
-  std::uint64_t epoch = 0;  // the run's last use when the copy was (or is being) made
-  bool proven = false;      // a fingerprint confirmed it as of `epoch`
-  bool candidate = false;   // the host frame is kept below a page that may have changed
-  bool listed = false;      // in the list of candidates (page_copies.hpp)
-  bool staging = false;     // the host frame is from the staging reserve, and must be vacated soon
-  bool backed = false;      // kCold: the host frame is mapped at the page's own address
+  Epoch epoch{};           // the run's last use when the copy was (or is being) made
+  bool proven = false;     // a fingerprint confirmed it as of `epoch`
+  bool candidate = false;  // the host frame is kept below a page that may have changed
+  bool listed = false;     // in the list of candidates (page_copies.hpp)
+  bool staging = false;    // the host frame is from the staging reserve, and must be vacated soon
+  bool backed = false;     // kCold: the host frame is mapped at the page's own address
 };
 
 // How the page leaves the device. Set when its eviction begins.
 struct PageEviction {
   std::uint64_t users = 0;        // is_evicting(): slots of the streams to wait for
-  std::uint64_t asked = 0;        // the run's last use when the check of its copy was queued
+  Epoch asked{};                  // the run's last use when the check of its copy was queued
   Location to = Location::kHost;  // kHost or kPeer; during a check: the target if the page has changed
   bool parts = false;             // kResident: it is evicted by way of kParting next
   bool asks = false;              // kParting: it is checked for changes once unmapped
@@ -83,7 +84,7 @@ struct Page {
   // The check that was asked for has found the copy valid.
   bool is_unchanged() const { return copy.epoch == eviction.asked; }
   // The epoch as of which the transfer in flight is valid.
-  std::uint64_t as_of() const {
+  Epoch as_of() const {
     const bool is_check = state == PageState::kChecking || state == PageState::kApartChecking ||
                           (state == PageState::kParting && eviction.asks);
     return is_check ? eviction.asked : copy.epoch;

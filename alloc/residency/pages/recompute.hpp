@@ -19,6 +19,7 @@
 #include <functional>
 #include <span>
 
+#include "base/epoch.hpp"
 #include "base/status.hpp"
 #include "base/units.hpp"
 
@@ -30,9 +31,9 @@ struct Recompute {
   // Queues work on the stream that writes all bytes of the block. After an error the work queued so far is waited for,
   // and the call that needs the block returns the error; the next call tries again.
   std::function<Status(StreamId)> work;
-  Nanoseconds cost;           // how long that work takes; at least 1
-  std::uint64_t written = 0;  // Run::written when it was set,
-  std::uint64_t life = 0;     // and Run::life(): both set by the engine
+  Nanoseconds cost;        // how long that work takes; at least 1
+  Epoch written{};         // Run::written when it was set,
+  std::uint64_t life = 0;  // and Run::life(): both set by the engine
 };
 
 // Which thread's calls may recompute now. A thread that has the turn may take it again inside a callback.

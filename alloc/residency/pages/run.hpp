@@ -21,6 +21,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/epoch.hpp"
 #include "base/page_class.hpp"
 #include "base/status.hpp"
 #include "base/units.hpp"
@@ -42,16 +43,16 @@ using RunList = std::vector<std::unique_ptr<Run>>;
 
 // What the iteration tracker knows of a run's uses.
 struct RunUses {
-  std::uint64_t next = 0;     // number of the launch of its next use, as the tracker counts them; 0 = unknown
-  std::uint32_t often = 0;    // uses that it has read while memory was short (decayed_count.hpp), ...
-  std::uint64_t counted = 0;  // ... as of this epoch, that of the last of them
-  std::size_t mention = 0;    // where the launch being read may mention the run (iteration_tracker.cpp)
+  std::uint64_t next = 0;   // number of the launch of its next use, as the tracker counts them; 0 = unknown
+  std::uint32_t often = 0;  // uses that it has read while memory was short (decayed_count.hpp), ...
+  Epoch counted{};          // ... as of this epoch, that of the last of them
+  std::size_t mention = 0;  // where the launch being read may mention the run (iteration_tracker.cpp)
 };
 
 // Its pages that reach the host go on to the device, until it is used.
 struct RunPrefetch {
   bool requested = false;
-  std::uint64_t as_of = 0;  // its last use at the time of the request
+  Epoch as_of{};  // its last use at the time of the request
 };
 
 // Why a block may not leave the device though nothing uses it. Each of the two reasons is one pin.
@@ -97,8 +98,8 @@ struct Run : LaunchLine, PageBooks {
   std::atomic<const Extents*> extents{nullptr};  // of a row: owned; read inside the gate, or by a reader of the pages
 
   std::vector<Page> pages;
-  std::size_t index = 0;    // in the engine's list
-  std::uint64_t quiet = 0;  // every use up to this epoch is known to be over
+  std::size_t index = 0;  // in the engine's list
+  Epoch quiet{};          // every use up to this epoch is known to be over
   RunUses uses;
   RunPrefetch prefetch;
   RunCost cost;
@@ -136,14 +137,12 @@ struct Run : LaunchLine, PageBooks {
   // Prefetched and not used since, so a use is expected.
   bool is_expected() const { return prefetch.requested && last_work() <= prefetch.as_of; }
   // No work on the run is newer.
-  std::uint64_t last_work() const {
-    const std::uint64_t own = std::max(used.load(), freed.load());
+  Epoch last_work() const {
+    const Epoch own = std::max(used.load(), freed.load());
     return row == nullptr ? own : std::max(own, row->last_work());
   }
   // No announced use that may write is newer.
-  std::uint64_t last_write() const {
-    return row == nullptr ? written.load() : std::max(written.load(), row->written.load());
-  }
+  Epoch last_write() const { return row == nullptr ? written.load() : std::max(written.load(), row->written.load()); }
   // A bit per StreamTable slot that may still use it.
   std::uint64_t users() const { return row == nullptr ? streams.load() : streams.load() | row->streams.load(); }
   // The run that stands for all of its block.

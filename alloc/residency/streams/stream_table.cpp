@@ -104,7 +104,7 @@ std::uint32_t StreamTable::choose_slot(std::size_t hash) {
   look_for_ended_threads();
   for (std::uint32_t i = 0; i < kSlots; ++i) {
     auto& users = slots_[i].users;
-    std::erase_if(users, [](const User& user) { return user.retired && user.completed == kForever; });
+    std::erase_if(users, [](const User& user) { return user.retired && user.completed == Epoch::forever(); });
     if (users.empty()) return i;
   }
   return static_cast<std::uint32_t>(hash % kSlots);  // shared from now on
@@ -123,7 +123,7 @@ std::uint32_t StreamTable::assign(StreamId stream, std::uint64_t thread) {
   user.stream = stream;
   user.thread = thread;
   slots_[slot].users.push_back(std::move(user));
-  slots_[slot].completed.store(0);
+  slots_[slot].completed.store(Epoch());
   for (std::size_t i = 0; i < kKeys; ++i) {
     Key& key = keys_[(hash + i) % kKeys];
     const std::uint32_t state = key.slot_plus_one.load(std::memory_order_relaxed);
@@ -136,7 +136,7 @@ std::uint32_t StreamTable::assign(StreamId stream, std::uint64_t thread) {
   return slot;
 }
 
-std::uint64_t StreamTable::needed(const Slot& slot, std::uint64_t epoch) { return std::min(epoch, slot.last.load()); }
+Epoch StreamTable::needed(const Slot& slot, Epoch epoch) { return std::min(epoch, slot.last.load()); }
 
 Result<EventId> StreamTable::take_event() {
   if (spare_events_.empty()) return driver_.create_event(device_);
@@ -160,7 +160,7 @@ Status StreamTable::declare_dead(User& user) {
 void StreamTable::forget(User& user) {
   forget_key(user.stream, user.thread);
   user.retired = true;
-  user.completed = kForever;
+  user.completed = Epoch::forever();
   drop_pending(user, user.pending.size());
 }
 
@@ -198,7 +198,7 @@ void StreamTable::drop_pending(User& user, std::size_t count) {
 
 // A free stamps with the epoch it saw open. A thread that saw `label` open had queued its work before the epoch is
 // closed here, hence before the event.
-Status StreamTable::record(Slot& slot, User& user, std::uint64_t label) {
+Status StreamTable::record(Slot& slot, User& user, Epoch label) {
   close(label);
   if (user.stream == kNoStream) {
     const Status over = driver_.synchronize(device_, kMoment);
@@ -210,7 +210,7 @@ Status StreamTable::record(Slot& slot, User& user, std::uint64_t label) {
   return record(user, label, slot.turn.load());
 }
 
-Status StreamTable::record(User& user, std::uint64_t label, std::uint32_t turn) {
+Status StreamTable::record(User& user, Epoch label, std::uint32_t turn) {
   EventId event;
   TESSERA_TRY_ASSIGN(event, take_event());
   if (Status status = driver_.record_event(event, user.stream); !status.is_ok()) {
@@ -237,12 +237,12 @@ Status StreamTable::fence_own(std::uint32_t index) {
 
 // Everything noted so far is queued, on any slot: a fence covers it, also for questions asked after the slot's stream
 // has queued more.
-Status StreamTable::fence(std::uint64_t mask, std::uint64_t epoch) {
+Status StreamTable::fence(std::uint64_t mask, Epoch epoch) {
   MutexLock lock(mutex_);
-  const std::uint64_t now = epoch_.load();
+  const Epoch now = this->epoch();
   for (std::size_t i : SlotsIn{mask}) {
     Slot& slot = slots_[i];
-    const std::uint64_t label = needed(slot, epoch);
+    const Epoch label = needed(slot, epoch);
     if (slot.completed.load() >= label) continue;
     for (User& user : slot.users) {
       const bool covered = user.completed >= label || (!user.pending.empty() && user.pending.back().epoch >= label);
@@ -274,7 +274,7 @@ Status StreamTable::poll_slot(Slot& slot) {
 }
 
 void StreamTable::sum_up(Slot& slot) {
-  std::uint64_t slowest = kForever;
+  Epoch slowest = Epoch::forever();
   for (const User& user : slot.users) slowest = std::min(slowest, user.completed);
   if (!slot.users.empty()) slot.completed.store(slowest);
 }
@@ -287,15 +287,15 @@ Status StreamTable::poll() {
   return {};
 }
 
-bool StreamTable::passed(std::uint64_t mask, std::uint64_t epoch) const {
+bool StreamTable::passed(std::uint64_t mask, Epoch epoch) const {
   for (std::size_t i : SlotsIn{mask}) {
     if (slots_[i].completed.load() < needed(slots_[i], epoch)) return false;
   }
   return true;
 }
 
-bool StreamTable::is_past_grace(std::uint64_t mask, std::uint64_t epoch, std::uint32_t grace) const {
-  if (grace == 0 || epoch_.load() >= epoch + kGraceOfAll * grace) return true;
+bool StreamTable::is_past_grace(std::uint64_t mask, Epoch epoch, std::uint32_t grace) const {
+  if (grace == 0 || this->epoch() >= epoch + kGraceOfAll * grace) return true;
   for (std::size_t i : SlotsIn{mask}) {
     const Slot& slot = slots_[i];
     if (slot.last.load() < epoch) continue;  // the last use was on another stream
@@ -305,11 +305,11 @@ bool StreamTable::is_past_grace(std::uint64_t mask, std::uint64_t epoch, std::ui
   return true;
 }
 
-Status StreamTable::make_wait(StreamId waiter, std::uint64_t mask, std::uint64_t epoch) {
+Status StreamTable::make_wait(StreamId waiter, std::uint64_t mask, Epoch epoch) {
   if (passed(mask, epoch)) return {};
   MutexLock lock(mutex_);
   for (std::size_t i : SlotsIn{mask}) {
-    const std::uint64_t label = needed(slots_[i], epoch);
+    const Epoch label = needed(slots_[i], epoch);
     for (const User& user : slots_[i].users) {
       if (user.completed >= label) continue;
       const auto fence = first_covering(user, label);
@@ -329,7 +329,7 @@ Status StreamTable::retire(StreamId stream) {
     for (User& user : slots_[i].users) {
       if (user.stream != stream || user.thread != 0 || user.retired) continue;
       TESSERA_TRY(record(slots_[i], user, slots_[i].last.load()));
-      if (!user.pending.empty()) user.pending.back().epoch = kForever;
+      if (!user.pending.empty()) user.pending.back().epoch = Epoch::forever();
       user.retired = true;
     }
   }

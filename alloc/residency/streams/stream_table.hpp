@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "base/atomic_max.hpp"
+#include "base/epoch.hpp"
 #include "base/mutex.hpp"
 #include "driver/driver.hpp"
 
@@ -45,7 +46,7 @@ inline constexpr StreamId kNoStream{~std::uint64_t{0}};
 class StreamTable {
  public:
   static constexpr std::uint32_t kSlots = 64;
-  static constexpr std::uint64_t kAllSoFar = ~std::uint64_t{0};    // for fence(): all noted uses
+  static constexpr Epoch kAllSoFar = Epoch::forever();             // for fence(): all noted uses
   static constexpr std::uint64_t kAllStreams = ~std::uint64_t{0};  // as a mask
   static constexpr std::uint32_t kMostGrace = 16;
   // The stream may queue nothing more, so the grace also ends after this many times as many launches on all streams.
@@ -67,13 +68,13 @@ class StreamTable {
   ~StreamTable();
 
   // For work that is about to be queued: a unique epoch.
-  std::uint64_t tick() { return epoch_.fetch_add(1) + 1; }
+  Epoch tick() { return Epoch(ticks_.fetch_add(1) + 1); }
   // For work that is queued already. REQUIRES: note_use() with it before the stamp can be read.
-  std::uint64_t open_epoch() const { return epoch_.load() + 1; }
+  Epoch open_epoch() const { return epoch().next(); }
   // All stamps from now on are greater than `epoch`.
-  void close(std::uint64_t epoch) { raise_to(epoch_, epoch); }
+  void close(Epoch epoch) { raise_to(ticks_, epoch.value()); }
   // The newest epoch that was ticked or closed.
-  std::uint64_t epoch() const { return epoch_.load(); }
+  Epoch epoch() const { return Epoch(ticks_.load()); }
 
   // The slot of a stream, assigned at its first use. Cheap afterwards.
   std::uint32_t slot_of(StreamId stream) {
@@ -91,45 +92,45 @@ class StreamTable {
   // Whether the stream was used here; a stream of another device was not.
   bool knows(StreamId stream);
   // A use with this epoch is about to be queued on the slot's stream, or is already queued there. Cheap.
-  void note_use(std::uint32_t slot, std::uint64_t epoch) {
+  void note_use(std::uint32_t slot, Epoch epoch) {
     raise_to(slots_[slot].last, epoch);
     note_recent(slots_[slot], epoch);
   }
   // The same with a plain store: of two concurrent calls the smaller epoch may remain. REQUIRES: the caller is inside
   // the gate, and no per-thread stream is fenced by its own thread (fence_own).
-  void note_use_inside(std::uint32_t slot, std::uint64_t epoch) {
-    std::atomic<std::uint64_t>& last = slots_[slot].last;
+  void note_use_inside(std::uint32_t slot, Epoch epoch) {
+    std::atomic<Epoch>& last = slots_[slot].last;
     if (last.load(std::memory_order_relaxed) < epoch) last.store(epoch, std::memory_order_release);
     note_recent(slots_[slot], epoch);
   }
   // Whether the stream in `mask` that was last used at `epoch` has queued `grace` uses since, or all streams together
   // kGraceOfAll times as many. Approximate where threads share a stream: of two concurrent uses one may not be counted.
   // Cheap. REQUIRES: grace <= kMostGrace.
-  bool is_past_grace(std::uint64_t mask, std::uint64_t epoch, std::uint32_t grace) const;
+  bool is_past_grace(std::uint64_t mask, Epoch epoch, std::uint32_t grace) const;
   // A per-thread default stream can be fenced only by its own thread: call after queueing there.
   Status fence_own(std::uint32_t slot);
 
   // Records a fence on every stream in `mask` without one that covers its uses up to `epoch`, except on a stream that
   // may be full and makes no progress, where the call would block; a later wait then queries the stream itself.
   // REQUIRES: the uses noted so far have queued their work (the gate is closed).
-  Status fence(std::uint64_t mask, std::uint64_t epoch);
+  Status fence(std::uint64_t mask, Epoch epoch);
   // Polls the pending fences.
   Status poll();
   // Whether every stream in `mask` is done with its uses up to `epoch`, as of the last poll. Cheap.
-  bool passed(std::uint64_t mask, std::uint64_t epoch) const;
+  bool passed(std::uint64_t mask, Epoch epoch) const;
   // stream_waits.cpp
   // Waits until passed(mask, epoch). Errors: kNotReady where none of the work has ended for the bound, counted over all
   // waits for the same work. REQUIRES: fence(mask, epoch) was called.
-  Status wait(std::uint64_t mask, std::uint64_t epoch, Bound bound = Bound::kWhole);
+  Status wait(std::uint64_t mask, Epoch epoch, Bound bound = Bound::kWhole);
   // A kernel that waits for others was launched on the slot: until it is over, kPatience means `allowance` there.
   // Cheap.
-  void note_waiter(std::uint32_t slot, std::uint64_t epoch, Nanoseconds allowance);
+  void note_waiter(std::uint32_t slot, Epoch epoch, Nanoseconds allowance);
   // Records a fence before work that is about to be queued, for uses up to `epoch`. REQUIRES: these are queued.
-  Status mark(std::uint32_t slot, std::uint64_t epoch);
+  Status mark(std::uint32_t slot, Epoch epoch);
   // The epochs between which the unfinished work of a slot lies: covered by the last fence that passed, and by the
   // next.
   struct Reach {
-    std::uint64_t after = 0, until = 0;
+    Epoch after{}, until{};
   };
   std::optional<Reach> reach_of_next(std::uint32_t slot);
   // The slots with work that was waited for as long as `patience` and has not ended. Cheap.
@@ -138,19 +139,19 @@ class StreamTable {
   Result<bool> await_news(std::uint64_t slots);
   // The program has waited for its work noted up to `epoch` on the stream, or on all streams of the device's context.
   // REQUIRES: that work was queued when the program's wait began.
-  void note_over(StreamId stream, std::uint64_t epoch);
-  void note_all_over(std::uint64_t epoch);
+  void note_over(StreamId stream, Epoch epoch);
+  void note_all_over(Epoch epoch);
   // Waits until all work noted up to `epoch` is over. By fences where possible: a device-wide wait would break a stream
   // capture of the program. REQUIRES: the gate is closed.
-  Status wait_for_all(std::uint64_t epoch);
+  Status wait_for_all(Epoch epoch);
   // Makes `waiter` wait on the device for that work. REQUIRES: as wait().
-  Status make_wait(StreamId waiter, std::uint64_t mask, std::uint64_t epoch);
+  Status make_wait(StreamId waiter, std::uint64_t mask, Epoch epoch);
   // The program destroys the stream: records its last fence while that is still possible.
   Status retire(StreamId stream);
 
  private:
   struct Fence {
-    std::uint64_t epoch;
+    Epoch epoch{};
     EventId event;
     std::uint32_t turn;  // of its slot, when it was recorded
   };
@@ -158,33 +159,32 @@ class StreamTable {
     StreamId stream;
     std::uint64_t thread = 0;  // of a per-thread default stream
     bool retired = false;
-    bool takes_events = true;     // false: it is gone, or a default stream whose context is not the current one
-    std::uint64_t completed = 0;  // label of the newest fence that has passed
-    std::uint32_t turn = 0;       // of its slot: work before it is known to be over
-    std::vector<Fence> pending;   // oldest first, at most kMaxPending
+    bool takes_events = true;    // false: it is gone, or a default stream whose context is not the current one
+    Epoch completed{};           // label of the newest fence that has passed
+    std::uint32_t turn = 0;      // of its slot: work before it is known to be over
+    std::vector<Fence> pending;  // oldest first, at most kMaxPending
   };
   struct alignas(64) Slot {
-    std::atomic<std::uint64_t> last{0};       // newest epoch noted
-    std::atomic<std::uint64_t> completed{0};  // every user has passed this epoch
-    std::atomic<std::uint64_t> passes{0};     // pieces of work that were found to be over
-    std::atomic<std::uint64_t> quiet{0};      // nanoseconds waited since the last of them
-    std::atomic<std::uint64_t> waiter{0};     // newest epoch of a kernel that is known to wait for others
-    std::atomic<std::uint64_t> allowance{0};  // nanoseconds to wait for it
-    std::vector<User> users;                  // under mutex_
-    std::array<std::atomic<std::uint64_t>, kMostGrace> recent{};  // epochs of the last uses
-    std::atomic<std::uint32_t> turn{0};                           // the next index into `recent`
+    std::atomic<Epoch> last{};                            // newest epoch noted
+    std::atomic<Epoch> completed{};                       // every user has passed this epoch
+    std::atomic<std::uint64_t> passes{0};                 // pieces of work that were found to be over
+    std::atomic<std::uint64_t> quiet{0};                  // nanoseconds waited since the last of them
+    std::atomic<Epoch> waiter{};                          // newest epoch of a kernel that is known to wait for others
+    std::atomic<std::uint64_t> allowance{0};              // nanoseconds to wait for it
+    std::vector<User> users;                              // under mutex_
+    std::array<std::atomic<Epoch>, kMostGrace> recent{};  // epochs of the last uses
+    std::atomic<std::uint32_t> turn{0};                   // the next index into `recent`
   };
   static constexpr std::size_t kMaxPending = 1024;
-  static constexpr std::uint64_t kForever = ~std::uint64_t{0};
 
-  static void note_recent(Slot& slot, std::uint64_t epoch) {
+  static void note_recent(Slot& slot, Epoch epoch) {
     const std::uint32_t turn = slot.turn.load(std::memory_order_relaxed);
     slot.recent[turn % kMostGrace].store(epoch, std::memory_order_relaxed);
     slot.turn.store(turn + 1, std::memory_order_relaxed);
   }
   // The newest epoch on this slot that matters for a question about `epoch`.
-  static std::uint64_t needed(const Slot& slot, std::uint64_t epoch);
-  static std::vector<Fence>::const_iterator first_covering(const User& user, std::uint64_t label);
+  static Epoch needed(const Slot& slot, Epoch epoch);
+  static std::vector<Fence>::const_iterator first_covering(const User& user, Epoch label);
   static std::size_t hash_of(StreamId stream, std::uint64_t thread) {
     return static_cast<std::size_t>(((stream.value() >> 4) ^ stream.value() ^ (thread << 7)) * 0x9E3779B97F4A7C15u >>
                                     32);
@@ -193,8 +193,8 @@ class StreamTable {
   std::uint32_t find_slot(StreamId stream);
   std::uint32_t assign(StreamId stream, std::uint64_t thread);
   std::uint32_t choose_slot(std::size_t hash) REQUIRES_LOCK(mutex_);
-  Status record(Slot& slot, User& user, std::uint64_t label) REQUIRES_LOCK(mutex_);
-  Status record(User& user, std::uint64_t label, std::uint32_t turn) REQUIRES_LOCK(mutex_);
+  Status record(Slot& slot, User& user, Epoch label) REQUIRES_LOCK(mutex_);
+  Status record(User& user, Epoch label, std::uint32_t turn) REQUIRES_LOCK(mutex_);
   Result<bool> takes_fence(Slot& slot, User& user) REQUIRES_LOCK(mutex_);
   Status declare_dead(User& user) REQUIRES_LOCK(mutex_);
   void forget(User& user) REQUIRES_LOCK(mutex_);
@@ -210,7 +210,7 @@ class StreamTable {
   // Recycles the events of the user's first `count` fences.
   void drop_pending(User& user, std::size_t count) REQUIRES_LOCK(mutex_);
   Status poll_slot(Slot& slot) REQUIRES_LOCK(mutex_);
-  Status wait_for_device(std::uint64_t mask, std::uint64_t epoch, std::uint64_t slots, Bound bound);
+  Status wait_for_device(std::uint64_t mask, Epoch epoch, std::uint64_t slots, Bound bound);
   Nanoseconds quiet_of(std::uint64_t slots) const;
   Nanoseconds time_left(std::uint64_t slots, Bound bound) const;
   // What a wait still has to wait for.
@@ -218,17 +218,17 @@ class StreamTable {
     std::uint64_t slots = 0;
     StreamId stream{};               // of the first that can be queried
     std::optional<EventId> fence{};  // the same, where there is one
-    std::uint64_t label = 0;         // the same
+    Epoch label{};                   // the same
     bool can_be_looked_at = false;
   };
-  Unpassed unpassed(std::uint64_t mask, std::uint64_t epoch);
+  Unpassed unpassed(std::uint64_t mask, Epoch epoch);
   Status look_at(const Unpassed& rest, Nanoseconds limit);
   Nanoseconds look_for(std::uint64_t slots) const;
   std::uint64_t passes(std::uint64_t slots) const;
   std::uint64_t bound_of(const Slot& slot, Bound bound) const;
   bool is_patient(std::uint64_t slots, Bound bound) const;
   void note_waited(std::uint64_t slots, std::uint64_t passes_before, Nanoseconds time);
-  void note_over(Slot& slot, User& user, std::uint64_t epoch) REQUIRES_LOCK(mutex_);
+  void note_over(Slot& slot, User& user, Epoch epoch) REQUIRES_LOCK(mutex_);
   static void sum_up(Slot& slot);
   static void note_passes(Slot& slot, std::uint64_t count);
   Result<EventId> take_event() REQUIRES_LOCK(mutex_);
@@ -247,7 +247,7 @@ class StreamTable {
   Mutex mutex_{LockRank::kStreams};
   std::array<Key, kKeys> keys_;
   std::array<Slot, kSlots> slots_;
-  alignas(64) std::atomic<std::uint64_t> epoch_{0};
+  alignas(64) std::atomic<std::uint64_t> ticks_{0};  // the value of the newest epoch
   std::uint32_t used_slots_ GUARDED_BY(mutex_) = 0;
   std::vector<EventId> spare_events_ GUARDED_BY(mutex_);
 };

@@ -26,16 +26,16 @@ Status does_not_end(const std::string& where, Nanoseconds waited) {
 
 }  // namespace
 
-std::vector<StreamTable::Fence>::const_iterator StreamTable::first_covering(const User& user, std::uint64_t label) {
+std::vector<StreamTable::Fence>::const_iterator StreamTable::first_covering(const User& user, Epoch label) {
   return std::find_if(user.pending.begin(), user.pending.end(),
                       [label](const Fence& fence) { return fence.epoch >= label; });
 }
 
-StreamTable::Unpassed StreamTable::unpassed(std::uint64_t mask, std::uint64_t epoch) {
+StreamTable::Unpassed StreamTable::unpassed(std::uint64_t mask, Epoch epoch) {
   MutexLock lock(mutex_);
   Unpassed result;
   for (std::size_t i : SlotsIn{mask}) {
-    const std::uint64_t label = needed(slots_[i], epoch);
+    const Epoch label = needed(slots_[i], epoch);
     if (slots_[i].completed.load() >= label) continue;
     result.slots |= std::uint64_t{1} << i;
     for (const User& user : slots_[i].users) {
@@ -122,7 +122,7 @@ void StreamTable::note_waited(std::uint64_t slots, std::uint64_t passes_before, 
   }
 }
 
-Status StreamTable::wait(std::uint64_t mask, std::uint64_t epoch, Bound bound) {
+Status StreamTable::wait(std::uint64_t mask, Epoch epoch, Bound bound) {
   if (!passed(mask, epoch)) TESSERA_TRY(poll());  // it may have ended since the last wait gave up
   while (!passed(mask, epoch)) {
     const Unpassed rest = unpassed(mask, epoch);
@@ -180,7 +180,7 @@ Result<bool> StreamTable::await_news(std::uint64_t slots) {
   return true;
 }
 
-Status StreamTable::wait_for_all(std::uint64_t epoch) {
+Status StreamTable::wait_for_all(Epoch epoch) {
   TESSERA_TRY(fence(kAllStreams, epoch));
   return wait(kAllStreams, epoch);
 }
@@ -198,7 +198,7 @@ std::vector<std::uint64_t> StreamTable::left_by_threads() {
 }
 
 // `slots`: those in `mask` whose work is not known to be over.
-Status StreamTable::wait_for_device(std::uint64_t mask, std::uint64_t epoch, std::uint64_t slots, Bound bound) {
+Status StreamTable::wait_for_device(std::uint64_t mask, Epoch epoch, std::uint64_t slots, Bound bound) {
   close(epoch);
   const std::vector<std::uint64_t> left = left_by_threads();
   for (;;) {
@@ -218,14 +218,14 @@ Status StreamTable::wait_for_device(std::uint64_t mask, std::uint64_t epoch, std
     }
   }
   for (std::size_t i : SlotsIn{mask}) {
-    const std::uint64_t label = needed(slots_[i], epoch);
+    const Epoch label = needed(slots_[i], epoch);
     for (User& user : slots_[i].users) user.completed = std::max(user.completed, label);
     TESSERA_TRY(poll_slot(slots_[i]));
   }
   return {};
 }
 
-void StreamTable::note_waiter(std::uint32_t index, std::uint64_t epoch, Nanoseconds allowance) {
+void StreamTable::note_waiter(std::uint32_t index, Epoch epoch, Nanoseconds allowance) {
   Slot& slot = slots_[index];
   slot.allowance.store(allowance.value());
   raise_to(slot.waiter, epoch);
@@ -236,7 +236,7 @@ void StreamTable::note_passes(Slot& slot, std::uint64_t count) {
   slot.quiet.store(0);
 }
 
-Status StreamTable::mark(std::uint32_t index, std::uint64_t epoch) {
+Status StreamTable::mark(std::uint32_t index, Epoch epoch) {
   MutexLock lock(mutex_);
   for (User& user : slots_[index].users) {
     const bool own = user.thread == 0 || user.thread == this_thread_key();
@@ -256,17 +256,17 @@ std::optional<StreamTable::Reach> StreamTable::reach_of_next(std::uint32_t index
 }
 
 // Fences that this makes redundant are recycled.
-void StreamTable::note_over(Slot& slot, User& user, std::uint64_t epoch) {
+void StreamTable::note_over(Slot& slot, User& user, Epoch epoch) {
   if (user.retired || user.completed >= epoch) return;
   user.completed = epoch;
   user.turn = slot.turn.load();  // estimate: other threads have launched little there since
-  const auto later = first_covering(user, epoch + 1);
+  const auto later = first_covering(user, epoch.next());
   drop_pending(user, static_cast<std::size_t>(later - user.pending.cbegin()));
   note_passes(slot, 1);
   sum_up(slot);
 }
 
-void StreamTable::note_over(StreamId stream, std::uint64_t epoch) {
+void StreamTable::note_over(StreamId stream, Epoch epoch) {
   const std::uint64_t thread = stream == kPerThreadStream ? this_thread_key() : 0;
   MutexLock lock(mutex_);
   for (std::uint32_t i = 0; i < used_slots_; ++i) {
@@ -277,7 +277,7 @@ void StreamTable::note_over(StreamId stream, std::uint64_t epoch) {
 }
 
 // Work on unknown streams (kNoStream) may belong to another device.
-void StreamTable::note_all_over(std::uint64_t epoch) {
+void StreamTable::note_all_over(Epoch epoch) {
   MutexLock lock(mutex_);
   for (std::uint32_t i = 0; i < used_slots_; ++i) {
     for (User& user : slots_[i].users) {

@@ -39,13 +39,13 @@ std::optional<WaitingKernels::Known> WaitingKernels::find(const void* work) cons
   return std::nullopt;
 }
 
-void WaitingKernels::note(const void* work, std::uint32_t slot, std::uint64_t epoch) {
+void WaitingKernels::note(const void* work, std::uint32_t slot, Epoch epoch) {
   MutexLock lock(mutex_);
   trail_[next_++ % kTrail] = {epoch, slot, work};
 }
 
 // Kernels without a name cannot be distinguished.
-void WaitingKernels::accuse(std::uint32_t slot, std::uint64_t after, std::uint64_t until) {
+void WaitingKernels::accuse(std::uint32_t slot, Epoch after, Epoch until) {
   MutexLock lock(mutex_);
   std::vector<const void*> works, suspects;
   for (const Launch& launch : trail_) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/epoch.hpp"
 #include "base/mutex.hpp"
 #include "base/units.hpp"
 
@@ -37,9 +38,9 @@ class WaitingKernels {
   // Whether any is known. Cheap.
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
   // A launch; null for a kernel without a known name.
-  void note(const void* work, std::uint32_t slot, std::uint64_t epoch);
+  void note(const void* work, std::uint32_t slot, Epoch epoch);
   // Work on the slot's stream does not end: launches with epochs in (after, until] are suspects.
-  void accuse(std::uint32_t slot, std::uint64_t after, std::uint64_t until);
+  void accuse(std::uint32_t slot, Epoch after, Epoch until);
 
  private:
   struct Entry {
@@ -47,7 +48,7 @@ class WaitingKernels {
     Known known;
   };
   struct Launch {
-    std::uint64_t epoch = 0;  // 0: none
+    Epoch epoch{};  // never: none
     std::uint32_t slot = 0;
     const void* work = nullptr;
   };

@@ -19,7 +19,7 @@ TEST_F(ProgramStreamsTest, AWaitOfTheProgramEndsTheWorkBeforeIt) {
   allocator_->streams().note_waited(DeviceId(), stream, before);
   DeviceHeap& heap = *allocator_->heaps().made(DeviceId());
   StreamTable& streams = heap.residency().streams();
-  EXPECT_TRUE(streams.passed(std::uint64_t{1} << streams.slot_of(stream), before));
+  EXPECT_TRUE(streams.passed(std::uint64_t{1} << streams.slot_of(stream), Epoch(before)));
 }
 
 TEST_F(ProgramStreamsTest, ARetiredStreamLeavesItsFreedBlocksToOthers) {

@@ -22,7 +22,7 @@ class BurstTest : public LayerTest {
     return belongs;
   }
   void use(std::size_t run) { runs_[run]->used.store(residency().streams().tick()); }
-  std::uint64_t epoch() { return residency().streams().epoch(); }
+  Epoch epoch() { return residency().streams().epoch(); }
   void TearDown() override {
     for (Run* const run : runs_) expect_ok(pages().release(run));
     LayerTest::TearDown();

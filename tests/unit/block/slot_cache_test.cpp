@@ -74,7 +74,7 @@ TEST_F(SlotCacheTest, SlotsOfADestroyedStreamAreQueued) {
   Slab& slab = add();
   const auto slots = take(1);
   auto held = hold(b_);
-  const std::uint64_t epoch = residency().note_free(slab.run, b_);
+  const Epoch epoch = residency().note_free(slab.run, b_);
   const std::uint64_t mask = std::uint64_t{1} << residency().streams().slot_of(b_);
   cache_.retire(a_, {mask, epoch});
   expect_sound(1);

@@ -37,7 +37,8 @@ class AllocationLogTest : public testing::Test {
   AllocationLog log_;
   std::optional<AllocationRow> row_;
   int times_ = 0;
-  std::uint64_t next_ = 0, epoch_ = 0;
+  std::uint64_t next_ = 0;
+  Epoch epoch_;
 };
 
 TEST_F(AllocationLogTest, EqualAllocationsAreNoRow) {
@@ -122,7 +123,7 @@ TEST_F(AllocationLogTest, ReportsMatchedAllocationsAndTheirAddresses) {
   const AllocationLog::Noted& newest = log_.before_last(0);
   EXPECT_EQ(newest.stay.address, Address(next_ << 21));
   EXPECT_EQ(newest.stay.made, epoch_);
-  EXPECT_EQ(newest.stay.freed, 0u) << "it lives";
+  EXPECT_EQ(newest.stay.freed, Epoch()) << "it lives";
   const AllocationLog::Noted& ended = log_.before_last(kContext);  // the last that passed
   EXPECT_EQ(ended.block.bytes, 5_MiB);
   EXPECT_EQ(ended.stay.freed, ended.stay.made + 2) << "the layer was freed before it";

@@ -33,13 +33,13 @@ Machine machine(Bytes device, double rate) {
 
 TEST(AutoPolicy, DecidesByRecencyWhereNoPlanHelps) {
   Snapshot snapshot;
-  snapshot.epoch = 100;
+  snapshot.epoch = Epoch(100);
   snapshot.need = 2_MiB;
   for (std::size_t i = 0; i < 3; ++i) {
     RunPicture run;
     run.run = i;
     run.bytes = 2_MiB;
-    run.used = 50 + i;
+    run.used = Epoch(50 + i);
     snapshot.runs.push_back(run);
   }
   EXPECT_EQ(AutoPolicy().decide(snapshot).victims, RecencyPolicy().decide(snapshot).victims);

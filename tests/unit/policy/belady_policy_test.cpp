@@ -7,14 +7,14 @@ namespace {
 
 Snapshot snapshot_of(std::initializer_list<std::uint64_t> nexts) {
   Snapshot snapshot;
-  snapshot.epoch = 100;
+  snapshot.epoch = Epoch(100);
   snapshot.need = 100_MiB;
   for (const std::uint64_t next : nexts) {
     RunPicture run;
     run.run = snapshot.runs.size();
     run.bytes = 2_MiB;
-    run.used = 90;
-    run.next = next;
+    run.used = Epoch(90);
+    run.next = Epoch(next);
     snapshot.runs.push_back(run);
   }
   return snapshot;

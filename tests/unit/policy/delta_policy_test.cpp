@@ -12,11 +12,11 @@ namespace tessera {
 namespace {
 
 RunPicture picture(std::size_t name, Bytes bytes, std::uint64_t used, Bytes clean = {}) {
-  return {.run = name, .bytes = bytes, .clean = clean, .used = used};
+  return {.run = name, .bytes = bytes, .clean = clean, .used = Epoch(used)};
 }
 
 std::vector<std::size_t> order(std::vector<RunPicture> runs) {
-  return DeltaPolicy().decide({.need = 1_GiB, .epoch = 100, .runs = std::move(runs)}).victims;
+  return DeltaPolicy().decide({.need = 1_GiB, .epoch = Epoch(100), .runs = std::move(runs)}).victims;
 }
 
 TEST(DeltaPolicy, EvictsLargeIdleAndCleanRunsFirst) {

@@ -9,18 +9,18 @@ namespace {
 
 TEST(FrequencyPolicy, EvictsTheLeastUsedFirst) {
   const Snapshot snapshot{.need = 4_MiB,
-                          .epoch = 1000,
-                          .runs = {{.run = 1, .bytes = 2_MiB, .used = 950, .often = 9 * kOneEvent},
-                                   {.run = 2, .bytes = 2_MiB, .used = 990, .often = kOneEvent},
-                                   {.run = 3, .bytes = 2_MiB, .used = 900, .often = 5 * kOneEvent}}};
+                          .epoch = Epoch(1000),
+                          .runs = {{.run = 1, .bytes = 2_MiB, .used = Epoch(950), .often = 9 * kOneEvent},
+                                   {.run = 2, .bytes = 2_MiB, .used = Epoch(990), .often = kOneEvent},
+                                   {.run = 3, .bytes = 2_MiB, .used = Epoch(900), .often = 5 * kOneEvent}}};
   EXPECT_EQ(FrequencyPolicy().decide(snapshot).victims, (std::vector<std::size_t>{2, 3}));
 }
 
 TEST(FrequencyPolicy, TheAgeBreaksTies) {
   const Snapshot snapshot{.need = 2_MiB,
-                          .epoch = 1000,
-                          .runs = {{.run = 1, .bytes = 2_MiB, .used = 950, .often = kOneEvent},
-                                   {.run = 2, .bytes = 2_MiB, .used = 900, .often = kOneEvent}}};
+                          .epoch = Epoch(1000),
+                          .runs = {{.run = 1, .bytes = 2_MiB, .used = Epoch(950), .often = kOneEvent},
+                                   {.run = 2, .bytes = 2_MiB, .used = Epoch(900), .often = kOneEvent}}};
   EXPECT_EQ(FrequencyPolicy().decide(snapshot).victims, std::vector<std::size_t>{2});
 }
 

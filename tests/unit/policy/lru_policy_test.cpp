@@ -9,7 +9,7 @@ RunPicture run(std::size_t name, std::uint64_t used, bool dead = false) {
   RunPicture picture;
   picture.run = name;
   picture.bytes = 2_MiB;
-  picture.used = used;
+  picture.used = Epoch(used);
   picture.dead = dead;
   return picture;
 }
@@ -17,7 +17,7 @@ RunPicture run(std::size_t name, std::uint64_t used, bool dead = false) {
 std::vector<std::size_t> order(std::vector<RunPicture> runs, Bytes need) {
   Snapshot snapshot;
   snapshot.need = need;
-  snapshot.epoch = 100;
+  snapshot.epoch = Epoch(100);
   snapshot.runs = std::move(runs);
   return LruPolicy().decide(snapshot).victims;
 }

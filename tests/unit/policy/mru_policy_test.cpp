@@ -12,17 +12,17 @@ namespace tessera {
 namespace {
 
 RunPicture picture_at(std::size_t name, std::uint64_t used, bool dead = false) {
-  return {.run = name, .bytes = 2_MiB, .used = used, .dead = dead};
+  return {.run = name, .bytes = 2_MiB, .used = Epoch(used), .dead = dead};
 }
 
 TEST(MruPolicy, EvictsTheNewestUseFirst) {
   const Snapshot snapshot{
-      .need = 4_MiB, .epoch = 100, .runs = {picture_at(1, 30), picture_at(2, 10), picture_at(3, 90)}};
+      .need = 4_MiB, .epoch = Epoch(100), .runs = {picture_at(1, 30), picture_at(2, 10), picture_at(3, 90)}};
   EXPECT_EQ(MruPolicy().decide(snapshot).victims, (std::vector<std::size_t>{3, 1}));
 }
 
 TEST(MruPolicy, EvictsDeadRunsFirst) {
-  const Snapshot snapshot{.need = 2_MiB, .epoch = 100, .runs = {picture_at(1, 90), picture_at(2, 10, true)}};
+  const Snapshot snapshot{.need = 2_MiB, .epoch = Epoch(100), .runs = {picture_at(1, 90), picture_at(2, 10, true)}};
   EXPECT_EQ(MruPolicy().decide(snapshot).victims, std::vector<std::size_t>{2});
 }
 

@@ -31,7 +31,7 @@ TEST(Ranking, EvictsDeadRunsFirst) {
 // Their scores refer to a next use, which dead runs do not have; their last use has to be waited for.
 TEST(Ranking, EvictsTheLeastRecentlyUsedDeadRunsFirst) {
   RunPicture runs[] = {run(0, true), run(1, true), run(2, true)};
-  for (RunPicture& each : runs) each.used = 30 - 10 * each.run;
+  for (RunPicture& each : runs) each.used = Epoch(30 - 10 * each.run);
   const std::vector<RankedRun> ranked = {{&runs[0], 9}, {&runs[1], 1}, {&runs[2], 2}};
   EXPECT_EQ(highest_first(ranked, 6_MiB).victims, (std::vector<std::size_t>{2, 1, 0}));
 }

@@ -13,28 +13,28 @@ namespace {
 RunPicture used_at(std::uint64_t used, std::uint64_t gap) {
   RunPicture picture;
   picture.bytes = 2_MiB;
-  picture.used = used;
+  picture.used = Epoch(used);
   picture.gap = gap;
   return picture;
 }
 
 TEST(RecencyPolicy, ARunIsExpectedOneGapAfterItsLastUse) {
-  EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 10), 103), 7u);
-  EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 10), 100), 10u);
+  EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 10), Epoch(103)), 7u);
+  EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 10), Epoch(100)), 10u);
 }
 
 TEST(RecencyPolicy, ASlightlyOverdueRunIsExpectedSoon) {
-  EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 10), 115), 0u);
+  EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 10), Epoch(115)), 0u);
 }
 
 TEST(RecencyPolicy, AFailedPredictionCountsAsNone) {
-  EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 10), 121), 21u);
-  EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 0), 121), 21u);
+  EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 10), Epoch(121)), 21u);
+  EXPECT_EQ(RecencyPolicy::expected_wait(used_at(100, 0), Epoch(121)), 21u);
 }
 
 TEST(RecencyPolicy, EvictsTheCheapestAmongEqualsFirst) {
   Snapshot snapshot;
-  snapshot.epoch = 100;
+  snapshot.epoch = Epoch(100);
   snapshot.need = 8_MiB;
   for (std::size_t i = 0; i < 4; ++i) {
     snapshot.runs.push_back(used_at(60, 0));
@@ -50,7 +50,7 @@ TEST(RecencyPolicy, EvictsTheCheapestAmongEqualsFirst) {
 int hits_of_cyclic_scan(const Policy& policy, std::size_t runs, std::size_t room) {
   std::vector<RunPicture> past(runs);
   std::set<std::size_t> present;
-  std::uint64_t epoch = 0;
+  Epoch epoch;
   int hits = 0;
   for (int round = 0; round < 6; ++round) {
     hits = 0;
@@ -67,7 +67,7 @@ int hits_of_cyclic_scan(const Policy& policy, std::size_t runs, std::size_t room
       ++epoch;
       past[i].run = i;
       past[i].bytes = 2_MiB;
-      past[i].gap = past[i].used != 0 ? epoch - past[i].used : 0;
+      past[i].gap = past[i].used.is_never() ? 0 : epoch - past[i].used;
       past[i].used = epoch;
     }
   }

@@ -42,16 +42,16 @@ TEST(FlexmoePolicy, MovesOneExpertPerMissAndNoMore) {
 }
 
 TEST(FlexmoePolicy, ASingleUseDoesNotMakeAColdExpertHot) {
-  Snapshot snapshot{.need = 2_MiB, .epoch = 1000, .runs = {}};
-  snapshot.runs.push_back({.run = 1, .bytes = 2_MiB, .used = 990, .often = kOneEvent});
-  snapshot.runs.push_back({.run = 2, .bytes = 2_MiB, .used = 950, .often = 9 * kOneEvent});
+  Snapshot snapshot{.need = 2_MiB, .epoch = Epoch(1000), .runs = {}};
+  snapshot.runs.push_back({.run = 1, .bytes = 2_MiB, .used = Epoch(990), .often = kOneEvent});
+  snapshot.runs.push_back({.run = 2, .bytes = 2_MiB, .used = Epoch(950), .often = 9 * kOneEvent});
   EXPECT_EQ(FlexmoePolicy().decide(snapshot).victims, std::vector<std::size_t>{1});
 }
 
 TEST(FlexmoePolicy, EvictsTheLeastRecentlyUsedAmongEquals) {
-  Snapshot snapshot{.need = 2_MiB, .epoch = 1000, .runs = {}};
+  Snapshot snapshot{.need = 2_MiB, .epoch = Epoch(1000), .runs = {}};
   for (const std::uint64_t used : {990u, 950u, 970u}) {
-    snapshot.runs.push_back({.run = snapshot.runs.size(), .bytes = 2_MiB, .used = used, .often = 5});
+    snapshot.runs.push_back({.run = snapshot.runs.size(), .bytes = 2_MiB, .used = Epoch(used), .often = 5});
   }
   EXPECT_EQ(FlexmoePolicy().decide(snapshot).victims, std::vector<std::size_t>{1});
 }

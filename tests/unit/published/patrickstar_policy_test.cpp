@@ -13,9 +13,9 @@ namespace tessera {
 namespace {
 
 Snapshot at(std::uint64_t moment, std::initializer_list<std::uint64_t> nexts) {
-  Snapshot snapshot{.need = 2_MiB, .epoch = moment, .runs = {}};
+  Snapshot snapshot{.need = 2_MiB, .epoch = Epoch(moment), .runs = {}};
   for (const std::uint64_t next : nexts) {
-    snapshot.runs.push_back({.run = snapshot.runs.size(), .bytes = 2_MiB, .next = next});
+    snapshot.runs.push_back({.run = snapshot.runs.size(), .bytes = 2_MiB, .next = Epoch(next)});
   }
   return snapshot;
 }

@@ -79,9 +79,9 @@ TEST(SuperneuronsPolicy, RecomputesWhatIsCheapAndMovesOutputsOfWeightedLayers) {
 }
 
 TEST(SuperneuronsPolicy, EvictsTheLeastRecentlyUsedOnDemand) {
-  Snapshot snapshot{.need = 2_MiB, .epoch = 9, .runs = {}};
-  snapshot.runs.push_back({.run = 1, .bytes = 2_MiB, .used = 5, .next = 100});
-  snapshot.runs.push_back({.run = 2, .bytes = 2_MiB, .used = 4, .next = 10});
+  Snapshot snapshot{.need = 2_MiB, .epoch = Epoch(9), .runs = {}};
+  snapshot.runs.push_back({.run = 1, .bytes = 2_MiB, .used = Epoch(5), .next = Epoch(100)});
+  snapshot.runs.push_back({.run = 2, .bytes = 2_MiB, .used = Epoch(4), .next = Epoch(10)});
   EXPECT_EQ(SuperneuronsPolicy().decide(snapshot).victims, std::vector<std::size_t>{2});
 }
 

@@ -28,11 +28,11 @@ TEST(AutomaticEvictionTest, BytesWrittenWhileItWasOffAreNotLost) {
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.residency().automatic().set(false));
-  const std::uint64_t before = run->written.load();
+  const Epoch before = run->written.load();
   ASSERT_OK(machine.residency().automatic().account_for_unannounced());
   EXPECT_GT(run->written.load(), before);
   ASSERT_OK(machine.residency().automatic().set(true));
-  const std::uint64_t then = run->written.load();
+  const Epoch then = run->written.load();
   ASSERT_OK(machine.residency().automatic().account_for_unannounced());
   EXPECT_EQ(run->written.load(), then) << "while it is on, all work is announced";
 }

@@ -17,7 +17,7 @@ class Backwards final : public Policy {
   std::string_view name() const override { return "backwards"; }
   Decision decide(const Snapshot& snapshot) const override {
     std::vector<RankedRun> ranked;
-    for (const RunPicture& run : snapshot.runs) ranked.push_back({&run, static_cast<double>(run.used)});
+    for (const RunPicture& run : snapshot.runs) ranked.push_back({&run, static_cast<double>(run.used.value())});
     return highest_first(std::move(ranked), snapshot.need);
   }
 };

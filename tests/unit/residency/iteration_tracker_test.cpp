@@ -135,7 +135,7 @@ TEST_F(IterationTrackerTest, StopsRecordingWhileMemoryIsNotShort) {
 // Runs in an offload interval when the plan is found were used before there was a plan.
 TEST_F(IterationTrackerTest, ANewPlanEvictsRunsInsideTheirOffloadInterval) {
   DeviceRun* const weight = make_run();
-  std::uint64_t used = 0;
+  Epoch used;
   for (int i = 0; i < 2; ++i) {
     for (std::size_t step = 0; step < kLayers; ++step) launch(works_[step], make_run(), true);
     launch(works_[2 * kLayers], weight, true);
@@ -257,9 +257,9 @@ TEST_F(IterationTrackerTest, ReportsTheNextUseOfARun) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
   launch(works_[0], run, true);
-  EXPECT_EQ(tracker_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 1);
+  EXPECT_EQ(tracker_.next_use(*run, epoch_), epoch_ + (2 * kLayers - 1));
   launch(works_[1], make_run(), true);
-  EXPECT_EQ(tracker_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 2);
+  EXPECT_EQ(tracker_.next_use(*run, epoch_), epoch_ + (2 * kLayers - 2));
 }
 
 TEST_F(IterationTrackerTest, CountsTheNextUseInLaunchesNotInEpochs) {
@@ -268,7 +268,7 @@ TEST_F(IterationTrackerTest, CountsTheNextUseInLaunchesNotInEpochs) {
   launch(works_[0], run, true);
   epoch_ += 100 * kLayers;  // as fences do
   launch(works_[1], make_run(), true);
-  EXPECT_EQ(tracker_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 2);
+  EXPECT_EQ(tracker_.next_use(*run, epoch_), epoch_ + (2 * kLayers - 2));
 }
 
 TEST_F(IterationTrackerTest, TreatsARunOfOneLargePageLikeOthers) {
@@ -309,7 +309,7 @@ TEST_F(IterationTrackerTest, PlansNoRunsOfOneBasePage) {
   }
   EXPECT_EQ(policy_.seen.runs.size(), kLayers);
   EXPECT_EQ(policy_.seen.steps.size(), 2 * kLayers + 1);
-  EXPECT_EQ(tracker_.next_use(*small, epoch_), 0u);
+  EXPECT_EQ(tracker_.next_use(*small, epoch_), Epoch());
 }
 
 TEST_F(IterationTrackerTest, ReportsRunsOfOneBasePageSeparately) {

@@ -30,7 +30,7 @@ class LaunchHistoryRewriteTest : public ::testing::Test {
     return signature;
   }
   // Four launches: a is written, b is written, both are used, a is used; b is freed before the last.
-  std::vector<std::uint64_t> go_through(DeviceRun& a, DeviceRun& b, std::uint64_t freed) {
+  std::vector<std::uint64_t> go_through(DeviceRun& a, DeviceRun& b, Epoch freed) {
     std::vector<std::uint64_t> signatures;
     const bool is_one = &a == &b;
     signatures.push_back(
@@ -43,13 +43,13 @@ class LaunchHistoryRewriteTest : public ::testing::Test {
     signatures.push_back(launch(works_[3], {{.run = &a}}));
     return signatures;
   }
-  std::vector<MovedBlock> moved(std::uint64_t before) const {
+  std::vector<MovedBlock> moved(Epoch before) const {
     return {{.run = a_.name,
              .made = before,
              .freed = epoch_ + 1,
              .to = kShared,
              .bytes = shared_.shape.bytes(),
-             .freed_before = 0},
+             .freed_before = Epoch()},
             {.run = b_.name,
              .made = before + 1,
              .freed = b_freed_,
@@ -66,21 +66,21 @@ class LaunchHistoryRewriteTest : public ::testing::Test {
   DeviceRun a_{Address(1 << 26), RunShape{0, 2}, TagId()}, b_{Address(2 << 26), RunShape{0, 2}, TagId()};
   DeviceRun shared_{Address(3 << 26), RunShape{0, 3}, TagId(), {.record = nullptr, .words = {}, .name = kShared}};
   DeviceRun weight_{Address(4 << 26), RunShape{0, 4}, TagId()};
-  std::uint64_t epoch_ = 10, b_freed_ = 0;
+  Epoch epoch_{10}, b_freed_;
 };
 
 TEST_F(LaunchHistoryRewriteTest, ARewrittenIterationEqualsTheNextOne) {
-  const std::uint64_t before = epoch_;
-  const auto alone = go_through(a_, b_, 0);
+  const Epoch before = epoch_;
+  const auto alone = go_through(a_, b_, Epoch());
   history_.rewrite(moved(before));
   const auto as_rewritten = history_.last_signatures(4);
   EXPECT_NE(as_rewritten, alone);
-  EXPECT_EQ(go_through(shared_, shared_, 0), as_rewritten);
+  EXPECT_EQ(go_through(shared_, shared_, Epoch()), as_rewritten);
 }
 
 TEST_F(LaunchHistoryRewriteTest, ASharedRunIsFreshOnce) {
-  const std::uint64_t before = epoch_;
-  go_through(a_, b_, 0);
+  const Epoch before = epoch_;
+  go_through(a_, b_, Epoch());
   history_.rewrite(moved(before));
   const Iteration iteration = history_.iteration(4, kAll);
   ASSERT_EQ(iteration.runs.size(), 2u);
@@ -96,8 +96,8 @@ TEST_F(LaunchHistoryRewriteTest, ASharedRunIsFreshOnce) {
 }
 
 TEST_F(LaunchHistoryRewriteTest, ASharedRunKnowsWhenItsBlocksWereFreed) {
-  const std::uint64_t before = epoch_;
-  go_through(a_, b_, 0);
+  const Epoch before = epoch_;
+  go_through(a_, b_, Epoch());
   const std::vector<MovedBlock> blocks = moved(before);
   launch(works_[3], {});
   history_.rewrite(std::vector<MovedBlock>{{.run = blocks[0].run,
@@ -105,9 +105,9 @@ TEST_F(LaunchHistoryRewriteTest, ASharedRunKnowsWhenItsBlocksWereFreed) {
                                             .freed = epoch_ + 1,
                                             .to = kShared,
                                             .bytes = blocks[0].bytes,
-                                            .freed_before = 0},
+                                            .freed_before = Epoch()},
                                            blocks[1]});
-  go_through(shared_, shared_, 0);
+  go_through(shared_, shared_, Epoch());
   launch(works_[3], {});
   const Iteration iteration = history_.iteration(5, kAll);
   EXPECT_EQ(iteration.runs[iteration.uses[0].run].lingers, 1u) << "one launch behind its last use";
@@ -115,9 +115,9 @@ TEST_F(LaunchHistoryRewriteTest, ASharedRunKnowsWhenItsBlocksWereFreed) {
 
 TEST_F(LaunchHistoryRewriteTest, OtherBlocksOfTheRunAreNotRewritten) {
   launch(works_[0], {{.run = &a_, .writes = true, .fresh = true}});
-  const std::uint64_t before = epoch_;
+  const Epoch before = epoch_;
   const std::uint64_t first = history_.last_signatures(1)[0];
-  go_through(a_, b_, 0);
+  go_through(a_, b_, Epoch());
   const std::vector<MovedBlock> blocks = moved(before);
   const std::uint64_t next = launch(works_[1], {{.run = &a_, .writes = true, .fresh = true}});
   history_.rewrite(blocks);
@@ -128,15 +128,15 @@ TEST_F(LaunchHistoryRewriteTest, OtherBlocksOfTheRunAreNotRewritten) {
 TEST_F(LaunchHistoryRewriteTest, ASmallRunInASharedRunCounts) {
   DeviceRun small{Address(5 << 26), RunShape{0, 1}, TagId()};
   const LaunchLog::Use use{.run = &small, .writes = true, .fresh = true};
-  const std::uint64_t before = epoch_;
+  const Epoch before = epoch_;
   history_.remember({.work = &works_[0], .epoch = ++epoch_}, 0, {&use, 1}, 0, Nanoseconds());
   EXPECT_TRUE(history_.iteration(1, kAll).uses.empty());
   history_.rewrite(std::vector<MovedBlock>{{.run = small.name,
                                             .made = before,
-                                            .freed = 0,
+                                            .freed = Epoch(),
                                             .to = kShared,
                                             .bytes = shared_.shape.bytes(),
-                                            .freed_before = 0}});
+                                            .freed_before = Epoch()}});
   const Iteration iteration = history_.iteration(1, kAll);
   ASSERT_EQ(iteration.uses.size(), 1u);
   EXPECT_TRUE(iteration.small.runs.empty());

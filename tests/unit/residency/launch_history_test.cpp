@@ -20,10 +20,11 @@ class LaunchHistoryTest : public ::testing::Test {
   ~LaunchHistoryTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
 
   // A launch that uses one run. Epochs increase by two: a fence between launches takes one.
-  void launch(DeviceRun& run, bool fresh = false, std::uint64_t freed = 0) {
+  void launch(DeviceRun& run, bool fresh = false, Epoch freed = {}) {
     const LaunchLog::Use use{.run = &run, .writes = fresh, .fresh = fresh, .freed = freed};
     epoch_ += 2;
-    history_.remember({.epoch = epoch_, .uses = 1, .watch = std::nullopt}, 0, {&use, 1}, 1, Nanoseconds(1000 * epoch_));
+    history_.remember({.epoch = epoch_, .uses = 1, .watch = std::nullopt}, 0, {&use, 1}, 1,
+                      Nanoseconds(1000 * epoch_.value()));
   }
   // A launch with this signature, without runs, that takes `time`; untimed if `time` is 0.
   void launch_of(std::uint64_t signature, Nanoseconds time) {
@@ -31,7 +32,7 @@ class LaunchHistoryTest : public ::testing::Test {
     if (time) launch.watch = watches_.start(stream_);
     EXPECT_TRUE(sim_.occupy(stream_, time, {}).is_ok());
     if (launch.watch) watches_.stop(*launch.watch, stream_);
-    history_.remember(launch, signature, {}, 0, Nanoseconds(1000 * epoch_));
+    history_.remember(launch, signature, {}, 0, Nanoseconds(1000 * epoch_.value()));
   }
   // Work ahead of the next launch, on that launch's stream.
   void work_beside(Nanoseconds time) {
@@ -48,7 +49,7 @@ class LaunchHistoryTest : public ::testing::Test {
     return history_.durations(first, period);
   }
   // The epoch recorded by a free at this point: before the next launch.
-  std::uint64_t now() const { return epoch_ + 1; }
+  Epoch now() const { return epoch_.next(); }
   DeviceRun& run_at(std::uint64_t place) {
     runs_.emplace_back(Address(place << 26), RunShape{0, 2}, TagId());
     return runs_.back();
@@ -60,7 +61,7 @@ class LaunchHistoryTest : public ::testing::Test {
   Stopwatches watches_{sim_, DeviceId(0), 4};
   LaunchHistory history_{watches_};
   std::deque<DeviceRun> runs_;
-  std::uint64_t epoch_ = 0;
+  Epoch epoch_;
 };
 
 TEST_F(LaunchHistoryTest, NumbersStreamsByFirstLaunch) {
@@ -207,7 +208,7 @@ TEST_F(LaunchHistoryTest, MakesAnIterationOfTheLastLaunches) {
 TEST_F(LaunchHistoryTest, EachBlockAtAnAddressIsItsOwnRun) {
   DeviceRun& a = run_at(1);
   for (int i = 0; i < 4; ++i) {
-    launch(a, true, i == 0 ? 0 : now());
+    launch(a, true, i == 0 ? Epoch() : now());
     launch(a);
   }
   const Iteration iteration = history_.iteration(4, kAll);
@@ -221,7 +222,7 @@ TEST_F(LaunchHistoryTest, EachBlockAtAnAddressIsItsOwnRun) {
 // Freed two launches after its last use, in the iteration in which its address is reused or in the one before.
 TEST_F(LaunchHistoryTest, ABlockLingersUntilItsFree) {
   DeviceRun &a = run_at(1), &b = run_at(2);
-  std::uint64_t freed = 0;
+  Epoch freed;
   for (int i = 0; i < 2; ++i) {
     launch(a, true, freed);
     launch(b);
@@ -255,7 +256,7 @@ TEST_F(LaunchHistoryTest, MatchesRunsWithThePreviousIterationAsFarAsItRepeated) 
 class SlabsTest : public LaunchHistoryTest {
  protected:
   // A launch that uses one run of one base page; without a run if it is null.
-  void launch(DeviceRun* slab, bool fresh = false, std::uint64_t freed = 0) {
+  void launch(DeviceRun* slab, bool fresh = false, Epoch freed = {}) {
     const LaunchLog::Use use{.run = slab, .fresh = fresh, .freed = freed};
     const std::size_t uses = slab == nullptr ? 0 : 1;
     history_.remember({.epoch = epoch_ += 2, .watch = std::nullopt}, 0, {&use, uses}, 0, Nanoseconds());
@@ -283,7 +284,7 @@ TEST_F(SlabsTest, ASlabNeverReallocatedIsOneRun) {
 // iteration.
 TEST_F(SlabsTest, EachReallocationOfASlabIsARun) {
   DeviceRun& slab = slab_at(1);
-  std::uint64_t freed = 0;
+  Epoch freed;
   for (int i = 0; i < 3; ++i) {
     launch(&slab, true, freed);
     launch(nullptr);
@@ -302,7 +303,7 @@ TEST_F(SlabsTest, EachReallocationOfASlabIsARun) {
 
 TEST_F(SlabsTest, ASlabCarriedIntoTheNextIterationIsTheSameRun) {
   DeviceRun& slab = slab_at(1);
-  std::uint64_t freed = 0;
+  Epoch freed;
   for (int i = 0; i < 3; ++i) {
     launch(&slab, i == 0);
     launch(nullptr);
@@ -321,7 +322,7 @@ TEST_F(LaunchHistoryTest, ABlockIsNotHeldIntoTheNextUseOfItsRole) {
   DeviceRun &a = run_at(1), &other = run_at(2), &b = run_at(3);
   for (int i = 0; i < 6; ++i) {  // two alternating addresses, each freed long after the other appeared
     DeviceRun& mine = i % 2 == 0 ? a : other;
-    launch(mine, true, i < 2 ? 0 : now() - 2);
+    launch(mine, true, i < 2 ? Epoch() : epoch_.previous());
     launch(b);
   }
   const Iteration iteration = history_.iteration(2, kAll);
@@ -356,7 +357,7 @@ TEST_F(LaunchHistoryTest, ReportsTheLastUseOfEachRun) {
   EXPECT_EQ(last[iteration.uses[0].run].run, a.name);
   EXPECT_EQ(last[iteration.uses[0].run].epoch, epoch_);
   EXPECT_EQ(last[iteration.uses[1].run].run, b.name);
-  EXPECT_EQ(last[iteration.uses[1].run].epoch, epoch_ - 2);
+  EXPECT_EQ(last[iteration.uses[1].run].epoch + 2, epoch_);
 }
 
 TEST_F(LaunchHistoryTest, AMeasuredLaunchHasItsOwnDuration) {

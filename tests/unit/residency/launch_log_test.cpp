@@ -25,12 +25,13 @@ TEST_F(LaunchLogTest, IsOnForeverOrForALimitedNumberOfLaunches) {
   DeviceRun* const one[] = {&a_};
   EXPECT_FALSE(log_.is_on());
   log_.switch_on_for(2);
-  log_.note(work_, one, 5, true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(5), true, std::nullopt, StreamId());
   EXPECT_TRUE(log_.is_on());
-  log_.note(work_, one, 6, true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(6), true, std::nullopt, StreamId());
   EXPECT_FALSE(log_.is_on());
   log_.switch_on();
-  for (std::uint64_t epoch = 7; epoch < 20; ++epoch) log_.note(work_, one, epoch, true, std::nullopt, StreamId());
+  for (std::uint64_t epoch = 7; epoch < 20; ++epoch)
+    log_.note(work_, one, Epoch(epoch), true, std::nullopt, StreamId());
   EXPECT_TRUE(log_.is_on());
   log_.switch_off();
   EXPECT_FALSE(log_.is_on());
@@ -38,7 +39,7 @@ TEST_F(LaunchLogTest, IsOnForeverOrForALimitedNumberOfLaunches) {
 
 TEST_F(LaunchLogTest, RecordsTheStream) {
   DeviceRun* const one[] = {&a_};
-  log_.note(work_, one, 5, true, std::nullopt, StreamId(7));
+  log_.note(work_, one, Epoch(5), true, std::nullopt, StreamId(7));
   LaunchLog::Batch batch;
   log_.take(batch);
   ASSERT_EQ(batch.launches.size(), 1U);
@@ -49,7 +50,7 @@ TEST_F(LaunchLogTest, TellsBetweenWhichLaunchesOtherWorkWasQueued) {
   DeviceRun* const one[] = {&a_};
   EXPECT_TRUE(log_.note_other(3, StreamId(7)));
   EXPECT_FALSE(log_.has_news());
-  log_.note(work_, one, 5, true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(5), true, std::nullopt, StreamId());
   EXPECT_TRUE(log_.note_other(4, StreamId(8)));
   const LaunchLog::Batch batch = taken();
   ASSERT_EQ(batch.others.size(), 2U);
@@ -68,7 +69,7 @@ TEST_F(LaunchLogTest, TimesAFewPiecesOfOtherWorkAfterEachLaunch) {
       ASSERT_TRUE(log_.note_other(0, StreamId(7)));
     }
     EXPECT_FALSE(log_.takes_other());
-    log_.note(work_, one, 5, true, std::nullopt, StreamId());
+    log_.note(work_, one, Epoch(5), true, std::nullopt, StreamId());
   }
   EXPECT_TRUE(log_.takes_other());
 }
@@ -82,9 +83,9 @@ TEST_F(LaunchLogTest, RefusesOtherWorkBeyondItsBound) {
 TEST_F(LaunchLogTest, HasNewsOnlyFromTheRequestedCount) {
   DeviceRun* const one[] = {&a_};
   log_.look_from(2);
-  log_.note(work_, one, 5, true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(5), true, std::nullopt, StreamId());
   EXPECT_FALSE(log_.has_news());
-  log_.note(work_, one, 6, true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(6), true, std::nullopt, StreamId());
   EXPECT_TRUE(log_.has_news());
   log_.look_from(3);
   EXPECT_FALSE(log_.has_news());
@@ -97,14 +98,14 @@ TEST_F(LaunchLogTest, HasNewsOnlyFromTheRequestedCount) {
 TEST_F(LaunchLogTest, ReturnsLaunchesInOrderAndOnce) {
   DeviceRun* const both[] = {&a_, &b_};
   DeviceRun* const one[] = {&b_};
-  log_.note(work_, both, 5, true, std::nullopt, StreamId());
-  log_.note(nullptr, one, 6, false, 3, StreamId());
+  log_.note(work_, both, Epoch(5), true, std::nullopt, StreamId());
+  log_.note(nullptr, one, Epoch(6), false, 3, StreamId());
   EXPECT_TRUE(log_.has_news());
   const LaunchLog::Batch batch = taken();
   ASSERT_EQ(batch.launches.size(), 2u);
   EXPECT_EQ(batch.launches[0].work, work_);
   EXPECT_EQ(batch.launches[0].uses, 2u);
-  EXPECT_EQ(batch.launches[1].epoch, 6u);
+  EXPECT_EQ(batch.launches[1].epoch, Epoch(6));
   EXPECT_EQ(batch.launches[1].watch, 3u);
   ASSERT_EQ(batch.uses.size(), 3u);
   EXPECT_EQ(batch.uses[2].run, &b_);
@@ -116,10 +117,10 @@ TEST_F(LaunchLogTest, ReturnsLaunchesInOrderAndOnce) {
 
 TEST_F(LaunchLogTest, MarksOnlyTheFirstUseOfABlockFresh) {
   DeviceRun* const one[] = {&a_};
-  log_.note(work_, one, 1, true, std::nullopt, StreamId());
-  log_.note(work_, one, 2, true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(1), true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(2), true, std::nullopt, StreamId());
   a_.fresh.store(true);
-  log_.note(work_, one, 3, true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(3), true, std::nullopt, StreamId());
   const LaunchLog::Batch batch = taken();
   EXPECT_TRUE(batch.uses[0].fresh);
   EXPECT_FALSE(batch.uses[1].fresh);
@@ -128,11 +129,11 @@ TEST_F(LaunchLogTest, MarksOnlyTheFirstUseOfABlockFresh) {
 
 TEST_F(LaunchLogTest, RecordsTheRecomputeCostUntilTheBlockIsReallocated) {
   DeviceRun* const one[] = {&a_};
-  log_.note(work_, one, 1, true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(1), true, std::nullopt, StreamId());
   a_.recomputed_in.store(77);
-  log_.note(work_, one, 2, false, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(2), false, std::nullopt, StreamId());
   a_.fresh.store(true);
-  log_.note(work_, one, 3, false, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(3), false, std::nullopt, StreamId());
   const LaunchLog::Batch batch = taken();
   EXPECT_EQ(batch.uses[0].recomputed_in, Nanoseconds());
   EXPECT_EQ(batch.uses[1].recomputed_in, Nanoseconds(77));
@@ -141,22 +142,22 @@ TEST_F(LaunchLogTest, RecordsTheRecomputeCostUntilTheBlockIsReallocated) {
 
 TEST_F(LaunchLogTest, ReportsWritesNotedLate) {
   DeviceRun* const one[] = {&a_};
-  log_.note(work_, one, 7, false, std::nullopt, StreamId());
-  log_.note_write(a_, 7);
+  log_.note(work_, one, Epoch(7), false, std::nullopt, StreamId());
+  log_.note_write(a_, Epoch(7));
   const LaunchLog::Batch batch = taken();
   ASSERT_EQ(batch.writes.size(), 1u);
-  EXPECT_EQ(batch.writes[0].first, 7u);
+  EXPECT_EQ(batch.writes[0].first, Epoch(7));
   EXPECT_EQ(batch.writes[0].second, &a_);
 }
 
 TEST_F(LaunchLogTest, WhenFullDropsTheNewestAndReportsIt) {
   DeviceRun* const one[] = {&a_};
   for (std::uint64_t i = 1; i <= LaunchLog::kMaxLaunches + 1; ++i) {
-    log_.note(work_, one, i, false, std::nullopt, StreamId());
+    log_.note(work_, one, Epoch(i), false, std::nullopt, StreamId());
   }
   const LaunchLog::Batch batch = taken();
   EXPECT_EQ(batch.launches.size(), LaunchLog::kMaxLaunches);
-  EXPECT_EQ(batch.launches.back().epoch, LaunchLog::kMaxLaunches);
+  EXPECT_EQ(batch.launches.back().epoch, Epoch(LaunchLog::kMaxLaunches));
   EXPECT_TRUE(batch.lost);
   EXPECT_FALSE(taken().lost);
 }
@@ -164,10 +165,10 @@ TEST_F(LaunchLogTest, WhenFullDropsTheNewestAndReportsIt) {
 TEST_F(LaunchLogTest, WhenUsesAreFullDropsTheNewestAndAllAfter) {
   const std::vector<DeviceRun*> many(5000, &a_);
   const std::size_t fit = LaunchLog::kMaxUses / many.size();
-  for (std::size_t i = 0; i <= fit; ++i) log_.note(work_, many, i + 1, false, std::nullopt, StreamId());
+  for (std::size_t i = 0; i <= fit; ++i) log_.note(work_, many, Epoch(i + 1), false, std::nullopt, StreamId());
   DeviceRun* const one[] = {&a_};
-  log_.note(work_, one, fit + 2, false, std::nullopt, StreamId());
-  log_.note_write(a_, fit + 2);
+  log_.note(work_, one, Epoch(fit + 2), false, std::nullopt, StreamId());
+  log_.note_write(a_, Epoch(fit + 2));
   const LaunchLog::Batch batch = taken();
   EXPECT_EQ(batch.launches.size(), fit);
   EXPECT_LE(batch.uses.size(), LaunchLog::kMaxUses);
@@ -177,9 +178,9 @@ TEST_F(LaunchLogTest, WhenUsesAreFullDropsTheNewestAndAllAfter) {
 
 TEST_F(LaunchLogTest, DropsLaunchesAfterTooManyWrites) {
   DeviceRun* const one[] = {&a_};
-  log_.note(work_, one, 1, false, std::nullopt, StreamId());
-  for (std::size_t i = 0; i <= LaunchLog::kMaxUses; ++i) log_.note_write(a_, 1);
-  log_.note(work_, one, 2, false, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(1), false, std::nullopt, StreamId());
+  for (std::size_t i = 0; i <= LaunchLog::kMaxUses; ++i) log_.note_write(a_, Epoch(1));
+  log_.note(work_, one, Epoch(2), false, std::nullopt, StreamId());
   const LaunchLog::Batch batch = taken();
   EXPECT_EQ(batch.writes.size(), LaunchLog::kMaxUses);
   EXPECT_EQ(batch.launches.size(), 1u);
@@ -188,31 +189,31 @@ TEST_F(LaunchLogTest, DropsLaunchesAfterTooManyWrites) {
 
 TEST_F(LaunchLogTest, RecordsWhenThePreviousBlockWasFreed) {
   DeviceRun* const one[] = {&a_};
-  a_.freed.store(7);
-  log_.note(work_, one, 8, true, std::nullopt, StreamId());
-  log_.note(work_, one, 9, true, std::nullopt, StreamId());
+  a_.freed.store(Epoch(7));
+  log_.note(work_, one, Epoch(8), true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(9), true, std::nullopt, StreamId());
   const LaunchLog::Batch batch = taken();
-  EXPECT_EQ(batch.uses[0].freed, 7u);
-  EXPECT_EQ(batch.uses[1].freed, 0u);
+  EXPECT_EQ(batch.uses[0].freed, Epoch(7));
+  EXPECT_EQ(batch.uses[1].freed, Epoch());
 }
 
 TEST_F(LaunchLogTest, CallsAtTheRequestedLaunch) {
   DeviceRun* const one[] = {&a_};
   log_.call_at(2);
-  log_.note(work_, one, 1, true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(1), true, std::nullopt, StreamId());
   EXPECT_FALSE(log_.calls());
-  log_.note(work_, one, 2, true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(2), true, std::nullopt, StreamId());
   EXPECT_TRUE(log_.calls());
   taken();
   EXPECT_FALSE(log_.calls());
-  log_.note(work_, one, 3, true, std::nullopt, StreamId());
-  log_.note(work_, one, 4, true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(3), true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(4), true, std::nullopt, StreamId());
   EXPECT_FALSE(log_.calls()) << "it was asked for once";
 }
 
 TEST_F(LaunchLogTest, CallsAtOnceForARecordedLaunch) {
   DeviceRun* const one[] = {&a_};
-  log_.note(work_, one, 1, true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(1), true, std::nullopt, StreamId());
   log_.call_at(1);
   EXPECT_TRUE(log_.calls());
   log_.call_at(0);

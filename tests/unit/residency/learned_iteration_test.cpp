@@ -25,7 +25,7 @@ TEST_F(IterationTrackerTest, StopsAtOnceWhenTheProgramDeviates) {
   launch(works_[2 * kLayers], make_run(), true);
   EXPECT_FALSE(tracker_.has_active_plan());
   EXPECT_TRUE(left_.empty() && came_.empty());
-  EXPECT_EQ(tracker_.next_use(*run, epoch_), 0u);
+  EXPECT_TRUE(tracker_.next_use(*run, epoch_).is_never());
 }
 
 TEST_F(IterationTrackerTest, ResumesThePlanSoonAfterABreak) {

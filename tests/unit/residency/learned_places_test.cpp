@@ -85,7 +85,7 @@ class LoopOfLaunchesTest : public IterationTrackerTest {
 
 TEST_F(LoopOfLaunchesTest, RelearnsTheIterationAfterAPause) {
   constexpr std::size_t kSteps = 2 * kLayers;
-  while (own_.log().is_on()) launch_untimed(works_[epoch_ % kSteps]);
+  while (own_.log().is_on()) launch_untimed(works_[epoch_.value() % kSteps]);
   own_.note_shortage();
   for (std::size_t i = 0; i < 4 * kSteps; ++i) launch_timed(works_[i % kSteps], 100 + i % kSteps);
   EXPECT_TRUE(own_.has_active_plan());

@@ -25,11 +25,11 @@ TEST_F(NextPolicyTest, PlansTheLearnedIterationAtOnce) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
   launch(works_[0], run, true);
-  ASSERT_NE(tracker_.next_use(*run, epoch_), 0u);
+  ASSERT_FALSE(tracker_.next_use(*run, epoch_).is_never());
   tracker_.set_policy(next_, next_planner_);
   EXPECT_FALSE(tracker_.has_active_plan());
   EXPECT_EQ(&tracker_.decider(), &next_);
-  EXPECT_NE(tracker_.next_use(*run, epoch_), 0u) << "which is the program's, whoever plans";
+  EXPECT_FALSE(tracker_.next_use(*run, epoch_).is_never()) << "which is the program's, whoever plans";
   EXPECT_TRUE(tracker_.wants_plan());
 
   forget_orders();
@@ -105,7 +105,7 @@ TEST_F(NextPolicyTest, DoesNotPlanATooLongPeriod) {
   for (int round = 0; round < 3; ++round) {
     for (const char& work : works) {
       tracker_.log().note(&work, std::span(&run, 1), ++epoch_, false, std::nullopt, StreamId());
-      if (epoch_ % 1024 == 0) tracker_.read(orders, clock_.now());
+      if (epoch_.value() % 1024 == 0) tracker_.read(orders, clock_.now());
     }
   }
   tracker_.read(orders, clock_.now());

@@ -24,27 +24,27 @@ class PageChecksTest : public PageMovesTest {
     take_all(run);
   }
   // As launches do: a use at this epoch that may have written.
-  static void use(tessera::Run& run, std::uint64_t epoch) {
+  static void use(tessera::Run& run, Epoch epoch) {
     run.used.store(epoch);
     run.written.store(epoch);
   }
   // Copied out with a fingerprint, and fetched, with a use before the copy in has ended.
-  void leave_and_return(tessera::Run& run, std::uint64_t epoch) {
+  void leave_and_return(tessera::Run& run, Epoch epoch) {
     for (const PageRef& page : pages(run)) {
       moves().checks.plan_fingerprint(page);
-      page->copy.epoch = epoch - 1;
+      page->copy.epoch = epoch.previous();
     }
-    run.quiet = epoch - 1;
+    run.quiet = epoch.previous();
     start_eviction(run);
     come_back(run, epoch);
   }
-  void come_back(tessera::Run& run, std::uint64_t epoch) {
+  void come_back(tessera::Run& run, Epoch epoch) {
     ASSERT_OK(moves().mover.mount(pages(run)));
     use(run, epoch);
     for (const PageRef& page : pages(run)) ASSERT_TRUE(moves().mover.finish_fetch(page, true).take());
   }
   // Whether the pages equal their copies.
-  bool ask(tessera::Run& run, std::uint64_t epoch) {
+  bool ask(tessera::Run& run, Epoch epoch) {
     const auto all = pages(run);
     for (const PageRef& page : all) page->eviction.asked = epoch;
     EXPECT_EQ(moves().checks.begin(all), all.size());
@@ -64,14 +64,14 @@ class PageChecksTest : public PageMovesTest {
 TEST_F(PageChecksTest, AnUnchangedPageIsCleanAndEvictedWithoutACopy) {
   auto run = resident_run({0, 2});
   fill(*run, 7);
-  leave_and_return(*run, 2);
+  leave_and_return(*run, Epoch(2));
   for (const PageRef& page : pages(*run)) {
     EXPECT_FALSE(is_clean(*page.run, *page));
     EXPECT_TRUE(moves().checks.is_worthwhile(page, Location::kHost));
   }
   EXPECT_EQ(moves().copies.candidate_bytes(), 4_MiB);
-  EXPECT_TRUE(ask(*run, 2));
-  run->quiet = 2;
+  EXPECT_TRUE(ask(*run, Epoch(2)));
+  run->quiet = Epoch(2);
   ASSERT_OK(moves().mover.vacate(pages(*run)));
   for (const PageRef& page : pages(*run)) EXPECT_EQ(page->state, PageState::kCold);
   EXPECT_EQ(moves().copies.candidate_bytes(), Bytes());
@@ -82,25 +82,25 @@ TEST_F(PageChecksTest, AnUnchangedPageIsCleanAndEvictedWithoutACopy) {
   EXPECT_EQ(stats().unchanged_bytes, 4_MiB);
   EXPECT_EQ(stats().clean_evictions, 2U);
   // And again, with only the first fingerprint of the copy.
-  come_back(*run, 3);
+  come_back(*run, Epoch(3));
   EXPECT_EQ(first_byte(*run), 7);
-  EXPECT_TRUE(ask(*run, 3));
+  EXPECT_TRUE(ask(*run, Epoch(3)));
   end(*run);
 }
 
 TEST_F(PageChecksTest, AChangedPageLosesItsCopy) {
   auto run = resident_run({0, 2});
   fill(*run, 7);
-  leave_and_return(*run, 2);
+  leave_and_return(*run, Epoch(2));
   const Address last = run->address + (run->shape.bytes() - Bytes(1));
   *reinterpret_cast<unsigned char*>(last.value()) = 8;
-  EXPECT_FALSE(ask(*run, 2));
+  EXPECT_FALSE(ask(*run, Epoch(2)));
   EXPECT_TRUE(run->pages[0].host.has_value());
   EXPECT_TRUE(is_clean(*run, run->pages[0]));
   EXPECT_FALSE(run->pages[1].host.has_value());
   EXPECT_FALSE(moves().checks.is_worthwhile({run.get(), 1}, Location::kHost));
   EXPECT_EQ(stats().checks_changed, 1U);
-  run->quiet = 2;
+  run->quiet = Epoch(2);
   ASSERT_OK(moves().mover.vacate(pages(*run)));
   EXPECT_EQ(run->pages[0].state, PageState::kCold);
   EXPECT_EQ(run->pages[1].state, PageState::kResident);
@@ -110,10 +110,10 @@ TEST_F(PageChecksTest, AChangedPageLosesItsCopy) {
 TEST_F(PageChecksTest, APageUsedDuringItsCheckStays) {
   auto run = resident_run({0, 1});
   fill(*run, 7);
-  leave_and_return(*run, 2);
-  EXPECT_TRUE(ask(*run, 2));
-  use(*run, 3);
-  run->quiet = 2;
+  leave_and_return(*run, Epoch(2));
+  EXPECT_TRUE(ask(*run, Epoch(2)));
+  use(*run, Epoch(3));
+  run->quiet = Epoch(2);
   ASSERT_OK(moves().mover.vacate(pages(*run)));
   EXPECT_EQ(run->pages[0].state, PageState::kResident);
   EXPECT_FALSE(is_clean(*run, run->pages[0]));
@@ -125,7 +125,7 @@ TEST_F(PageChecksTest, APageUsedDuringItsCheckStays) {
 TEST_F(PageChecksTest, WithoutAFingerprintAStaleCopyIsDropped) {
   auto run = resident_run({0, 1});
   start_eviction(*run);  // no fingerprint was requested
-  come_back(*run, 1);
+  come_back(*run, Epoch(1));
   EXPECT_FALSE(run->pages[0].host.has_value());
   EXPECT_FALSE(moves().checks.is_worthwhile({run.get(), 0}, Location::kHost));
   EXPECT_EQ(fault().calls(DriverCall::kFingerprint), 0U);
@@ -135,7 +135,7 @@ TEST_F(PageChecksTest, WithoutAFingerprintAStaleCopyIsDropped) {
 TEST_F(PageChecksTest, AFailedCheckLeavesThePageUnchanged) {
   auto run = resident_run({0, 1});
   fill(*run, 7);
-  leave_and_return(*run, 2);
+  leave_and_return(*run, Epoch(2));
   // The first two records are those of a stopwatch.
   for (const auto& [call, nth] : {std::pair{DriverCall::kFingerprint, 1}, {DriverCall::kRecordEvent, 3}}) {
     fail(call, static_cast<std::uint64_t>(nth));
@@ -144,7 +144,7 @@ TEST_F(PageChecksTest, AFailedCheckLeavesThePageUnchanged) {
     EXPECT_EQ(validate_run(*run).to_string(), "ok");
   }
   fault().clear();
-  EXPECT_TRUE(ask(*run, 2)) << "and the next time it can";
+  EXPECT_TRUE(ask(*run, Epoch(2))) << "and the next time it can";
   end(*run);
 }
 
@@ -152,7 +152,7 @@ TEST_F(PageChecksTest, ACopyWithoutAFingerprintIsStillValid) {
   auto run = resident_run({0, 1});
   fill(*run, 7);
   fail(DriverCall::kFingerprint, 1);
-  leave_and_return(*run, 2);
+  leave_and_return(*run, Epoch(2));
   EXPECT_EQ(stats().evictions, 1U);
   EXPECT_EQ(first_byte(*run), 7);
   EXPECT_FALSE(run->pages[0].host.has_value()) << "with nothing to compare it is worth nothing";
@@ -168,7 +168,7 @@ TEST_F(PageChecksTest, ForwardedPagesReleaseTheirFingerprints) {
     ASSERT_OK(copy_out(page));
     EXPECT_TRUE(page->fingerprint.is_pending()) << i;
     ASSERT_TRUE(moves().links.is_done(page, true).take());
-    use(*run, i);
+    use(*run, Epoch(i));
     ASSERT_OK(moves().mover.vacate(pages(*run)));
     EXPECT_EQ(page->state, PageState::kResident);
     EXPECT_FALSE(page->fingerprint.of_copy.has_value());
@@ -181,13 +181,13 @@ TEST_F(PageChecksTest, DropsCandidatesNewestFirstExceptDuringACheck) {
   auto first = resident_run({0, 1}), second = resident_run({0, 1});
   for (auto* run : {first.get(), second.get()}) {
     fill(*run, 7);
-    leave_and_return(*run, 2);
+    leave_and_return(*run, Epoch(2));
   }
   EXPECT_EQ(moves().copies.candidate_bytes(), 4_MiB);
   moves().copies.drop_candidates(1_MiB);
   EXPECT_TRUE(first->pages[0].host.has_value());
   EXPECT_FALSE(second->pages[0].host.has_value());
-  first->pages[0].eviction.asked = 2;
+  first->pages[0].eviction.asked = Epoch(2);
   ASSERT_EQ(moves().checks.begin(pages(*first)), 1U);
   moves().copies.drop_candidates(8_MiB);
   EXPECT_TRUE(first->pages[0].host.has_value());
@@ -202,7 +202,7 @@ TEST_F(PageChecksTest, DropsCandidatesNewestFirstExceptDuringACheck) {
 
 TEST_F(PageChecksTest, ARemovedRunIsNoCandidate) {
   auto first = resident_run({0, 1}), second = resident_run({0, 1});
-  for (auto* run : {first.get(), second.get()}) leave_and_return(*run, 2);
+  for (auto* run : {first.get(), second.get()}) leave_and_return(*run, Epoch(2));
   end(*second);
   second.reset();
   EXPECT_EQ(moves().copies.candidate_bytes(), 2_MiB);

@@ -22,7 +22,7 @@ TEST_F(PageMovesTest, TakesHostFramesFromTheBudgetThenFromTheReserve) {
 TEST_F(PageMovesTest, AWrittenPageDropsItsCopiesAfterItsFetch) {
   auto run = cold_run();
   ASSERT_OK(moves().mover.mount(pages(*run)));
-  run->written.store(1);
+  run->written.store(Epoch(1));
   EXPECT_TRUE(moves().mover.finish_fetch({run.get(), 0}, true).take());
   EXPECT_FALSE(run->pages[0].host.has_value());
   take_all(*run);

@@ -123,14 +123,14 @@ TEST_F(PageLinksTest, APageThatFoundNoFrameIsNotTakenForCopied) {
   arrive(*run);
   const PageRef with_copy{run.get(), 0}, other{run.get(), 1};
   ASSERT_TRUE(is_clean(*with_copy.run, *with_copy));
-  run->written.store(3);
-  run->pages[0].copy.epoch = run->pages[1].copy.epoch = 3;
+  run->written.store(Epoch(3));
+  run->pages[0].copy.epoch = run->pages[1].copy.epoch = Epoch(3);
   const PageRef batch[] = {other, with_copy};
   ASSERT_EQ(moves().mover.copy_out(batch, Location::kHost).take(), 1U);
   EXPECT_EQ(with_copy->state, PageState::kResident);
   EXPECT_FALSE(is_clean(*with_copy.run, *with_copy)) << "what it had was an old copy";
   ASSERT_TRUE(moves().links.is_done(other, true).take());
-  run->quiet = 3;
+  run->quiet = Epoch(3);
   take_all(*run);
   for (const PageRef& page : pages(*held)) EXPECT_OK(moves().releases.discard(page));
 }

@@ -67,7 +67,7 @@ TEST_F(PageMovesTest, ACopyThatCannotBeRecordedIsWaitedFor) {
 
 TEST_F(PageMovesTest, RetriesAFailedWait) {
   auto run = resident_run({0, 1});
-  run->pages[0].copy.epoch = 1;
+  run->pages[0].copy.epoch = Epoch(1);
   ASSERT_OK(copy_out({run.get(), 0}));
   fail(DriverCall::kSynchronizeEvent, 1);
   EXPECT_TRUE(moves().links.is_done({run.get(), 0}, true).take());
@@ -77,12 +77,12 @@ TEST_F(PageMovesTest, RetriesAFailedWait) {
 
 TEST_F(PageMovesTest, ACopyFromBeforeTheLastWriteIsNotTakenForThePage) {
   auto run = resident_run({0, 1});
-  run->pages[0].copy.epoch = 3;
+  run->pages[0].copy.epoch = Epoch(3);
   ASSERT_OK(copy_out({run.get(), 0}));
   ASSERT_TRUE(moves().links.is_done({run.get(), 0}, true).take());
-  run->used.store(5);
-  run->written.store(5);
-  run->quiet = 5;  // another page of the run was copied later
+  run->used.store(Epoch(5));
+  run->written.store(Epoch(5));
+  run->quiet = Epoch(5);  // another page of the run was copied later
   ASSERT_OK(moves().mover.vacate(pages(*run)));
   EXPECT_EQ(run->pages[0].state, PageState::kResident);
   take_all(*run);

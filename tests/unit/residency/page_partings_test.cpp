@@ -11,11 +11,11 @@ class PagePartingsTest : public PageMovesTest {
   // On the device, written, and last used at epoch 1.
   std::unique_ptr<tessera::Run> used_run(RunShape shape = {0, 2}) {
     auto run = resident_run(shape);
-    run->used.store(1);
-    run->written.store(1);
+    run->used.store(Epoch(1));
+    run->written.store(Epoch(1));
     fill(*run, 7);
     EXPECT_TRUE(moves().mappings.open_aliases(pages(*run)));
-    for (const PageRef& page : pages(*run)) page->copy.epoch = 1;
+    for (const PageRef& page : pages(*run)) page->copy.epoch = Epoch(1);
     return run;
   }
   void part_all(tessera::Run& run) {
@@ -65,7 +65,7 @@ TEST_F(PagePartingsTest, PagesAreUnmappedThenCopiedThenCold) {
 TEST_F(PagePartingsTest, APageUsedSinceStaysWithoutACopy) {
   auto run = used_run();
   part_all(*run);
-  run->used.store(2);
+  run->used.store(Epoch(2));
   ASSERT_OK(moves().partings.unmap(pages(*run)));
   expect_all(*run, PageState::kResident);
   EXPECT_EQ(host().usage().used, Bytes());
@@ -133,7 +133,7 @@ TEST_F(PagePartingsTest, ARecalledPageIsForwardedAfterItsCopyEvenIfUnused) {
   expect_all(*run, PageState::kEvicting);
   EXPECT_EQ(run->missing.load(), 0U);
   for (const PageRef& page : pages(*run)) EXPECT_TRUE(moves().links.is_done(page, true).take());
-  run->quiet = 1;
+  run->quiet = Epoch(1);
   ASSERT_OK(moves().mover.vacate(pages(*run)));
   expect_all(*run, PageState::kResident);
   EXPECT_EQ(stats().forwards, 2U);

@@ -63,12 +63,12 @@ TEST_F(PageRecomputesTest, DropsNoHeldUsedOrWrittenRun) {
   run->holds.store(1);
   EXPECT_TRUE(stays());
   run->holds.store(0);
-  run->used.store(7);  // after it was seen to be idle
+  run->used.store(Epoch(7));  // after it was seen to be idle
   EXPECT_TRUE(stays());
-  run->quiet = 7;
-  run->written.store(7);  // after the callback was set
+  run->quiet = Epoch(7);
+  run->written.store(Epoch(7));  // after the callback was set
   EXPECT_TRUE(stays());
-  run->recompute->written = 7;
+  run->recompute->written = Epoch(7);
   EXPECT_FALSE(stays());
   take_all(*run);
 }

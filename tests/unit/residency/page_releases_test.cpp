@@ -9,13 +9,13 @@ TEST_F(PageMovesTest, APageUsedSinceItsCopyIsForwarded) {
   auto run = resident_run({0, 1});
   ASSERT_OK(copy_out({run.get(), 0}));
   ASSERT_TRUE(moves().links.is_done({run.get(), 0}, true).take());
-  run->used.store(5);
+  run->used.store(Epoch(5));
   ASSERT_OK(moves().mover.vacate(pages(*run)));
   EXPECT_EQ(run->pages[0].state, PageState::kResident);
   EXPECT_EQ(stats().forwards, 1U);
   EXPECT_EQ(stats().bytes_out, kBasePage) << "the bytes did cross the link";
   EXPECT_EQ(host().usage().used, Bytes());
-  run->quiet = 5;
+  run->quiet = Epoch(5);
   take_all(*run);
 }
 

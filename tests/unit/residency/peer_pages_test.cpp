@@ -65,7 +65,7 @@ TEST_F(PeerPages, ACopyThatIsStillValidStaysWithThePeerAndCountsAsIdle) {
 TEST_F(PeerPages, AStalePeerCopyIsDroppedAfterTheFetch) {
   auto run = filled(7);
   start_eviction(*run, Location::kPeer);
-  run->written.store(1);
+  run->written.store(Epoch(1));
   ASSERT_OK(moves().mover.mount(pages(*run)));
   ASSERT_TRUE(moves().mover.finish_fetch({run.get(), 0}, true).take());
   EXPECT_FALSE(only(*run).peer);
@@ -77,15 +77,15 @@ TEST_F(PeerPages, APageUsedMeanwhileStaysAndReturnsThePeerFrame) {
   auto run = filled(7);
   ASSERT_OK(copy_out({run.get(), 0}, Location::kPeer));
   EXPECT_TRUE(moves().links.is_done({run.get(), 0}, true).take());
-  run->used.store(1);
-  run->written.store(1);
+  run->used.store(Epoch(1));
+  run->written.store(Epoch(1));
   ASSERT_OK(moves().mover.vacate(pages(*run)));
   EXPECT_EQ(only(*run).state, PageState::kResident);
   EXPECT_EQ(stats().forwards, 1U);
   EXPECT_EQ(stats().bytes_peer_out, kBasePage);
   EXPECT_EQ(peer().usage().used, Bytes());
   EXPECT_EQ(moves().ledger.idle_peer_bytes(), Bytes());
-  run->quiet = 1;
+  run->quiet = Epoch(1);
   take_all(*run);
 }
 

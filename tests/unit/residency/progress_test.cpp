@@ -94,7 +94,7 @@ TEST(ResidencyProgress, StagedPagesStayInTheHostOnceItHasRoom) {
   ASSERT_OK(machine.evict(first));
   ASSERT_OK(machine.evict(second));
   EXPECT_TRUE(second->pages[0].copy.staging);
-  ASSERT_OK(machine.residency().remove(first));
+  ASSERT_OK(machine.residency().runs().remove(first));
   machine.residency().advance();
   EXPECT_FALSE(second->pages[0].copy.staging);
   EXPECT_OK(machine.check(second, 2));

@@ -363,7 +363,7 @@ TEST_F(RecomputeOrCopyTest, APlanMayForceRecompute) {
   iteration.steps = {{Nanoseconds(1), 0, 1}, {Nanoseconds(1), 1, 2}};
   const auto policy = make_policy("lru").take();
   const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
-  const Strategy strategy{"test", {{.gap = gap, .back_at = 0, .to = Location::kRecomputed}}, policy.get()};
+  const Strategy strategy{"test", {{.gap = gap, .back_at = 0, .to = Location::kNowhere}}, policy.get()};
   residency().activate_plan(iteration, strategy);
   for (int i = 0; i < 3; ++i) {
     EXPECT_OK(machine_.check(run, 5));

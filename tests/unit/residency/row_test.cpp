@@ -24,13 +24,13 @@ TEST(Row, PartsAre32To64MiBAndFillTheRun) {
 
 TEST(Row, ARunThatBecomesOneKeepsItsPagesAndTheirNumbers) {
   DeviceRun run(Address(std::uint64_t{1} << 32), {8, 3}, TagId());
-  run.pages[3].copy.epoch = 7;
-  run.pages[10].copy.epoch = 9;  // the last base page
+  run.pages[3].copy.epoch = Epoch(7);
+  run.pages[10].copy.epoch = Epoch(9);  // the last base page
   const auto parts = make_row(run);
   ASSERT_EQ(parts.size(), 5U);  // of 2, 2, 2, 1 and 1 large pages
-  EXPECT_EQ(page_of_row(run, 3)->copy.epoch, 7U);
+  EXPECT_EQ(page_of_row(run, 3)->copy.epoch, Epoch(7));
   EXPECT_EQ(page_of_row(run, 3).run, run.parts[1]);
-  EXPECT_EQ(page_of_row(run, 10)->copy.epoch, 9U);
+  EXPECT_EQ(page_of_row(run, 10)->copy.epoch, Epoch(9));
   EXPECT_EQ(page_of_row(run, 10).address(), run.page_address(10));
   EXPECT_TRUE(run.pages.empty());
   EXPECT_EQ(run.missing.load(), 11U);
@@ -53,18 +53,18 @@ TEST(Row, AStretchMeansThePartsWithBytesInIt) {
 
 TEST(Row, UsesOfTheWholeBlockCountForItsParts) {
   DeviceRun run(Address(std::uint64_t{1} << 32), {8, 0}, TagId());
-  run.used.store(5);
+  run.used.store(Epoch(5));
   run.streams.store(2);
   const auto parts = make_row(run);
   DeviceRun& part = *parts.front();
-  EXPECT_EQ(part.last_work(), 5U);
+  EXPECT_EQ(part.last_work(), Epoch(5));
   EXPECT_EQ(part.users(), 2U);
-  part.used.store(8);
+  part.used.store(Epoch(8));
   part.streams.store(4);
-  EXPECT_EQ(part.last_work(), 8U);
+  EXPECT_EQ(part.last_work(), Epoch(8));
   EXPECT_EQ(part.users(), 6U);
-  run.written.store(9);
-  EXPECT_EQ(part.last_write(), 9U);
+  run.written.store(Epoch(9));
+  EXPECT_EQ(part.last_write(), Epoch(9));
   EXPECT_EQ(&part.learned(), &run);
   run.is_cut.store(true);
   EXPECT_EQ(&part.learned(), &part) << "extents are known, so parts have uses of their own";

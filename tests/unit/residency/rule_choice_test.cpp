@@ -28,9 +28,9 @@ class RuleChoiceTest : public ::testing::Test {
     choice_.set_machine({.device = kShape.bytes() * room, .out_rate = 1e9, .in_rate = 1e9});
   }
   void launch(std::size_t run, bool fresh = false) {
-    const LaunchLog::Use use{.run = runs_[run].get(), .fresh = fresh, .freed = fresh ? freed_ : 0};
+    const LaunchLog::Use use{.run = runs_[run].get(), .fresh = fresh, .freed = fresh ? freed_ : Epoch()};
     choice_.expect({&use, 1});
-    choice_.note({++epoch_, epoch_, Nanoseconds(1000)}, {&use, 1});
+    choice_.note({++epoch_, epoch_.value(), Nanoseconds(1000)}, {&use, 1});
   }
   std::string_view best() const { return choice_.best()->name(); }
 
@@ -38,7 +38,7 @@ class RuleChoiceTest : public ::testing::Test {
   MruPolicy mru_;
   RuleChoice choice_;
   std::vector<std::unique_ptr<DeviceRun>> runs_;
-  std::uint64_t epoch_ = 0, freed_ = 0;
+  Epoch epoch_, freed_;
 };
 
 TEST_F(RuleChoiceTest, HasNothingToChooseAmongFewerThanTwo) {

@@ -14,7 +14,7 @@ TEST(ResidencyUses, AUseBringsEveryPageAndStampsTheRun) {
   ASSERT_OK(machine.touch({run}));
   EXPECT_EQ(run->missing.load(), 0U);
   EXPECT_EQ(run->used.load(), machine.residency().epoch());
-  EXPECT_EQ(run->written.load(), 0U);
+  EXPECT_EQ(run->written.load(), Epoch(0));
   ASSERT_OK(machine.touch({run}, Access::kWrite));
   EXPECT_EQ(run->written.load(), run->used.load());
   EXPECT_EQ(run->gap.load(), 1U);
@@ -45,7 +45,7 @@ TEST(ResidencyUses, TryUseNeedsEveryPageResident) {
   const auto find = [&] { return std::optional(std::span<tessera::Run* const>(&run, 1)); };
   Use use;
   EXPECT_FALSE(machine.residency().try_use(find, StreamId(0), Access::kWrite, use));
-  EXPECT_EQ(run->used.load(), 0U);
+  EXPECT_EQ(run->used.load(), Epoch(0));
   ASSERT_OK(machine.touch({run}));
   ASSERT_TRUE(machine.residency().try_use(find, StreamId(0), Access::kWrite, use));
   machine.residency().end_use({}, StreamId(0), use);
@@ -136,8 +136,8 @@ TEST(ResidencyUses, AFreedBlockIsNotedOnItsStream) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.touch({run}));
-  const std::uint64_t used = run->used.load();
-  const std::uint64_t epoch = machine.residency().note_free(run, machine.stream());
+  const Epoch used = run->used.load();
+  const Epoch epoch = machine.residency().note_free(run, machine.stream());
   EXPECT_GT(epoch, used);
   EXPECT_EQ(run->last_work(), epoch);
   EXPECT_EQ(run->used.load(), used);  // a free is not a use
@@ -149,10 +149,10 @@ TEST(ResidencyUses, FreesShareAnEpochUntilTheNextUseOrFence) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.touch({run}));
-  const std::uint64_t first = machine.residency().note_free(run, machine.stream());
+  const Epoch first = machine.residency().note_free(run, machine.stream());
   EXPECT_EQ(machine.residency().note_free(run, machine.stream()), first);
   ASSERT_OK(machine.residency().poll_streams());
-  const std::uint64_t second = machine.residency().note_free(run, machine.stream());
+  const Epoch second = machine.residency().note_free(run, machine.stream());
   EXPECT_GT(second, first);
   ASSERT_OK(machine.touch({run}));
   EXPECT_GT(machine.residency().note_free(run, machine.stream()), second);

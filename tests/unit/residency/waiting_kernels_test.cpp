@@ -29,41 +29,41 @@ TEST_F(Waiting, AKnownKernelKeepsItsAllowance) {
   EXPECT_TRUE(kernels_.any());
   EXPECT_EQ(kernels_.find(a_)->allowance, Nanoseconds(7));
   EXPECT_FALSE(kernels_.find(b_));
-  kernels_.note(a_, kSlot, 5);
-  kernels_.note(b_, kSlot, 6);
-  kernels_.accuse(kSlot, 4, 6);
+  kernels_.note(a_, kSlot, Epoch(5));
+  kernels_.note(b_, kSlot, Epoch(6));
+  kernels_.accuse(kSlot, Epoch(4), Epoch(6));
   EXPECT_EQ(kernels_.find(a_)->allowance, Nanoseconds(7));
   EXPECT_FALSE(kernels_.find(b_)) << "which one of them waits is known";
 }
 
 TEST_F(Waiting, AKernelLaunchedAloneIsTheWaitingOne) {
-  kernels_.note(b_, kSlot, 4);
-  kernels_.note(a_, kSlot, 5);
-  kernels_.note(b_, kOther, 6);
-  kernels_.note(a_, kSlot, 7);
-  kernels_.note(b_, kSlot, 8);
-  kernels_.accuse(kSlot, 4, 7);
+  kernels_.note(b_, kSlot, Epoch(4));
+  kernels_.note(a_, kSlot, Epoch(5));
+  kernels_.note(b_, kOther, Epoch(6));
+  kernels_.note(a_, kSlot, Epoch(7));
+  kernels_.note(b_, kSlot, Epoch(8));
+  kernels_.accuse(kSlot, Epoch(4), Epoch(7));
   EXPECT_TRUE(waits(a_));
   EXPECT_FALSE(kernels_.find(b_));
 }
 
 TEST_F(Waiting, SeveralKernelsAreSuspectsUntilOneIsIsolated) {
-  kernels_.note(a_, kSlot, 5);
-  kernels_.note(b_, kSlot, 6);
-  kernels_.accuse(kSlot, 4, 6);
+  kernels_.note(a_, kSlot, Epoch(5));
+  kernels_.note(b_, kSlot, Epoch(6));
+  kernels_.accuse(kSlot, Epoch(4), Epoch(6));
   EXPECT_TRUE(is_suspect(a_) && is_suspect(b_));
-  kernels_.note(b_, kSlot, 8);
-  kernels_.note(c_, kSlot, 9);  // was not present before
-  kernels_.accuse(kSlot, 7, 9);
+  kernels_.note(b_, kSlot, Epoch(8));
+  kernels_.note(c_, kSlot, Epoch(9));  // was not present before
+  kernels_.accuse(kSlot, Epoch(7), Epoch(9));
   EXPECT_TRUE(waits(b_));
   EXPECT_TRUE(is_suspect(a_));
   EXPECT_FALSE(kernels_.find(c_));
 }
 
 TEST_F(Waiting, KernelsWithoutANameAreNotAccused) {
-  kernels_.note(nullptr, kSlot, 5);
-  kernels_.note(a_, kSlot, 6);
-  kernels_.accuse(kSlot, 4, 6);
+  kernels_.note(nullptr, kSlot, Epoch(5));
+  kernels_.note(a_, kSlot, Epoch(6));
+  kernels_.accuse(kSlot, Epoch(4), Epoch(6));
   EXPECT_FALSE(kernels_.any());
 }
 

@@ -20,8 +20,8 @@ class WaitingWork : public ::testing::Test {
 
   // The program waits for everything that it has queued there.
   void wait_for(StreamId stream) {
-    const std::uint64_t before = machine_.residency().before_wait();
-    EXPECT_NE(before, 0U);
+    const Epoch before = machine_.residency().before_wait();
+    EXPECT_FALSE(before.is_never());
     ASSERT_OK(machine_.sim().synchronize(stream));
     machine_.residency().note_over(stream, before);
   }
@@ -123,9 +123,9 @@ TEST_F(WaitingWork, AnUnreturnedLaunchDoesNotCountAsWaitedFor) {
   const StreamId stream = machine_.stream();
   std::uint32_t slot = 0;
   std::thread([&] { slot = machine_.residency().begin_unnamed(stream); }).join();
-  EXPECT_EQ(machine_.residency().before_wait(), 0U);
+  EXPECT_TRUE(machine_.residency().before_wait().is_never());
   machine_.residency().end_unnamed(stream, slot);
-  EXPECT_NE(machine_.residency().before_wait(), 0U);
+  EXPECT_FALSE(machine_.residency().before_wait().is_never());
 }
 
 // One page is to leave ahead of need as soon as there are more runs than fit.
