@@ -19,7 +19,7 @@ Status AutomaticEviction::set(bool on) {
 }
 
 // Holds the runs with evictions in flight, so that their pages stay when the copies are done: no use is announced any
-// more.
+// more. For the same reason pages on their way in are mapped by then.
 Status AutomaticEviction::keep_evicting_runs() {
   std::vector<Run*> leaving;
   for (const auto& run : locked_.engine.runs) {
@@ -36,6 +36,9 @@ Status AutomaticEviction::keep_evicting_runs() {
   while (status.is_ok() && locked_.moves.ledger.evicting_bytes())
     status = locked_.transfers.finish(Transfers::Await::kEvicting, locked_.moves.ledger.evicting_bytes());
   locked_.held_uses.let_go(leaving);
+  while (status.is_ok() && locked_.moves.ledger.moving(PageState::kApartFetching)) {
+    status = locked_.transfers.finish(Transfers::Await::kOldest);
+  }
   return status;
 }
 

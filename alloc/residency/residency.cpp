@@ -182,6 +182,8 @@ void Residency::note_over(std::optional<StreamId> stream, Epoch epoch) {
     locked_.streams.note_over(*stream, epoch);
   } else {
     locked_.streams.note_all_over(epoch);
+    // Our copies are over as well. What they have brought is mapped before the program goes on.
+    if (locked_.unseen.load() && locked_.in_flight.load(std::memory_order_relaxed) != 0) advance();
   }
 }
 

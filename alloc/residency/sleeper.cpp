@@ -159,9 +159,9 @@ Status Sleeper::bring_back(std::span<Run* const> runs) {
     for (Bytes bytes; end < runs.size() && bytes < kBatch; ++end) bytes += bytes_away(*runs[end]);
     MutexLock lock(locked_.mutex);
     const std::uint64_t late = locked_.engine.stats.late_fetches;  // no call was waiting for these
-    Status status = locked_.fetcher.bring_in(runs.subspan(first, end - first));
+    Status status = locked_.fetcher.bring_in(runs.subspan(first, end - first), Transfers::Mapped::kOnArrival);
     for (std::size_t i = first; i < end && no_room_code(status.code()) && !full; ++i) {
-      const Status alone = locked_.fetcher.bring_in(runs.subspan(i, 1));
+      const Status alone = locked_.fetcher.bring_in(runs.subspan(i, 1), Transfers::Mapped::kOnArrival);
       full = no_room_code(alone.code());
       if (!full && !alone.is_ok()) status = alone;
     }

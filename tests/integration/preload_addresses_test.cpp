@@ -105,6 +105,19 @@ TEST(PreloadAddresses, UnseenWritesDuringAnEvictionAreKeptOrReported) {
   }
 }
 
+// On a link so slow that the kernel is launched during the copy, on all but even slower machines.
+TEST(PreloadAddresses, UnseenWritesDuringAPrefetchAreKeptOrReported) {
+  const std::string command = "./early_writes handed_kernels.so";
+  EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}}).output, "ok\n");
+  for (const char* policy : {"auto", "recency", "lru"}) {
+    const Outcome ran = run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "64MiB"},
+                                                {"TESSERA_SOFTWARE_BANDWIDTH", "20MiB"},
+                                                {"TESSERA_DEVICE_MEMORY", "32MiB"},
+                                                {"TESSERA_POLICY", policy}});
+    EXPECT_THAT(ran.output, testing::AnyOf("ok\n", "told\n")) << policy << ran.message;
+  }
+}
+
 // Its copy in host memory was valid when it came, and says nothing of what was written since.
 TEST(PreloadAddresses, UnseenWritesAfterAWakeOrPrefetchAreKept) {
   for (const char* way : {"sleep", "prefetch"}) {

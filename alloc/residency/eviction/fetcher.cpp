@@ -26,6 +26,8 @@ constexpr Bytes kPart = 64_MiB;
 // The driver may be out of memory although the budget is not; this many times more is evicted to help it.
 constexpr int kMountRounds = 16;
 
+bool has_frame(const PageRef& page) { return page->device.has_value(); }
+
 Status data_loss(PageRef page) {
   return Status(Code::kDataLoss,
                 fmt::format("the page at {:#x} was read back corrupt from the spill file", page.address().value()));
@@ -38,7 +40,8 @@ Status Fetcher::fetch(Runs runs, StreamId stream) {
     TESSERA_TRY(engine_.fence(std::uint64_t{1} << engine_.streams.slot_of(stream)));
   }
   const std::vector<Run*> wanted = distinct(runs);
-  TESSERA_TRY(bring_in(wanted));
+  // A launch is queued before the bytes are there, and its stream waits for them.
+  TESSERA_TRY(bring_in(wanted, stream == kNoStream ? Transfers::Mapped::kOnArrival : Transfers::Mapped::kAtOnce));
   return transfers_.await_arrivals(wanted, stream);
 }
 
@@ -61,22 +64,22 @@ Status Fetcher::check_fits(Runs runs) const {
                             wanted / 1_MiB, capacity / 1_MiB, pinned / 1_MiB));
 }
 
-Status Fetcher::bring_in(Runs runs) {
+Status Fetcher::bring_in(Runs runs, Transfers::Mapped mapped) {
   TESSERA_TRY(check_fits(runs));
   std::vector<PageRef> pages;
-  TESSERA_TRY_ASSIGN(pages, absent_pages(runs));
+  TESSERA_TRY_ASSIGN(pages, absent_pages(runs, mapped));
   if (pages.empty()) return {};
   TESSERA_TRY(check_backing(pages));
-  Status room = bring_by_parts(pages);
+  Status room = bring_by_parts(pages, mapped);
   if (room.is_ok()) return room;
   if (room.code() != Code::kOutOfMemory || pages.size() == 1) return room;
-  std::erase_if(pages, [](const PageRef& page) { return is_mapped(page->state); });
-  return bring_one_by_one(pages);  // the tiers below are too full to swap everything at once
+  std::erase_if(pages, has_frame);
+  return bring_one_by_one(pages, mapped);  // the tiers below are too full to swap everything at once
 }
 
 // Starts all evictions that are needed; fetches take room as it becomes free, so that both directions of the link are
 // busy.
-Status Fetcher::bring_by_parts(std::span<const PageRef> pages) {
+Status Fetcher::bring_by_parts(std::span<const PageRef> pages, Transfers::Mapped mapped) {
   TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
   const Bytes wanted = total_bytes(pages);
   Bytes leaving;
@@ -89,13 +92,13 @@ Status Fetcher::bring_by_parts(std::span<const PageRef> pages) {
     for (Bytes part; end < pages.size() && part < kPart; ++end) part += pages[end].bytes();
     const auto part = pages.subspan(first, end - first);
     TESSERA_TRY(device_evictor_.make_room(total_bytes(part)));
-    TESSERA_TRY(bring({part.begin(), part.end()}));
+    TESSERA_TRY(bring({part.begin(), part.end()}, mapped));
     first = end;
   }
   return {};
 }
 
-Result<std::vector<PageRef>> Fetcher::absent_pages(Runs runs) {
+Result<std::vector<PageRef>> Fetcher::absent_pages(Runs runs, Transfers::Mapped mapped) {
   std::vector<PageRef> pages, apart;
   for (Run* run : runs) {
     run->prefetch.requested = false;
@@ -106,6 +109,7 @@ Result<std::vector<PageRef>> Fetcher::absent_pages(Runs runs) {
       }
       if (page->state == PageState::kLost) return data_loss(page);
       if (is_mapped(page->state)) continue;
+      if (page->state == PageState::kApartFetching && mapped == Transfers::Mapped::kOnArrival) continue;
       if (is_apart(page->state)) {  // it has its frame already
         apart.push_back(page);
         continue;
@@ -140,7 +144,7 @@ Status Fetcher::check_backing(std::span<const PageRef> pages) const {
 
 // REQUIRES: room for all of them. Starts reads from the file as far as there are host frames, and mounts each page as
 // soon as its bytes are in host memory.
-Status Fetcher::bring(std::vector<PageRef> pages) {
+Status Fetcher::bring(std::vector<PageRef> pages, Transfers::Mapped mapped) {
   for (int rounds = 0; !pages.empty();) {
     std::vector<PageRef> ready, waiting;
     for (const PageRef& page : pages) {
@@ -148,10 +152,10 @@ Status Fetcher::bring(std::vector<PageRef> pages) {
       TESSERA_TRY_ASSIGN(there, on_host(page));
       (there ? ready : waiting).push_back(page);
     }
-    const Status mounted = transfers_.mount(ready);
+    const Status mounted = transfers_.mount(ready, mapped);
     if (mounted.code() == Code::kOutOfMemory && rounds++ < kMountRounds) {
       // Making room may spill these pages, so they are looked at again.
-      std::erase_if(pages, [](const PageRef& page) { return is_mapped(page->state); });
+      std::erase_if(pages, has_frame);
       TESSERA_TRY(help_driver(total_bytes(pages), mounted));
       continue;
     }
@@ -171,10 +175,10 @@ Status Fetcher::bring(std::vector<PageRef> pages) {
   return {};
 }
 
-Status Fetcher::bring_one_by_one(std::span<const PageRef> pages) {
+Status Fetcher::bring_one_by_one(std::span<const PageRef> pages, Transfers::Mapped mapped) {
   for (const PageRef& page : pages) {
     TESSERA_TRY(device_evictor_.make_room(page.bytes()));
-    TESSERA_TRY(bring({page}));
+    TESSERA_TRY(bring({page}, mapped));
     TESSERA_TRY(transfers_.settle(page));  // its host frame is free for the next eviction
   }
   return {};
@@ -222,7 +226,7 @@ Status Fetcher::prefetch(Runs runs) {
       }
     }
   }
-  const Status mounted = transfers_.mount(ready);
+  const Status mounted = transfers_.mount(ready, Transfers::Mapped::kOnArrival);
   if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was incomplete: {}", mounted.to_string());
   return {};
 }

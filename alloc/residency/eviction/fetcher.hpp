@@ -26,8 +26,9 @@ class Fetcher {
   // Pages that a callback is to recompute have their frames. REQUIRES: the runs are held. Errors: as
   // Residency::begin_use; kBusy where calls in progress block the eviction.
   Status fetch(Runs runs, StreamId stream);
-  // Gives every page a frame and starts its copy. REQUIRES: sorted runs without duplicates.
-  Status bring_in(Runs runs);
+  // Gives every page a frame and starts its copy; `mapped`: as Transfers::mount(). REQUIRES: sorted runs without
+  // duplicates.
+  Status bring_in(Runs runs, Transfers::Mapped mapped);
   // Whether the runs can be on the device together. The second REQUIRES: none is a row, and no duplicates.
   bool fits(Runs runs) const;
   Status check_fits(Runs runs) const;
@@ -36,10 +37,10 @@ class Fetcher {
 
  private:
   Status check_backing(std::span<const PageRef> pages) const;
-  Result<std::vector<PageRef>> absent_pages(Runs runs);
-  Status bring_by_parts(std::span<const PageRef> pages);
-  Status bring(std::vector<PageRef> pages);
-  Status bring_one_by_one(std::span<const PageRef> pages);
+  Result<std::vector<PageRef>> absent_pages(Runs runs, Transfers::Mapped mapped);
+  Status bring_by_parts(std::span<const PageRef> pages, Transfers::Mapped mapped);
+  Status bring(std::vector<PageRef> pages, Transfers::Mapped mapped);
+  Status bring_one_by_one(std::span<const PageRef> pages, Transfers::Mapped mapped);
   Result<bool> on_host(PageRef page);
   Status help_driver(Bytes bytes, const Status& refusal);
 

@@ -34,6 +34,7 @@ bool must_move_on(const Page& page) { return page.copy.staging || (page.eviction
 struct Transfers::Ended {
   std::vector<PageRef> vacant;   // their device frames can be freed
   std::vector<PageRef> changed;  // they need a copy after all
+  std::vector<PageRef> landed;   // their bytes are in frames that are not mapped yet
 };
 
 // Copies in one direction over one link complete in the order in which they were queued, so nothing behind one in
@@ -50,7 +51,7 @@ Status Transfers::finish(Await await, Bytes bytes) {
     note_error(result, ready.is_ok() ? moves_.links.is_done(copy, true).status() : std::move(ready));
   }
   // Whether a copy in that direction, by memory, is known to be in flight, or there is none to look for.
-  const bool none_comes = !moves_.ledger.moving(PageState::kFetching), none_goes = !moves_.ledger.copying_out();
+  const bool none_comes = !moves_.ledger.arriving_bytes(), none_goes = !moves_.ledger.copying_out();
   const bool no_peer = !engine_.lanes.to_peer();
   std::array<bool, kLanes> coming = {none_comes, none_comes || no_peer}, going = {none_goes, none_goes || no_peer};
   const auto all = [](const std::array<bool, kLanes>& each) { return std::ranges::all_of(each, std::identity()); };
@@ -61,7 +62,7 @@ Status Transfers::finish(Await await, Bytes bytes) {
     const PageRef page = moving_[asked];
     const bool leaving = is_evicting(page->state);
     const auto beside = lane_to(beside_of(*page));
-    bool* const under_way = leaving ? &going[beside] : page->state == PageState::kFetching ? &coming[beside] : nullptr;
+    bool* const under_way = leaving ? &going[beside] : is_arriving(page->state) ? &coming[beside] : nullptr;
     const bool wait = await == Await::kOldest;
     if (wait) await = Await::kNone;
     if (!wait && under_way && *under_way) {
@@ -84,6 +85,9 @@ Status Transfers::finish(Await await, Bytes bytes) {
   moving_.insert(moving_.begin(), ended.vacant.begin(), ended.vacant.end());  // a launch does not return
   note_error(result, vacated);
   copy_changed(std::move(ended.changed));
+  if (const Status landed = moves_.arrivals.land(ended.landed); !landed.is_ok()) {
+    log_line(LogLevel::kDebug, "a prefetch was abandoned: {}", landed.to_string());
+  }
   for (const PageRef& page : arrived) move_on(page);
   clear_stranded();
   publish_count();
@@ -137,6 +141,11 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
   const StallWait waiting(wait ? engine_.stall : nullptr, cause_of(page->state));
   switch (page->state) {
     case PageState::kFetching: return moves_.mover.finish_fetch(page, wait);
+    case PageState::kApartFetching: {
+      const Result<bool> done = moves_.links.is_done(page, wait);
+      if (done.is_ok() && done.value()) ended.landed.push_back(page);
+      return done;
+    }
     case PageState::kEvicting: {
       const Result<bool> done = moves_.links.is_done(page, wait);
       if (done.is_ok() && done.value()) {
@@ -198,7 +207,7 @@ void Transfers::move_on(PageRef page) {
 // The bytes of a prefetched page are in host memory: fetches it to the device, if that needs no eviction.
 void Transfers::go_on(PageRef page) {
   if (!page->is_near() || engine_.tiers.device.usage().room() < page.bytes()) return;
-  const Status mounted = mount({&page, 1});
+  const Status mounted = mount({&page, 1}, Mapped::kOnArrival);
   if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was abandoned: {}", mounted.to_string());
 }
 
@@ -245,6 +254,9 @@ Status Transfers::await_move(PageRef page) {
   Result<bool> done = true;
   switch (page->state) {
     case PageState::kFetching: done = moves_.mover.finish_fetch(page, true); break;
+    case PageState::kApartFetching:
+      TESSERA_TRY(moves_.links.is_done(page, true).status());
+      return moves_.arrivals.land({&page, 1});
     case PageState::kEvicting: done = moves_.links.is_done(page, true); break;
     case PageState::kChecking:
     case PageState::kApartChecking: done = moves_.checks.finish(page, true); break;
@@ -268,7 +280,7 @@ Status Transfers::await_arrivals(Runs runs, StreamId stream) {
   for (Run* run : runs) {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageState state = run->pages[i].state;
-      if (state == PageState::kFetching || state == PageState::kRecomputing) arriving.push_back({run, i});
+      if (is_arriving(state) || state == PageState::kRecomputing) arriving.push_back({run, i});
     }
   }
   if (stream == kNoStream) return await_all(arriving);

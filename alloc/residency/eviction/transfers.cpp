@@ -32,7 +32,7 @@ void Transfers::forget(PageRef page) {
 
 // ---- starting -----------------------------------------------------------------------------------
 
-Status Transfers::mount(std::span<const PageRef> pages) {
+Status Transfers::mount(std::span<const PageRef> pages, Mapped mapped) {
   const auto swaps = [](const PageRef& page) { return page->state == PageState::kCold; };
   Status status;
   if (engine_.tiers.is_backed() && std::any_of(pages.begin(), pages.end(), swaps)) {
@@ -41,11 +41,13 @@ Status Transfers::mount(std::span<const PageRef> pages) {
     TESSERA_TRY(engine_.await_all_work());
     const StallWait waiting(engine_.stall, StallCause::kCopyIn);
     status = moves_.mover.mount(pages);
+  } else if (mapped == Mapped::kOnArrival && engine_.unseen.load()) {
+    status = mount_apart(pages);
   } else {
     status = moves_.mover.mount(pages);
   }
   for (const PageRef& page : pages) {
-    if (page->state == PageState::kFetching) started(page);
+    if (is_arriving(page->state)) started(page);
   }
   // An eviction will be needed before long: host memory should be pinned by then.
   const TierUsage device = engine_.tiers.device.usage();
@@ -53,6 +55,14 @@ Status Transfers::mount(std::span<const PageRef> pages) {
     engine_.tiers.host.expect_use();
   }
   return status;
+}
+
+// Only pages with bytes to copy.
+Status Transfers::mount_apart(std::span<const PageRef> pages) {
+  std::vector<PageRef> cold, others;
+  for (const PageRef& page : pages) (page->state == PageState::kCold ? cold : others).push_back(page);
+  TESSERA_TRY(moves_.mover.mount(others));
+  return moves_.arrivals.begin(cold);
 }
 
 Result<std::size_t> Transfers::copy_out(std::span<const PageRef> batch, Location to) {

@@ -27,7 +27,9 @@ class Transfers {
   // ---- starting (transfers.cpp) ----
   // Each as the step in PageMoves; what was started is listed. Where pages are host-backed, mount() first waits for
   // all work on the device.
-  Status mount(std::span<const PageRef> pages);
+  // `mapped`: when pages that are copied become mapped, where work may use them unannounced (page_arrivals.hpp).
+  enum class Mapped : std::uint8_t { kAtOnce, kOnArrival };
+  Status mount(std::span<const PageRef> pages, Mapped mapped);
   // By way of kParting where the pages request it (Page::eviction.parts).
   Result<std::size_t> copy_out(std::span<const PageRef> batch, Location to);
   // Frees host frames of candidates for it.
@@ -90,6 +92,7 @@ class Transfers {
  private:
   struct Ended;
 
+  Status mount_apart(std::span<const PageRef> pages);
   void started(PageRef page);
   void forget(PageRef page);
   void publish_count();

@@ -135,7 +135,7 @@ bool PlanExecutor::bring_back(IterationTracker::Order& order) {
       --i;  // retry this page
     }
   }
-  note_given_up(transfers_.mount(ready));
+  note_given_up(transfers_.mount(ready, Transfers::Mapped::kOnArrival));
   return !waits && std::ranges::none_of(
                        pages, [](const PageRef& page) { return page->state == PageState::kCold && page->is_near(); });
 }

@@ -18,7 +18,8 @@ Locations locations_of(const Run& run, const Page& page) {
   if (page.file) copies |= Location::kFile;
   switch (page.state) {
     case PageState::kResident:
-    case PageState::kFetching: return Location::kDevice | (is_clean(run, page) ? copies : Locations());
+    case PageState::kFetching:
+    case PageState::kApartFetching: return Location::kDevice | (is_clean(run, page) ? copies : Locations());
     case PageState::kChecking:
     case PageState::kApart:
     case PageState::kApartChecking:

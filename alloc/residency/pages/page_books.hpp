@@ -38,7 +38,9 @@ struct PageBooks {
            bytes_in(PageState::kApartEvicting) + bytes_in(PageState::kApartChecking);
   }
   // Bytes of it are being fetched: the frames may be used, but not moved.
-  bool is_fetching() const { return has(PageState::kFetching) || has(PageState::kRecomputing); }
+  bool is_fetching() const {
+    return has(PageState::kFetching) || has(PageState::kApartFetching) || has(PageState::kRecomputing);
+  }
   bool awaits_recompute() const { return has(PageState::kGone) || has(PageState::kBlank); }
 };
 

@@ -27,8 +27,10 @@ class PageLedger {
   void note_move(PageRef page, EventKind kind);
   void forget(const Run& run);  // it is about to be removed
 
-  // Bytes of pages in a moving state (is_moving()); of those being evicted; of these, with work on an outbound stream.
+  // Bytes of pages in a moving state (is_moving()); of those being copied to the device; of those being evicted; of
+  // these, with work on an outbound stream.
   Bytes moving(PageState state) const { return moving_[static_cast<std::size_t>(state)]; }
+  Bytes arriving_bytes() const { return moving(PageState::kFetching) + moving(PageState::kApartFetching); }
   Bytes evicting_bytes() const { return copying_out() + moving(PageState::kParting); }
   Bytes copying_out() const {
     return moving(PageState::kEvicting) + moving(PageState::kChecking) + moving(PageState::kApartEvicting) +

@@ -35,6 +35,13 @@ Status PageMappings::take(PageRef page) {
   return map_or_give_back(page);
 }
 
+Status PageMappings::take_apart(PageRef page) {
+  TESSERA_TRY_ASSIGN(page->device, machine_.tiers.device.take(page.page_class()));
+  if (open_aliases({&page, 1})) return {};
+  give_back_apart(page);
+  return Status(Code::kNotSupported, "device memory cannot be mapped twice");
+}
+
 Status PageMappings::map_or_give_back(PageRef page) {
   Bytes mapped;
   Status status = map_handles(page, mapped);

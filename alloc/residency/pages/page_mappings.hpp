@@ -17,6 +17,10 @@ class PageMappings {
 
   // Takes a device frame for the page and maps it, still without access. Errors: kOutOfMemory, the driver's.
   Status take(PageRef page);
+  // Takes a device frame that has an alias; it is not mapped at the page's address. Errors: kOutOfMemory; kNotSupported
+  // where the frame gets no alias.
+  Status take_apart(PageRef page);
+  void give_back_apart(PageRef page) { give_back(page, Bytes()); }
   // Maps the frame that the page just got at its address, or returns the frame. Errors: the driver's.
   Status map_or_give_back(PageRef page);
   // Unmaps the page's frame and returns it. If the driver refuses, the frame is leaked and the address stays taken:

@@ -51,6 +51,11 @@ Result<bool> PageMover::finish_fetch(PageRef page, bool wait) {
   bool done = false;
   TESSERA_TRY_ASSIGN(done, links_.is_done(page, wait));
   if (!done) return false;
+  TESSERA_TRY(arrive(page));
+  return true;
+}
+
+Status PageMover::arrive(PageRef page) {
   TESSERA_TRY(ledger_.step(page, PageEvent::kArrive));
   links_.give_back_event(page);
   machine_.stats.fetches += 1;
@@ -62,7 +67,7 @@ Result<bool> PageMover::finish_fetch(PageRef page, bool wait) {
     copies_.drop_host(page);  // the file copy remains
   }
   copies_.set_candidate(page, page->host && page->fingerprint.of_copy);
-  return true;
+  return {};
 }
 
 // ---- off the device -----------------------------------------------------------------------------

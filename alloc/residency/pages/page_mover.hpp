@@ -39,6 +39,8 @@ class PageMover {
   // kFetching -> kResident if the copy is done: true then. `wait`: wait for it. Errors: the driver's, with the page
   // unchanged.
   Result<bool> finish_fetch(PageRef page, bool wait);
+  // kFetching -> kResident. REQUIRES: the copy is done.
+  Status arrive(PageRef page);
 
   // kResident -> kEvicting, as of Page::copy.epoch, which the caller has set: as many of the first pages as there are
   // frames for, or one alone into a host staging frame. Returns how many. REQUIRES: the pages are at most one batch

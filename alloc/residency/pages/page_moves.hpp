@@ -5,6 +5,7 @@
 // Thread safety: none; the engine's lock.
 #pragma once
 
+#include "residency/pages/page_arrivals.hpp"
 #include "residency/pages/page_checks.hpp"
 #include "residency/pages/page_copies.hpp"
 #include "residency/pages/page_files.hpp"
@@ -40,6 +41,7 @@ struct PageMoves {
   PageMover mover{machine, ledger, mappings, copies, links, releases, swaps};
   PageChecks checks{machine, ledger, copies, fingerprints, links};
   PagePartings partings{machine, ledger, mappings, copies, links, releases};
+  PageArrivals arrivals{machine, ledger, mappings, links, mover, partings};
   PageRecomputes recomputes{machine, ledger, copies, links, releases};
 
   // Moves the run's mappings to another address. REQUIRES: no transfer of it is in flight, no work can use it. Errors:

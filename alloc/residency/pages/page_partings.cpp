@@ -90,7 +90,7 @@ Status PagePartings::bring_back(std::span<const PageRef> pages) {
     return status;
   }
   for (const PageRef& page : mapped) {
-    page->eviction.recalled = page->state != PageState::kApart;
+    page->eviction.recalled = is_evicting(page->state);
     TESSERA_TRY(ledger_.step(page, PageEvent::kBack));
   }
   return {};

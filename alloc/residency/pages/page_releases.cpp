@@ -48,7 +48,7 @@ Status PageReleases::release(PageRef page, After after) {
   page->device.reset();
   // The gate is closed, and all uses are over. For a page that is apart this was done when it was unmapped.
   if (!is_apart(page->state)) page.run->streams.store(0);
-  const bool awaited = page->state == PageState::kFetching || page->state == PageState::kRecomputing ||
+  const bool awaited = is_arriving(page->state) || page->state == PageState::kRecomputing ||
                        page->state == PageState::kChecking || page->state == PageState::kApartChecking;
   page->eviction.recalled = false;
   if (copied || awaited) links_.give_back_event(page);

@@ -47,6 +47,10 @@ constexpr Step kSteps[] = {
     {S::kLoading, E::kRiseFailed, S::kCold},
     {S::kLoading, E::kLose, S::kLost},
     {S::kCold, E::kCopyIn, S::kFetching},
+    {S::kCold, E::kCopyInApart, S::kApartFetching},
+    {S::kApartFetching, E::kBack, S::kFetching},  // an announced use needs it, or the copy is done
+    {S::kApartFetching, E::kUnmap, S::kCold},     // it could not be copied, or not be mapped
+    {S::kApartFetching, E::kDiscard, S::kEmpty},  // as kFetching
     {S::kFetching, E::kArrive, S::kResident},
     {S::kFetching, E::kDiscard, S::kEmpty},  // its run ends, and the copy cannot be waited for
     {S::kResident, E::kDrop, S::kGone},      // no copy is made: 0 bytes moved
@@ -65,16 +69,18 @@ constexpr Step kSteps[] = {
 }  // namespace
 
 const char* name_of(PageState state) {
-  constexpr const char* kNames[] = {"empty",         "resident",       "leaving",     "checking", "parting", "apart",
-                                    "apart-leaving", "apart-checking", "cold",        "sinking",  "rising",  "arriving",
-                                    "gone",          "blank",          "recomputing", "lost"};
+  constexpr const char* kNames[] = {"empty",       "resident",      "leaving",        "checking",       "parting",
+                                    "apart",       "apart-leaving", "apart-checking", "apart-arriving", "cold",
+                                    "sinking",     "rising",        "arriving",       "gone",           "blank",
+                                    "recomputing", "lost"};
   return kNames[static_cast<std::size_t>(state)];
 }
 
 const char* name_of(PageEvent event) {
-  constexpr const char* kNames[] = {"back",    "copy-out", "check", "checked", "forward",   "part",       "take-apart",
-                                    "unmap",   "discard",  "sink",  "sunk",    "rise",      "risen",      "rise-failed",
-                                    "copy-in", "arrive",   "drop",  "mount",   "recompute", "recomputed", "lose"};
+  constexpr const char* kNames[] = {"back",       "copy-out",    "check",      "checked",       "forward", "part",
+                                    "take-apart", "unmap",       "discard",    "sink",          "sunk",    "rise",
+                                    "risen",      "rise-failed", "copy-in",    "copy-in-apart", "arrive",  "drop",
+                                    "mount",      "recompute",   "recomputed", "lose"};
   return kNames[static_cast<std::size_t>(event)];
 }
 
@@ -87,7 +93,8 @@ std::optional<PageState> next(PageState state, PageEvent event) {
 
 StallCause cause_of(PageState state) {
   switch (state) {
-    case PageState::kFetching: return StallCause::kCopyIn;
+    case PageState::kFetching:
+    case PageState::kApartFetching: return StallCause::kCopyIn;
     case PageState::kEvicting:
     case PageState::kChecking:
     case PageState::kApartEvicting:

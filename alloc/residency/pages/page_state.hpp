@@ -12,6 +12,7 @@
 //   kApart     its device frame has the bytes and is not mapped at the page's address; a use maps it again
 //   kApartEvicting   as kApart, with a copy to the host or a peer in flight
 //   kApartChecking  as kApart, with a check in flight whether its old copy is still valid
+//   kApartFetching  a device frame that is not mapped at the page's address, with a copy into it in flight
 //   kCold      no device frame; the bytes are in a peer, host or file frame
 //   kSpilling   as kCold in host, with a write to the file in flight
 //   kLoading    as kCold in file, with a read to the host in flight
@@ -41,6 +42,7 @@ enum class PageState : std::uint8_t {
   kApart,
   kApartEvicting,
   kApartChecking,
+  kApartFetching,
   kCold,
   kSpilling,
   kLoading,
@@ -50,30 +52,31 @@ enum class PageState : std::uint8_t {
   kRecomputing,
   kLost,
 };
-inline constexpr std::size_t kPageStates = 16;
+inline constexpr std::size_t kPageStates = 17;
 
 enum class PageEvent : std::uint8_t {
-  kBack,        // a device frame was mapped; nothing to copy
-  kCopyOut,     // the copy to the host or a peer was queued
-  kCheck,       // its fingerprint was queued
-  kChecked,     // the fingerprint is available
-  kForward,     // the copy is done, or could be made now, but the page was used since: it stays
-  kPart,        // it is to be evicted once the work before it is over
-  kTakeApart,   // that work is over: its frame was unmapped, and is kept
-  kUnmap,       // the frame was freed; a valid copy remains
-  kDiscard,     // the frame or the copy was dropped; the bytes do not matter
-  kSink,        // the write to the file was started
-  kSunk,        // the write ended (on success the file copy counts, on failure the host copy stays)
-  kRise,        // the read from the file was started
-  kRisen,       // the read succeeded: the host copy counts
-  kRiseFailed,  // the read failed and may be retried: the file copy stays
-  kCopyIn,      // a frame was mapped and the copy into it was queued
-  kArrive,      // that copy is done
-  kDrop,        // the frame or the copy was dropped; the bytes matter and can be recomputed
-  kMount,       // a frame was mapped for them
-  kRecompute,   // the work that recomputes them was queued
-  kRecomputed,  // that work is done
-  kLose,        // the only copy turned out to be corrupt
+  kBack,         // a device frame was mapped; nothing to copy
+  kCopyOut,      // the copy to the host or a peer was queued
+  kCheck,        // its fingerprint was queued
+  kChecked,      // the fingerprint is available
+  kForward,      // the copy is done, or could be made now, but the page was used since: it stays
+  kPart,         // it is to be evicted once the work before it is over
+  kTakeApart,    // that work is over: its frame was unmapped, and is kept
+  kUnmap,        // the frame was freed; a valid copy remains
+  kDiscard,      // the frame or the copy was dropped; the bytes do not matter
+  kSink,         // the write to the file was started
+  kSunk,         // the write ended (on success the file copy counts, on failure the host copy stays)
+  kRise,         // the read from the file was started
+  kRisen,        // the read succeeded: the host copy counts
+  kRiseFailed,   // the read failed and may be retried: the file copy stays
+  kCopyIn,       // a frame was mapped and the copy into it was queued
+  kCopyInApart,  // the copy into a frame was queued, which is mapped when it is done
+  kArrive,       // that copy is done
+  kDrop,         // the frame or the copy was dropped; the bytes matter and can be recomputed
+  kMount,        // a frame was mapped for them
+  kRecompute,    // the work that recomputes them was queued
+  kRecomputed,   // that work is done
+  kLose,         // the only copy turned out to be corrupt
 };
 
 const char* name_of(PageState state);
@@ -89,7 +92,8 @@ constexpr bool is_evicting(PageState state) {
 }
 // Whether it has a device frame that is not mapped at its address.
 constexpr bool is_apart(PageState state) {
-  return state == PageState::kApart || state == PageState::kApartEvicting || state == PageState::kApartChecking;
+  return state == PageState::kApart || state == PageState::kApartEvicting || state == PageState::kApartChecking ||
+         state == PageState::kApartFetching;
 }
 // Whether a launch may access the page right now: it is mapped and its bytes have arrived.
 constexpr bool is_present(PageState state) {
@@ -100,10 +104,14 @@ constexpr bool is_mapped(PageState state) {
   return is_present(state) || state == PageState::kFetching || state == PageState::kBlank ||
          state == PageState::kRecomputing;
 }
+// Whether its bytes are being copied to a device frame.
+constexpr bool is_arriving(PageState state) {
+  return state == PageState::kFetching || state == PageState::kApartFetching;
+}
 // Whether a transfer, or work that recomputes the bytes, is in flight.
 constexpr bool is_moving(PageState state) {
-  return is_evicting(state) || state == PageState::kSpilling || state == PageState::kLoading ||
-         state == PageState::kFetching || state == PageState::kRecomputing;
+  return is_evicting(state) || state == PageState::kSpilling || state == PageState::kLoading || is_arriving(state) ||
+         state == PageState::kRecomputing;
 }
 
 // The cause for a wait on the transfer of a page in this state.

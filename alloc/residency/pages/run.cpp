@@ -51,6 +51,7 @@ Status validate_run(const Run& run) {
       case PageState::kEvicting:
       case PageState::kApartEvicting:
       case PageState::kFetching:
+      case PageState::kApartFetching:
         if (!page.is_near()) return broken(run, i, "a copy without a source or target");
         break;
       case PageState::kParting:

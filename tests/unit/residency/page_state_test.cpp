@@ -37,7 +37,8 @@ TEST(PageState, TheTableHasExactlyTheseTransitions) {
       "apart: back>resident copy-out>apart-leaving check>apart-checking unmap>cold discard>empty\n"
       "apart-leaving: back>leaving unmap>cold discard>empty\n"
       "apart-checking: back>checking checked>apart discard>empty\n"
-      "cold: discard>empty sink>sinking rise>rising copy-in>arriving drop>gone\n"
+      "apart-arriving: back>arriving unmap>cold discard>empty\n"
+      "cold: discard>empty sink>sinking rise>rising copy-in>arriving copy-in-apart>apart-arriving drop>gone\n"
       "sinking: sunk>cold\n"
       "rising: risen>cold rise-failed>cold lose>lost\n"
       "arriving: discard>empty arrive>resident\n"
@@ -52,7 +53,8 @@ TEST(PageState, PresentPagesAreMappedAndArrivingOnesAreMappedOnly) {
   EXPECT_TRUE(is_present(PageState::kEvicting) && is_mapped(PageState::kEvicting));
   EXPECT_TRUE(is_present(PageState::kChecking) && is_mapped(PageState::kChecking));
   EXPECT_TRUE(is_present(PageState::kParting) && is_mapped(PageState::kParting));
-  for (PageState state : {PageState::kApart, PageState::kApartEvicting, PageState::kApartChecking}) {
+  for (PageState state :
+       {PageState::kApart, PageState::kApartEvicting, PageState::kApartChecking, PageState::kApartFetching}) {
     EXPECT_TRUE(is_apart(state) && !is_present(state) && !is_mapped(state)) << name_of(state);
   }
   for (PageState state : {PageState::kFetching, PageState::kBlank, PageState::kRecomputing}) {
@@ -72,6 +74,7 @@ TEST(PageState, AMovingStateIsLeftOnlyByItsEnd) {
   EXPECT_TRUE(is_moving(PageState::kEvicting) && is_moving(PageState::kFetching));
   EXPECT_TRUE(is_moving(PageState::kParting) && is_moving(PageState::kApartEvicting));
   EXPECT_TRUE(is_moving(PageState::kApartChecking) && !is_moving(PageState::kApart));
+  EXPECT_TRUE(is_moving(PageState::kApartFetching) && !is_evicting(PageState::kApartFetching));
   EXPECT_TRUE(is_moving(PageState::kRecomputing) && !is_moving(PageState::kBlank));
   EXPECT_FALSE(is_moving(PageState::kResident) || is_moving(PageState::kCold));
 }
