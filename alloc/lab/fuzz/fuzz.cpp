@@ -69,6 +69,8 @@ Result<FuzzResult> fuzz(std::uint64_t seed, std::uint32_t operations, const std:
     result.faults = player.struck();
     result.errors = player.errors();
     result.policies = player.policies_set();
+    result.alone = player.alone();
+    result.faulted = player.faulted();
     result.digest = player.digest();
     may_leak = player.may_leak();
   }
@@ -97,6 +99,8 @@ std::string fuzz_json(std::uint64_t seed, std::uint32_t operations, const std::v
   json["unchanged"] = result.unchanged;
   json["peer_pages"] = result.peer_pages;
   json["policies"] = result.policies;
+  json["alone"] = result.alone;
+  json["faulted"] = result.faulted;
   json["digest"] = fmt::format("{:016x}", result.digest);
   if (!result.failure) return json.dump();
   json["failure"] = *result.failure;

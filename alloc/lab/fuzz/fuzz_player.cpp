@@ -317,6 +317,7 @@ void FuzzPlayer::carry_out(const FuzzOp& op) {
     case Kind::kUse: use(op, false); break;
     case Kind::kBlockingUse: use(op, true); break;
     case Kind::kUnseenUse: use_unseen(op); break;
+    case Kind::kUnseenAlone: use_alone(op); break;
     case Kind::kHoldUp: hold_up(op); break;
     case Kind::kLoadingUse: use_loading(op); break;
     case Kind::kAcross: use_across(op); break;

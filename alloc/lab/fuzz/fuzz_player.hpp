@@ -34,6 +34,9 @@ class FuzzPlayer {
   std::uint64_t errors() const { return errors_; }  // calls that returned an error
   std::uint64_t struck() const;                     // injected faults that took effect
   std::uint64_t policies_set() const { return policies_set_; }
+  // Kernels that used a block unseen and alone, and those of them that faulted.
+  std::uint64_t alone() const { return alone_; }
+  std::uint64_t faulted() const { return faulted_; }
   // Changes with everything that the program observes.
   std::uint64_t digest() const { return digest_; }
   // Whether a releasing call was made to fail, so that something may be left behind.
@@ -76,6 +79,7 @@ class FuzzPlayer {
   void await_users(const FuzzBlock& block);
   void use(const FuzzOp& op, bool blocking);
   void use_unseen(const FuzzOp& op);
+  void use_alone(const FuzzOp& op);
   void hold_up(const FuzzOp& op);
   bool is_held_up(std::uint32_t stream) const { return held_until_[stream] > machine_.clock().now(); }
   bool is_on(DeviceId device, const FuzzBlock& block) const;
@@ -140,6 +144,8 @@ class FuzzPlayer {
   bool calm_ = false;         // callbacks no longer fail
   std::uint64_t callbacks_failed_ = 0;
   std::uint64_t policies_set_ = 0;
+  std::uint64_t alone_ = 0;
+  std::uint64_t faulted_ = 0;
   std::uint64_t errors_ = 0;
   std::uint64_t digest_ = 0;
   std::optional<std::string> failure_;

@@ -36,6 +36,7 @@ constexpr std::uint32_t kOneLoanIn = 4;
 constexpr std::uint32_t kOneRefrainIn = 3;
 constexpr std::uint32_t kOnePolicyIn = 50;
 constexpr std::uint32_t kOneUnseenIn = 3;
+constexpr std::uint32_t kOneAloneIn = 2;  // of the programs with unannounced work
 constexpr std::uint32_t kOneSharedIn = 4;
 constexpr std::uint32_t kOneCrowdIn = 6;
 constexpr std::uint32_t kOneMapperIn = 3;
@@ -204,6 +205,21 @@ void draw_unseen(Dice& dice, FuzzProgram& program) {
   }
 }
 
+// Adds unannounced work on blocks that no announced work has just used; some of them are on their way in, or out.
+void draw_alone(Dice& dice, FuzzProgram& program) {
+  const FuzzOp* moved = nullptr;
+  for (FuzzOp& op : program.ops) {
+    const std::uint32_t what = dice.below(12);
+    if (op.kind == Kind::kPrefetch || op.kind == Kind::kEvict || op.kind == Kind::kWake) {
+      moved = &op;
+    } else if (op.kind == Kind::kUse && (what < 2 || (what < 8 && moved != nullptr))) {
+      op.kind = Kind::kUnseenAlone;
+      if (moved != nullptr) op.slots = moved->slots;
+      moved = nullptr;
+    }
+  }
+}
+
 // Adds a driver that takes device memory while the program runs, and returns it.
 void draw_shared(Dice& dice, FuzzProgram& program) {
   program.setup.shared = true;
@@ -268,7 +284,7 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
       loans(seed ^ (~std::uint64_t{0} >> 3)), refrains(seed ^ (~std::uint64_t{0} >> 4)),
       unseen(seed ^ (~std::uint64_t{0} >> 5)), shared(seed ^ (~std::uint64_t{0} >> 6)),
       crowds(seed ^ (~std::uint64_t{0} >> 7)), maps(seed ^ (~std::uint64_t{0} >> 8)),
-      parts(seed ^ (~std::uint64_t{0} >> 9));
+      parts(seed ^ (~std::uint64_t{0} >> 9)), alone(seed ^ (~std::uint64_t{0} >> 10));
   FuzzProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
@@ -288,6 +304,7 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
   const bool has_parts = parts.below(kOnePartsIn) == 0;
   if (has_parts) draw_parts(parts, program);
   if (!has_parts && maps.below(kOneMapperIn) == 0) draw_maps(maps, program);
+  if (program.setup.unseen && alone.below(kOneAloneIn) == 0) draw_alone(alone, program);
   return program;
 }
 
@@ -327,6 +344,8 @@ std::string describe_call(const FuzzOp& op) {
     case Kind::kLoadingUse:
       return fmt::format("write {} on stream {} for {} ns, by code that is loaded first: {} bytes", blocks, op.stream,
                          op.time.value(), op.bytes.value());
+    case Kind::kUnseenAlone:
+      return fmt::format("{} {} unseen on stream {}", op.variant % 2 == 0 ? "write" : "read", slot, op.stream);
     case Kind::kHoldUp: return fmt::format("a kernel lasts long on stream {}", op.stream);
     case Kind::kLoop:
       return fmt::format("{} times use {} blocks from {} in turn on stream {} for {} ns each{}", op.rounds, op.around,

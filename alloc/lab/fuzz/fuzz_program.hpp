@@ -26,6 +26,7 @@ enum class FuzzKind : std::uint8_t {
   kMap,            // a block of memory that the program maps itself is made, or mapped elsewhere
   kUse,            // queued work
   kUnseenUse,      // queued work, and right behind it work that uses the same blocks without being announced
+  kUnseenAlone,    // work that uses a block without being announced, wherever the block is: it may fault
   kHoldUp,         // a kernel that runs far longer than calls of the program may wait
   kLoadingUse,     // queued work for which the driver takes memory at the launch: code, or local memory
   kBlockingUse,    // a call that returns when its work is done

@@ -114,6 +114,41 @@ void FuzzPlayer::use_unseen(const FuzzOp& op) {
   machine_.allocator().uses().end(announced);
 }
 
+// As a kernel that got an address long ago, in a way that no call shows. The block may be anywhere. On a GPU the
+// context would end with the fault; here the program goes on as if that kernel had not been launched, as long as it did
+// nothing. It runs behind all launches so far: what a launch fetches on demand is mapped while it is copied
+// (docs/decisions/0027-unannounced-work.md). Where injected failures keep frames from being mapped twice, no such
+// kernel is safe; the bytes of a block with a callback are made, not copied, without regard to what was written unseen.
+void FuzzPlayer::use_alone(const FuzzOp& op) {
+  FuzzBlock* const block = block_at(op);
+  const std::uint32_t stream = number_of(op);
+  note_struck();
+  if (block == nullptr || block->remade || driver_struck_ > 0) return;
+  for (std::uint32_t other = 0; other < streams_.size(); ++other) {
+    if (is_held_up(other)) return;
+    if (device_of(other) == device_of(stream)) follow(stream, other);
+  }
+  const FuzzPlace place = place_in(*block, op.variant);
+  const bool writes = op.variant % 2 == 0;
+  const Stamp leaves = writes ? ++last_stamp_ : 0;
+  AnnouncedUse announced;
+  machine_.allocator().begin_unnamed(device_of(stream), streams_[stream], "alone", announced);
+  const Result<bool> done =
+      machine_.driver().try_kernel(streams_[stream], {place.address, place.bytes, *place.stamp, leaves});
+  machine_.allocator().end_use(announced);
+  if (!passed("launch", done.status())) return;
+  ++alone_;
+  faulted_ += done.value() ? 0 : 1;
+  digest_ = (digest_ ^ static_cast<std::uint64_t>(done.value())) * 0x100000001b3;
+  if (!done.value()) return;
+  if (writes) {
+    *place.stamp = leaves;
+    block->writer = stream;
+    block->users.reset();
+  }
+  block->users.set(stream);
+}
+
 // Work queued behind it ends no earlier; the program may have waited for the work before it.
 void FuzzPlayer::hold_up(const FuzzOp& op) {
   constexpr Nanoseconds kLong{1'000'000'000'000};

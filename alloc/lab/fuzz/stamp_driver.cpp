@@ -45,7 +45,7 @@ Status StampDriver::delay(StreamId stream) {
   return sim_.occupy(stream, delay_, {});
 }
 
-std::vector<StampDriver::Piece> StampDriver::pieces(const char* who, Address address, Bytes bytes) {
+std::vector<StampDriver::Piece> StampDriver::pieces_until_gap(Address address, Bytes bytes) const {
   std::vector<Piece> found;
   Address at = address;
   const Address end = address + bytes;
@@ -61,7 +61,14 @@ std::vector<StampDriver::Piece> StampDriver::pieces(const char* who, Address add
     found.push_back({device_place(mapping.frame.number, offset), part, mapping.frame.device});
     at = at + part;
   }
-  if (at < end) note_violation(fmt::format("{} touches {:#x}, where nothing is mapped", who, at.value()));
+  return found;
+}
+
+std::vector<StampDriver::Piece> StampDriver::pieces(const char* who, Address address, Bytes bytes) {
+  std::vector<Piece> found = pieces_until_gap(address, bytes);
+  Address at = address;
+  for (const Piece& piece : found) at = at + piece.bytes;
+  if (at < address + bytes) note_violation(fmt::format("{} touches {:#x}, where nothing is mapped", who, at.value()));
   return found;
 }
 
@@ -110,6 +117,23 @@ Status StampDriver::run_kernel(StreamId stream, Nanoseconds time, std::vector<St
   TESSERA_TRY(noted("launch", sim_.host_function(stream, [this, shared] { begin_kernel(*shared); })));
   TESSERA_TRY(noted("launch", sim_.occupy(stream, time, ranges)));
   return noted("launch", sim_.host_function(stream, [this, shared] { end_kernel(*shared); }));
+}
+
+Result<bool> StampDriver::try_kernel(StreamId stream, const StampUse& use) {
+  const auto done = std::make_shared<bool>(false);
+  const auto act = [this, done, use] {
+    Bytes mapped;
+    for (const Piece& piece : pieces_until_gap(use.address, use.bytes)) mapped += piece.bytes;
+    if (mapped != use.bytes) return;
+    check_uses({use});
+    for (const Piece& piece : pieces("a kernel", use.address, use.bytes)) {
+      if (use.leaves != 0) memory_.write(piece.place, piece.bytes, use.leaves);
+    }
+    *done = true;
+  };
+  TESSERA_TRY(noted("launch", sim_.host_function(stream, act)));
+  TESSERA_TRY(synchronize(stream));
+  return *done;
 }
 
 // ---- copies -------------------------------------------------------------------------------------

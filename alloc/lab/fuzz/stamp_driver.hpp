@@ -37,6 +37,9 @@ class StampDriver final : public Driver {
 
   // A kernel that checks stamps at its start and at its end, and leaves new ones. Its only errors are violations.
   Status run_kernel(StreamId stream, Nanoseconds time, std::vector<StampUse> uses);
+  // The same without a duration, for a kernel that may find its range unmapped: false then, and it has done nothing.
+  // Waits for the stream.
+  Result<bool> try_kernel(StreamId stream, const StampUse& use);
   // The next `count` copies take `time` longer.
   void delay_copies(int count, Nanoseconds time);
   // The first mistake of the allocator, or of the device below it.
@@ -102,7 +105,9 @@ class StampDriver final : public Driver {
 
   // Records a call that no correct program makes; returns the status.
   Status noted(const char* call, Status status);
-  // The frames under a range, in order; a violation where one is missing.
+  // The frames under a range, in order, up to an address where nothing is mapped.
+  std::vector<Piece> pieces_until_gap(Address address, Bytes bytes) const;
+  // The same; a gap is a violation.
   std::vector<Piece> pieces(const char* who, Address address, Bytes bytes);
   std::vector<Piece> pieces(const Side& side, Bytes bytes);
   // Splits a copy so that both ends of each step are within one frame.

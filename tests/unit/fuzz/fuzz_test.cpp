@@ -38,6 +38,8 @@ TEST(Fuzz, SeedsMoveBlocksAndInjectFaults) {
     sum.recomputes += result.recomputes;
     sum.unchanged += result.unchanged;
     sum.policies += result.policies;
+    sum.alone += result.alone;
+    sum.faulted += result.faulted;
   }
   EXPECT_GT(sum.faults, 20U);
   EXPECT_GT(sum.errors, 0U);
@@ -46,6 +48,8 @@ TEST(Fuzz, SeedsMoveBlocksAndInjectFaults) {
   EXPECT_GT(sum.recomputes, 0U);
   EXPECT_GT(sum.unchanged, 0U);
   EXPECT_GT(sum.policies, 20U);
+  EXPECT_GT(sum.alone, sum.faulted);
+  EXPECT_GT(sum.faulted, 0U);
 }
 
 // Each has failed once; the commit messages have the reasons.

@@ -126,6 +126,29 @@ TEST_F(FuzzUsesTest, UnannouncedWorkFindsItsBlocksBehindLongWork) {
   finish();
 }
 
+TEST_F(FuzzUsesTest, AKernelThatUsesABlockUnseenAndAloneFaultsWhereItIsAway) {
+  setup_ = {.device = 16_MiB, .host = 64_MiB, .file = {}, .policy = "lru", .high = 5, .streams = 3, .unseen = true};
+  player_.reset();
+  machine_ = FuzzMachine::create(setup_).take();
+  player_.emplace(setup_, *machine_);
+  allocate(0, 4_MiB);
+  act(FuzzKind::kUse, 0, 0);
+  act(FuzzKind::kUnseenAlone, 0, 1);
+  EXPECT_EQ(player_->faulted(), 0U);
+  act(FuzzKind::kEvict, 0, 0);
+  act(FuzzKind::kUnseenAlone, 0, 1);
+  EXPECT_EQ(player_->faulted(), 1U);
+  act(FuzzKind::kPrefetch, 0, 0);
+  act(FuzzKind::kUnseenAlone, 0, 1);
+  EXPECT_EQ(player_->faulted(), 2U) << "it is on its way in";
+  act(FuzzKind::kIdle, 0, 0);
+  act(FuzzKind::kIdle, 0, 0);
+  act(FuzzKind::kUnseenAlone, 0, 1);
+  EXPECT_EQ(player_->faulted(), 2U);
+  EXPECT_EQ(player_->alone(), 4U);
+  finish();
+}
+
 TEST_F(FuzzUsesTest, PartsOfABlockLargerThanTheDeviceAreUsedAndKeepTheirContents) {
   start(192_MiB, 512_MiB, 0_B, "lru");
   allocate(0, 300_MiB);

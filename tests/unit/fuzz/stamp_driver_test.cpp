@@ -58,6 +58,17 @@ TEST_F(StampDriverTest, AKernelThatFindsAnotherStampIsAViolation) {
   EXPECT_FALSE(is_well());
 }
 
+TEST_F(StampDriverTest, AKernelThatMayFaultDoesAllOrNothing) {
+  run({page(0), 2 * kBasePage, 0, 7});
+  EXPECT_TRUE(driver_.try_kernel(stream_, {page(0), 2 * kBasePage, 7, 8}).take());
+  ASSERT_TRUE(driver_.unmap(page(1), kBasePage).is_ok());
+  EXPECT_FALSE(driver_.try_kernel(stream_, {page(0), 2 * kBasePage, 8, 9}).take());
+  EXPECT_TRUE(driver_.try_kernel(stream_, {page(0), kBasePage, 8, 0}).take()) << "half of the range is unchanged";
+  EXPECT_TRUE(is_well()) << *driver_.violation();
+  EXPECT_TRUE(driver_.try_kernel(stream_, {page(0), kBasePage, 9, 0}).take());
+  EXPECT_FALSE(is_well());
+}
+
 TEST_F(StampDriverTest, CopiesStampsToAnotherDevice) {
   run({page(0) + 1_MiB, 1_MiB, 0, 7});
   run({page(1), 1_MiB, 0, 8});
