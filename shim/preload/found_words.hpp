@@ -79,6 +79,29 @@ class FoundWords {
     std::memcpy(&word, at, sizeof(word));
     if (word - low_ < bytes_) add(word);
   }
+  // The parameters at these places: those of one word by look_at(), the others by `scan_one(address, bytes)`, which may
+  // add words. What the loop needs of this object is in registers, since every launch runs it.
+  template <class Place, class Scan>
+  [[gnu::always_inline]] void look_at_all(void** parameters, std::span<const Place> places, Scan scan_one) {
+    const std::uint64_t low = low_, bytes = bytes_;
+    std::size_t count = count_;
+    for (const Place& place : places) {
+      const void* const at = parameters[place.index];
+      if (place.bytes == sizeof(std::uint64_t) && count < few_.size()) [[likely]] {
+        std::memcpy(&few_[count], at, sizeof(few_[count]));
+        count += few_[count] - low < bytes ? 1 : 0;
+        continue;
+      }
+      count_ = count;
+      if (place.bytes == sizeof(std::uint64_t)) {
+        look_at(at);
+      } else {
+        scan_one(at, place.bytes);
+      }
+      count = count_;
+    }
+    count_ = count;
+  }
   // A larger parameter: every word that begins at any byte offset and ends within it.
   void scan(const void* begin, std::size_t bytes);
   // Adds a word known to be an address.

@@ -46,13 +46,8 @@ inline bool read_parameters(CUfunction function, void** parameters, void** extra
   const auto look = [&](const char* function_name, std::span<const ParameterPlace> places) {
     name = function_name;
     if (parameters == nullptr) return;
-    for (const ParameterPlace& place : places) {
-      if (place.bytes == sizeof(CUdeviceptr)) {
-        found.look_at(parameters[place.index]);
-      } else {
-        scan_parameter(parameters[place.index], place.bytes, found);
-      }
-    }
+    found.look_at_all(parameters, places,
+                      [&found](const void* at, std::size_t bytes) { scan_parameter(at, bytes, found); });
   };
   const bool known = kernel_layouts().visit(function, look);
   return known || parameters == nullptr || scan_unknown(parameters, found);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "division_numbers.hpp"
@@ -41,6 +42,38 @@ std::vector<std::uint8_t> bytes_with(std::size_t bytes, std::size_t at, std::uin
 }
 
 std::uint64_t pair_of(std::uint32_t lower, std::uint32_t upper) { return std::uint64_t{upper} << 32 | lower; }
+
+// Also more than an object holds without a vector, and with larger parameters in between.
+TEST(FoundWords, ParametersAtPlacesAreThoseLookedAtOneByOne) {
+  struct Place {
+    std::uint32_t index, bytes;
+  };
+  const HeapRange heap(kHighHeap);
+  for (const std::uint32_t count : {0u, 1u, 16u, 64u, 65u, 100u}) {
+    std::vector<std::array<std::uint64_t, 2>> words(count);
+    std::vector<void*> parameters;
+    std::vector<Place> places;
+    FoundWords expected;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      words[i] = {kHighHeap + i * 8, i % 3 == 0 ? kHighHeap + i * 8 + 4 : 0};
+      parameters.push_back(words[i].data());
+      if (i % 5 == 4) continue;  // a parameter without a place
+      const bool is_large = i % 7 == 6;
+      if (i % 4 == 3) words[i][0] = 42;
+      places.push_back({i, is_large ? 16u : 8u});
+      if (is_large) {
+        expected.scan(words[i].data(), 16);
+      } else {
+        expected.look_at(words[i].data());
+      }
+    }
+    FoundWords found;
+    found.look_at_all(parameters.data(), std::span<const Place>(places),
+                      [&found](const void* at, std::size_t bytes) { found.scan(at, bytes); });
+    EXPECT_EQ(list(found.words().certain), list(expected.words().certain)) << count;
+    EXPECT_EQ(list(found.words().maybe), list(expected.words().maybe)) << count;
+  }
+}
 
 TEST(FoundWords, AParameterOfOneWordIsCertainWhereverBlocksLie) {
   for (const std::uint64_t low : {kHighHeap, kLowHeap}) {
