@@ -132,10 +132,10 @@ void FuzzPlayer::use_alone(const FuzzOp& op) {
   const bool writes = op.variant % 2 == 0;
   const Stamp leaves = writes ? ++last_stamp_ : 0;
   AnnouncedUse announced;
-  machine_.allocator().begin_unnamed(device_of(stream), streams_[stream], "alone", announced);
+  machine_.allocator().unnamed_uses().begin(device_of(stream), streams_[stream], "alone", announced);
   const Result<bool> done =
       machine_.driver().try_kernel(streams_[stream], {place.address, place.bytes, *place.stamp, leaves});
-  machine_.allocator().end_use(announced);
+  machine_.allocator().uses().end(announced);
   if (!passed("launch", done.status())) return;
   ++alone_;
   faulted_ += done.value() ? 0 : 1;

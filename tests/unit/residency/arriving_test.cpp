@@ -81,12 +81,12 @@ TEST_F(Arriving, AnAnnouncedUseIsQueuedBehindTheCopy) {
   ASSERT_OK(machine_.write(run, 2));
   EXPECT_OK(machine_.check(run, 2));
   ASSERT_OK(machine_.settle());
-  EXPECT_EQ(machine_.residency().stats().fetches, 1U);
+  EXPECT_EQ(machine_.residency().figures().stats().fetches, 1U);
 }
 
 TEST_F(Arriving, AWaitForTheDeviceReturnsWhenItIsMapped) {
   AnyRun* const run = arriving();
-  const std::uint64_t before = machine_.residency().before_wait();
+  const Epoch before = machine_.residency().before_wait();
   ASSERT_OK(machine_.sim().synchronize(DeviceId(0)));
   machine_.residency().note_over(std::nullopt, before);
   EXPECT_EQ(run->missing.load(), 0U);
@@ -97,15 +97,15 @@ TEST_F(Arriving, AWaitForTheDeviceReturnsWhenItIsMapped) {
 
 TEST_F(Arriving, APinWaitsForIt) {
   AnyRun* const run = arriving();
-  ASSERT_OK(machine_.residency().pin(run, nullptr));
+  ASSERT_OK(machine_.residency().pins().pin(run, nullptr));
   EXPECT_EQ(run->missing.load(), 0U);
   EXPECT_OK(machine_.check(run, 1));
-  EXPECT_OK(machine_.residency().unpin(run));
+  EXPECT_OK(machine_.residency().pins().unpin(run));
 }
 
 TEST_F(Arriving, AWakeReturnsWhenItIsMapped) {
   AnyRun* const run = away({0, 3});
-  ASSERT_TRUE(machine_.residency().wake(std::nullopt).is_ok());
+  ASSERT_TRUE(machine_.residency().sleeper().wake(std::nullopt).is_ok());
   EXPECT_TRUE(run->has(PageState::kResident));
   EXPECT_EQ(run->missing.load(), 0U);
   EXPECT_OK(machine_.check(run, 1));
@@ -115,12 +115,12 @@ TEST_F(Arriving, AWakeReturnsWhenItIsMapped) {
 TEST_F(Arriving, APinReportsThatItCannotBeMapped) {
   AnyRun* const run = arriving();
   machine_.fault().fail({DriverCall::kSetAccess, 1, Status(Code::kDriver, "injected", 999), true});
-  EXPECT_FALSE(machine_.residency().pin(run, nullptr).is_ok());
+  EXPECT_FALSE(machine_.residency().pins().pin(run, nullptr).is_ok());
   machine_.fault().clear();
   EXPECT_EQ(machine_.valid(), "ok");
-  ASSERT_OK(machine_.residency().pin(run, nullptr));
+  ASSERT_OK(machine_.residency().pins().pin(run, nullptr));
   EXPECT_OK(machine_.check(run, 1));
-  EXPECT_OK(machine_.residency().unpin(run));
+  EXPECT_OK(machine_.residency().pins().unpin(run));
 }
 
 TEST_F(Arriving, APrefetchThatCannotBeMappedIsGivenUp) {
@@ -143,17 +143,17 @@ TEST_F(Arriving, EvictingItWaitsForIt) {
 
 TEST_F(Arriving, RemovingTheRunReleasesItsFrames) {
   AnyRun* const run = arriving({0, 2});
-  EXPECT_OK(machine_.residency().remove(run));
+  EXPECT_OK(machine_.residency().runs().remove(run));
   EXPECT_EQ(machine_.valid(), "ok");
   EXPECT_EQ(machine_.tiers().device.usage().used, Bytes());
 }
 
 TEST_F(Arriving, SwitchingAutomaticOffReturnsWhenItIsMapped) {
   AnyRun* const run = arriving();
-  ASSERT_OK(machine_.residency().set_automatic(false));
+  ASSERT_OK(machine_.residency().automatic().set(false));
   EXPECT_EQ(run->missing.load(), 0U);
   ASSERT_OK(machine_.launch(run, 2, StreamId(0), Access::kWrite));
-  ASSERT_OK(machine_.residency().set_automatic(true));
+  ASSERT_OK(machine_.residency().automatic().set(true));
   EXPECT_OK(machine_.check(run, 2));
 }
 

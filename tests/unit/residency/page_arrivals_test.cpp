@@ -109,14 +109,14 @@ TEST_F(PageArrivalsTest, WithoutAFrameForTheSecondTheFirstComes) {
 // Their copies in host memory are kept until they are mapped.
 TEST_F(PageArrivalsTest, PagesThatCannotBeMappedAreColdAgain) {
   auto run = filled_cold_run();
-  run->prefetch_requested = true;
+  run->prefetch.requested = true;
   ASSERT_OK(moves().arrivals.begin(pages(*run)));
   await_copies(*run);
   fault().fail({DriverCall::kSetAccess, 1, Status(Code::kDriver, "injected", 999), true});
   EXPECT_FALSE(moves().arrivals.land(pages(*run)).is_ok());
   fault().clear();
   expect_all(*run, PageState::kCold);
-  EXPECT_FALSE(run->prefetch_requested);
+  EXPECT_FALSE(run->prefetch.requested);
   EXPECT_EQ(device().usage().used, Bytes());
   ASSERT_OK(moves().arrivals.begin(pages(*run)));
   await_copies(*run);
