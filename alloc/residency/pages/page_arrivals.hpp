@@ -12,7 +12,6 @@
 
 #include "residency/pages/page_ledger.hpp"
 #include "residency/pages/page_links.hpp"
-#include "residency/pages/page_machine.hpp"
 #include "residency/pages/page_mappings.hpp"
 #include "residency/pages/page_mover.hpp"
 #include "residency/pages/page_partings.hpp"
@@ -21,9 +20,8 @@ namespace tessera {
 
 class PageArrivals {
  public:
-  PageArrivals(const PageMachine& machine, PageLedger& ledger, PageMappings& mappings, PageLinks& links,
-               PageMover& mover, PagePartings& partings)
-      : machine_(machine), ledger_(ledger), mappings_(mappings), links_(links), mover_(mover), partings_(partings) {}
+  PageArrivals(PageLedger& ledger, PageMappings& mappings, PageLinks& links, PageMover& mover, PagePartings& partings)
+      : ledger_(ledger), mappings_(mappings), links_(links), mover_(mover), partings_(partings) {}
 
   // kCold and near -> kApartFetching; -> kFetching, as PageMover::mount() does, from the first page on whose frame
   // cannot be mapped twice. Errors: as there; pages done before it stay done.
@@ -36,7 +34,6 @@ class PageArrivals {
   Status fetch(std::span<const PageRef> batch);
   Status give_up(PageRef page);
 
-  const PageMachine& machine_;
   PageLedger& ledger_;
   PageMappings& mappings_;
   PageLinks& links_;

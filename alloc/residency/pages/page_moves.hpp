@@ -41,7 +41,7 @@ struct PageMoves {
   PageMover mover{machine, ledger, mappings, copies, links, releases, swaps};
   PageChecks checks{machine, ledger, copies, fingerprints, links};
   PagePartings partings{machine, ledger, mappings, copies, links, releases};
-  PageArrivals arrivals{machine, ledger, mappings, links, mover, partings};
+  PageArrivals arrivals{ledger, mappings, links, mover, partings};
   PageRecomputes recomputes{machine, ledger, copies, links, releases};
 
   // Moves the run's mappings to another address. REQUIRES: no transfer of it is in flight, no work can use it. Errors:
