@@ -69,7 +69,7 @@ bool Uses::try_begin(std::span<const Address> addresses, StreamId stream, Access
     const auto find = [&, low = heap->pages().low(), high = heap->pages().high(), &pages = heap->pages().map(),
                        end = addresses.end()]() -> std::optional<std::span<Run* const>> {
       for (auto address = first; address != end; ++address) {
-        if (*address >= low && *address < high) {
+        if (*address >= low && *address < high) [[likely]] {
           Run* const run = BlockCache::live_run_of(pages, *address);
           if (run == nullptr) [[unlikely]] {
             if (use.refuses_strays) return std::nullopt;
