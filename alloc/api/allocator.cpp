@@ -54,8 +54,9 @@ Allocator::Allocator(Foundations foundations, std::vector<Loan> loans, const Opt
       options_(options),
       log_(foundations.clock, foundations.events, !options.history.empty(), foundations.profiler),
       lower_(*driver_, std::move(foundations.file), foundations.host_pages, std::move(loans), options_,
-             foundations.pump),
+             foundations.clock, foundations.pump),
       heaps_(*driver_, lower_, log_, tags_, options_, foundations.pump),
+      sharing_(lower_, heaps_),
       recorder_(heaps_, *driver_, options_, foundations.clock),
       oom_(lower_, options_, !foundations.pump),
       unnamed_(heaps_, lower_),
@@ -72,7 +73,12 @@ Allocator::Allocator(Foundations foundations, std::vector<Loan> loans, const Opt
   if (!foundations.pump) return;  // a simulated machine
   std::function<void()> look;
   reports_.start(options_);
-  if (reports_.has_board()) look = [this] { reports_.show(); };
+  if (reports_.has_board() || lower_.node() != nullptr) {
+    look = [this] {
+      reports_.show();
+      sharing_.look();
+    };
+  }
   heaps_.start_pump(std::move(look));
 }
 

@@ -17,6 +17,7 @@
 #include "api/foundations.hpp"
 #include "api/graded_uses.hpp"
 #include "api/hints.hpp"
+#include "api/host_sharing.hpp"
 #include "api/lower_tiers.hpp"
 #include "api/mappable_memory.hpp"
 #include "api/memory_queries.hpp"
@@ -81,6 +82,7 @@ class Allocator {
   // Each refers to those before it.
   LowerTiers lower_;
   DeviceHeaps heaps_;
+  HostSharing sharing_;
   TraceRecorder recorder_;
   const OomExplainer oom_;
   UnnamedUses unnamed_;

@@ -105,6 +105,11 @@ Bytes host_budget(const Options& options) {
   return whole_pages(options.host_memory ? options.host_memory->of(available_memory()) : available_memory() / 4);
 }
 
+Bytes node_host_budget(const Options& options) {
+  const Bytes available = available_memory();
+  return whole_pages(options.node_host_memory ? options.node_host_memory->of(available) : available / 2);
+}
+
 Bytes pinned_budget(const Options& options, Bytes host) {
   return whole_pages(std::min(host, options.host_blocks ? options.host_blocks->of(host) : host / 2));
 }

@@ -29,6 +29,8 @@ Result<std::vector<Loan>> peer_loans(const Options& options);
 // The loans of existing devices that another device can borrow. Logs the others.
 std::vector<Loan> loans_between(std::vector<Loan> loans, int devices);
 Bytes host_budget(const Options& options);
+// Of all programs of the ledger together, as the first of them computes it.
+Bytes node_host_budget(const Options& options);
 // The part of `host`, the host budget, for blocks of pinned memory that the program allocates itself.
 Bytes pinned_budget(const Options& options, Bytes host);
 // The maximum size of a spill file, and its directory.

@@ -47,6 +47,7 @@ Result<DeviceHeap*> DeviceHeaps::heap(DeviceId device) {
   TESSERA_TRY(made->residency().automatic().set(automatic_));
   if (unseen_.load()) made->residency().expect_unseen_work();
   for (const char* name : waiting_) made->residency().expect_waiting(name);
+  lower_.note_staging();
   owned_.push_back(std::move(made));
   entry.store(owned_.back().get(), std::memory_order_release);
   only_.store(owned_.size() == 1 ? owned_.back().get() : nullptr, std::memory_order_release);

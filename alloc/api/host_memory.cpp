@@ -9,7 +9,7 @@ Result<void*> HostMemory::allocate(Bytes bytes, std::uint32_t mark) {
   PinnedBlocks* blocks = made();
   if (blocks == nullptr) {
     const MutexLock lock(making_);
-    if (blocks_ == nullptr) blocks_ = std::make_unique<PinnedBlocks>(driver_, host_, limit_);
+    if (blocks_ == nullptr) blocks_ = std::make_unique<PinnedBlocks>(driver_, host_, limit_, pages_);
     blocks = blocks_.get();
     made_.store(blocks, std::memory_order_release);
   }

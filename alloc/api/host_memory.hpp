@@ -19,8 +19,9 @@ namespace tessera {
 
 class HostMemory {
  public:
-  // Reserves addresses with the first block. REQUIRES: both outlive the object.
-  HostMemory(Driver& driver, HostTier& host, Bytes limit) : driver_(driver), host_(host), limit_(limit) {}
+  // Reserves addresses with the first block. REQUIRES: all references outlive the object.
+  HostMemory(Driver& driver, HostTier& host, Bytes limit, HostPages& pages = shared_host_pages())
+      : driver_(driver), host_(host), pages_(pages), limit_(limit) {}
 
   // As PinnedBlocks. Errors: also kNotSupported where the limit is 0.
   Result<void*> allocate(Bytes bytes, std::uint32_t mark);
@@ -43,6 +44,7 @@ class HostMemory {
 
   Driver& driver_;
   HostTier& host_;
+  HostPages& pages_;
   const Bytes limit_;
   mutable Mutex making_{LockRank::kHostBlocks};
   std::unique_ptr<PinnedBlocks> blocks_ GUARDED_BY(making_);

@@ -1,5 +1,6 @@
 #include "api/lower_tiers.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,20 +9,45 @@
 #include "base/log.hpp"
 
 namespace tessera {
+namespace {
+
+// Where the budget is shared, the reserves of several programs come out of it.
+constexpr std::uint64_t kSharedReserves = 4;
+// Of a budget that is shared, the part that a reserve is taken from; what is larger, on a small budget, is beside it.
+constexpr std::uint64_t kKeptForStaging = 8;
+
+}  // namespace
 
 LowerTiers::LowerTiers(Driver& driver, std::unique_ptr<FileTier> file, HostPages& pages, std::vector<Loan> loans,
-                       const Options& options, bool grows)
+                       const Options& options, const Clock& clock, bool grows)
     : driver_(driver), options_(options), grows_(grows), file_(std::move(file)) {
-  const Bytes host = host_budget(options);
-  const Bytes staging = HostTier::staging_for(host, file_->usage().capacity);
-  host_pages_ = std::make_unique<RegisteredPages>(pages, *file_);
-  host_ = std::make_unique<HostTier>(driver, host, staging, *host_pages_);
-  host_memory_ = std::make_unique<HostMemory>(driver, *host_, pinned_budget(options, host));
+  open_host(pages, clock);
   host_->on_shortage([blocks = host_memory_.get()] { blocks->trim(); });
   if (grows) host_->grow_in_background();
   // Which device lends, and whether another can borrow, depends on how many devices this process sees.
   loans = loans_between(std::move(loans), driver.device_count());
   if (!loans.empty()) peer_ = std::make_unique<PeerTier>(driver, std::move(loans));
+}
+
+void LowerTiers::open_host(HostPages& pages, const Clock& clock) {
+  host_pages_ = std::make_unique<RegisteredPages>(pages, *file_);
+  if (grows_) node_ = NodeMemory::open(options_, clock);
+  const Bytes host = node_ ? node_->host_limit() : host_budget(options_);
+  const Bytes blocks = pinned_budget(options_, host);
+  staging_ = HostTier::staging_for(node_ ? host / kSharedReserves : host, file_->usage().capacity);
+  if (node_) {
+    node_pages_ = std::make_unique<NodeHostPages>(*host_pages_, node_->host());
+    node_block_pages_ = std::make_unique<NodeHostPages>(shared_host_pages(), node_->host());
+    host_ = std::make_unique<HostTier>(driver_, host, staging_, *host_pages_, *node_pages_);
+    host_memory_ = std::make_unique<HostMemory>(driver_, *host_, blocks, *node_block_pages_);
+  } else {
+    host_ = std::make_unique<HostTier>(driver_, host, staging_, *host_pages_);
+    host_memory_ = std::make_unique<HostMemory>(driver_, *host_, blocks);
+  }
+}
+
+void LowerTiers::note_staging() {
+  if (node_pages_) node_pages_->keep(std::min(staging_, node_->host_limit() / kKeptForStaging));
 }
 
 Result<LowerTiers::Choice> LowerTiers::choose_backing(DeviceId device) {

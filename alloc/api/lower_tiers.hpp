@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/host_memory.hpp"
+#include "api/node_memory.hpp"
 #include "api/options.hpp"
 #include "driver/driver.hpp"
 #include "tier/backing_tier.hpp"
@@ -27,7 +28,7 @@ class LowerTiers {
   // `grows`: whether threads may grow the tiers ahead of need. `loans` as from peer_loans(). REQUIRES: what it refers
   // to outlives it.
   LowerTiers(Driver& driver, std::unique_ptr<FileTier> file, HostPages& pages, std::vector<Loan> loans,
-             const Options& options, bool grows);
+             const Options& options, const Clock& clock, bool grows);
   ~LowerTiers() { stop_growing(); }  // its thread calls host_memory_, which ends before it
   // Ends the thread that grows the host tier. REQUIRES: no other call is being made.
   void stop_growing() { host_->stop_growing(); }
@@ -38,6 +39,10 @@ class LowerTiers {
   const FileTier& file() const { return *file_; }
   HostMemory& host_memory() { return *host_memory_; }
   const HostMemory& host_memory() const { return *host_memory_; }
+  // Null where host memory is not shared with other programs.
+  NodeMemory* node() { return node_.get(); }
+  // One more device uses a staging reserve of host memory.
+  void note_staging();
 
   struct Choice {
     BackingTier* tier = nullptr;  // null where options or machine provide no host-backed pages
@@ -70,11 +75,16 @@ class LowerTiers {
   TierUsage peer_usage() const { return peer_ == nullptr ? TierUsage() : peer_->usage(); }
 
  private:
+  void open_host(HostPages& pages, const Clock& clock);
+
   Driver& driver_;
   const Options& options_;
   const bool grows_;
   const std::unique_ptr<FileTier> file_;
+  Bytes staging_;                     // the reserve of each device
+  std::unique_ptr<NodeMemory> node_;  // null: nothing is shared with other programs
   std::unique_ptr<RegisteredPages> host_pages_;
+  std::unique_ptr<NodeHostPages> node_pages_, node_block_pages_;  // null as node_
   std::unique_ptr<HostTier> host_;
   std::unique_ptr<HostMemory> host_memory_;
   std::unique_ptr<BackingTier> backing_;          // made before the first heap that uses it

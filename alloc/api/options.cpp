@@ -11,6 +11,7 @@
 
 #include "api/budgets.hpp"
 #include "base/size_text.hpp"
+#include "node/row.hpp"
 #include "policy/policy.hpp"
 #include "residency/streams/stream_table.hpp"
 
@@ -54,6 +55,17 @@ constexpr OptionEntry kTable[] = {
      "Total bytes that may be written to the spill files; auto is no limit.",
      "For disks with limited write endurance. When the budget is used up, one line reports it and nothing more is "
      "spilled: host memory must suffice, or memory runs out."},
+    {"node", kBehaviour, &Options::node, "default", "",
+     "Name of the ledger in which programs of this user share the machine's memory; off: this program shares nothing.",
+     "Give the programs of one job a name of their own to share among themselves only."},
+    {"node-host-memory", kBehaviour, &Options::node_host_memory, "auto", "",
+     "Pinned host memory of all programs of the ledger together, as a size or in percent of the RAM that is available "
+     "to the first of them; auto is half of that.",
+     "The first program decides. A program with host-memory has that amount for itself and shares none."},
+    {"node-weight", kBehaviour, &Options::node_weight, "100", "",
+     "This program's weight where programs want more than there is: their shares are in the ratio of their weights; at "
+     "most 10000.",
+     "A program with twice the weight gets twice as much."},
     {"heap-size", kBehaviour, &Options::heap_size, "auto", "",
      "Addresses reserved per device; auto is ample for all tiers together.",
      "Costs addresses, not memory. Only for drivers that refuse the reservation."},
@@ -218,6 +230,7 @@ Result<std::string> Options::get(std::string_view name) const {
 Result<Options> Options::from_environment() {
   Options options;
   options.under_run = std::getenv("TESSERA_RUN") != nullptr;
+  if (const char* const runtime = std::getenv("XDG_RUNTIME_DIR")) options.runtime_dir = runtime;
   for (const OptionEntry& entry : kTable) {
     const std::string variable = environment_name(entry);
     const char* const value = std::getenv(variable.c_str());
@@ -242,6 +255,9 @@ Status Options::validate() const {
   }
   if (patience == 0 || patience > kMostPatience) {
     return Status(Code::kInvalidArgument, fmt::format("patience ({}) must be 1 to {}", patience, kMostPatience));
+  }
+  if (node_weight == 0 || node_weight > kMostWeight) {
+    return Status(Code::kInvalidArgument, fmt::format("node-weight ({}) must be 1 to {}", node_weight, kMostWeight));
   }
   const bool file = !file_dir.empty() || file_memory.value_or(Bytes()) != Bytes();
   if (unhinted_access == "host-backed" && file) {

@@ -32,6 +32,9 @@ struct Options {
   std::optional<Bytes> file_memory;
   std::string file_dir;  // "" means auto: /var/tmp, and no file tier unless file_memory is given
   std::optional<Bytes> file_write_budget;
+  std::string node = "default";                 // the name of the ledger, or "off"
+  std::optional<SizeOrShare> node_host_memory;  // a share: of the available host memory
+  std::uint32_t node_weight = 100;
   std::optional<Bytes> heap_size;
   std::string control_dir;  // "" to disable control from outside
   std::string report_memory = "device";
@@ -51,6 +54,7 @@ struct Options {
   std::string history;
   bool explain = false;
   std::string log_level = "warning";
+  std::string runtime_dir;  // XDG_RUNTIME_DIR
   // Set by `tessera run` (TESSERA_RUN): it emptied the files above when it started, so their content is from this
   // run.
   bool under_run = false;

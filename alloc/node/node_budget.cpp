@@ -24,7 +24,12 @@ bool NodeBudget::take(Bytes bytes) {
     const Answer answer = try_take(bytes);
     refused_ = answer != Answer::kGranted;
     if (!refused_) return true;
-    if (answer == Answer::kRefused || clock_.now() >= deadline) return false;
+    const Nanoseconds now = clock_.now();
+    if (answer == Answer::kRefused || now < impatient_until_) return false;
+    if (now >= deadline) {
+      impatient_until_ = now + limits_.patience;
+      return false;
+    }
     changed_.wait_for(mutex_, kBetweenAsks);
   }
 }

@@ -20,7 +20,7 @@ namespace tessera {
 class NodeBudget {
  public:
   // How long take() waits for memory that others hold beyond their shares. They look four times a second, and copy what
-  // they cannot drop.
+  // they cannot drop. After a wait in vain no call waits for as long again: what the others hold is in use.
   static constexpr Nanoseconds kPatience{3'000'000'000};
   // A wish that could not be granted is forgotten after this time, unless it is repeated.
   static constexpr Nanoseconds kWishLasts{2'000'000'000};
@@ -67,6 +67,7 @@ class NodeBudget {
   Bytes used_ GUARDED_BY(mutex_);
   Bytes granted_ GUARDED_BY(mutex_);  // at least used_, unless alone; the row never shows less
   Nanoseconds wished_ GUARDED_BY(mutex_);
+  Nanoseconds impatient_until_ GUARDED_BY(mutex_);
   bool refused_ GUARDED_BY(mutex_) = false;
   bool alone_ GUARDED_BY(mutex_) = false;
 };

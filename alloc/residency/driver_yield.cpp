@@ -57,6 +57,19 @@ Status DriverYield::drop_host_copies() {
   return locked_.host_evictor.discard_dead(Location::kHost, all).status();
 }
 
+Result<Bytes> DriverYield::shed_host(Bytes bytes) {
+  const MutexLock lock(locked_.mutex);
+  if (locked_.tiers.is_backed()) return Bytes();
+  Bytes freed = locked_.host_evictor.drop_idle_copies(Location::kHost, bytes);
+  if (freed < bytes) {
+    TESSERA_TRY_ASSIGN(const Bytes dead, locked_.host_evictor.discard_dead(Location::kHost, bytes - freed));
+    freed += dead;
+  }
+  if (freed >= bytes || !locked_.tiers.file.takes_writes()) return freed;
+  TESSERA_TRY_ASSIGN(const Bytes spilled, locked_.host_evictor.spill_coldest(bytes - freed));
+  return freed + spilled;
+}
+
 // Moves nothing if the need cannot be met in full. Runs with live blocks must still fit into all tiers together, or
 // pages would fill the staging reserve and nothing could be fetched. A launch that is retried needs its own blocks, so
 // half of them stay if the need is not known.

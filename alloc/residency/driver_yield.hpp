@@ -1,5 +1,6 @@
 // Yielding: device memory goes back to the driver for an allocation that Tessera does not serve: loaded code, local
-// memory of a kernel, a context, memory from a pool or from cuMemCreate. So does pinned host memory.
+// memory of a kernel, a context, memory from a pool or from cuMemCreate. So does pinned host memory,
+// also to other programs.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -26,6 +27,9 @@ class DriverYield {
   void end() { locked_.tiers.device.end_yield(); }
   // Of pages that are on the device too, or of no live block; waits for moves in flight, and for work up to `patience`.
   Status drop_host_copies();
+  // Frees up to `bytes` of host memory, which other programs are entitled to: drops copies of pages that are on the
+  // device, then spills pages to the file as far as it has room. Returns what is free now or soon.
+  Result<Bytes> shed_host(Bytes bytes);
 
  private:
   Status free_idle(Bytes bytes) REQUIRES_LOCK(locked_.mutex);

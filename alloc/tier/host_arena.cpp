@@ -126,10 +126,10 @@ void HostArena::settle(unsigned node) { region_->memory.settle(node); }
 bool HostArena::grow(Bytes bytes, std::uint64_t seen) { return region_->memory.grow(bytes, seen); }
 bool HostArena::grow() { return arena_ && region_->memory.grow(HostRegion::kUnit); }
 
-void HostArena::trim() {
+void HostArena::trim(Bytes bytes) {
   if (!arena_) return;
   control("purge");
-  region_->memory.trim();
+  region_->memory.trim(bytes);
 }
 
 bool HostArena::contains(const void* pointer) const { return region_->memory.contains(pointer); }

@@ -57,8 +57,8 @@ class HostArena {
   // Backs one more chunk for the next allocations. False at the bound, or when the machine refuses.
   bool grow();
   bool grow(Bytes bytes, std::uint64_t seen);
-  // Returns chunks that are not in use to the machine.
-  void trim();
+  // Returns chunks that are not in use to the machine, until at least `bytes` were returned.
+  void trim(Bytes bytes = Bytes(~std::uint64_t{0}));
   bool contains(const void* pointer) const;
   // The distance of `pointer` from the arena's first byte. REQUIRES: contains(pointer).
   Bytes offset_of(const void* pointer) const;

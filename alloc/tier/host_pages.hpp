@@ -6,9 +6,14 @@
 // Thread safety: every call may be made from any thread.
 #pragma once
 
+#include <cerrno>
+
 #include "base/units.hpp"
 
 namespace tessera {
+
+// The errno of open() where other programs use what this one is not entitled to.
+inline constexpr int kHostPagesInUseElsewhere = EDQUOT;
 
 class HostPages {
  public:

@@ -98,12 +98,15 @@ bool HostRegion::grow(Bytes bytes, std::optional<std::uint64_t> seen) {
 }
 
 // The lock is released between chunks, so a thread that needs a chunk waits for one at most.
-void HostRegion::trim() {
-  for (std::size_t i = 0;; ++i) {
+void HostRegion::trim(Bytes bytes) {
+  Bytes returned;
+  for (std::size_t i = 0; returned < bytes; ++i) {
     const MutexLock growing(growth_);
     if (i >= chunks_.size()) return;
     Chunk& chunk = chunks_[i];
-    if (chunk.backed && withdraw(chunk)) unback(chunk);
+    if (!chunk.backed || !withdraw(chunk)) continue;
+    returned += chunk.backed;
+    unback(chunk);
   }
 }
 
@@ -152,7 +155,7 @@ bool HostRegion::back(Chunk& chunk, Bytes bytes) {
     // Every eviction asks again; one line reports all refusals in a row.
     if (!refused_) {
       log_line(LogLevel::kWarning, "the machine refused {} bytes of host memory: {}", bytes.value(),
-               std::strerror(errno));
+               errno == kHostPagesInUseElsewhere ? "other programs use it" : std::strerror(errno));
     }
     refused_ = true;
     return false;

@@ -53,8 +53,8 @@ class HostRegion {
   bool grow(Bytes bytes, std::optional<std::uint64_t> seen = std::nullopt);
   // Chunks backed so far, including those returned.
   std::uint64_t growths() const { return growths_.load(std::memory_order_acquire); }
-  // Returns chunks without any extent in use to the machine.
-  void trim();
+  // Returns chunks without any extent in use to the machine, until at least `bytes` were returned.
+  void trim(Bytes bytes = Bytes(~std::uint64_t{0}));
 
   bool contains(const void* pointer) const;
   // All its addresses: [first, second). Empty if it has no capacity.

@@ -34,6 +34,14 @@ HostTier::HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pag
       staging_capacity_(staging),
       adoptable_(adoptable_of(staging)) {}
 
+HostTier::HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages, HostPages& shared)
+    : driver_(driver),
+      pages_(pages),
+      arena_(driver, capacity, std::clamp(capacity / kSharedChunks / kBasePage * kBasePage, kBasePage, kChunk), shared),
+      capacity_(capacity),
+      staging_capacity_(staging),
+      adoptable_(adoptable_of(staging)) {}
+
 // Room for pages on their way between device and file, or through a full host tier.
 Bytes HostTier::staging_for(Bytes host, Bytes file) {
   if (!host && !file) return {};
@@ -97,10 +105,13 @@ void HostTier::give_back(Frame frame) {
     reserve = reserve_with(frame);
   }
   (reserve != nullptr ? reserve->arena : arena_).free(bytes_of(frame), frame.bytes());
-  const MutexLock lock(mutex_);
-  DCHECK_GE(used_, frame.bytes());
-  used_ -= frame.bytes();
-  if (reserve != nullptr) reserve->adopted -= frame.bytes();
+  {
+    const MutexLock lock(mutex_);
+    DCHECK_GE(used_, frame.bytes());
+    used_ -= frame.bytes();
+    if (reserve != nullptr) reserve->adopted -= frame.bytes();
+  }
+  if (shed_due_.load(std::memory_order_relaxed) != 0 && grower_ != nullptr) grower_->kick();
 }
 
 TierUsage HostTier::usage() const {
@@ -181,7 +192,21 @@ bool HostTier::reclaim() {
   return lent() < before;
 }
 
+Bytes HostTier::shed(Bytes bytes) {
+  const Bytes before = arena_.backed() + lent();
+  arena_.trim(bytes);
+  if (before - std::min(before, arena_.backed() + lent()) < bytes) reclaim();
+  const Bytes returned = before - std::min(before, arena_.backed() + lent());
+  shed_due_.store((bytes - std::min(bytes, returned)).value(), std::memory_order_relaxed);
+  return returned;
+}
+
+void HostTier::retry_ahead() {
+  if (!yielded_.load(std::memory_order_relaxed)) refused_ahead_.store(false, std::memory_order_relaxed);
+}
+
 Bytes HostTier::yield() {
+  yielded_.store(true, std::memory_order_relaxed);
   refused_ahead_.store(true, std::memory_order_relaxed);
   if (grower_ != nullptr) grower_->finish_piece();
   const Bytes before = backed() + lent();
@@ -258,6 +283,10 @@ void HostTier::grow_if_due() {
 }
 
 bool HostTier::grow_ahead() {
+  if (const Bytes due(shed_due_.load(std::memory_order_relaxed)); due) {
+    shed(due);
+    return false;
+  }
   if (is_near_bound(usage())) reclaim();
   if (refused_ahead_.load(std::memory_order_relaxed)) return false;
   const TierUsage now = usage();

@@ -33,6 +33,9 @@ class HostTier final : public Tier {
  public:
   // `capacity` limits frames from take(); `staging`, per device, those from take_staging().
   HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages = system_host_pages());
+  // Where other programs share the budget: frames from take() are in `shared` pages, which may refuse, taken in chunks
+  // of 1 / kSharedChunks of the capacity if that is less than the usual chunk; staging frames are in `pages`.
+  HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages, HostPages& shared);
   ~HostTier() override;
   // The reserve for such budgets: without it, pages could not be exchanged with a full tier.
   static Bytes staging_for(Bytes host, Bytes file);
@@ -81,6 +84,11 @@ class HostTier final : public Tier {
   void on_shortage(std::function<void()> give_back) { give_back_ = std::move(give_back); }
   // Has unused lent memory returned now. Returns whether there was any.
   bool reclaim();
+  // Returns unused memory of at least `bytes`, if there is so much: others are entitled to it. What is in use follows
+  // as it becomes unused, until the next call. Returns the number of bytes.
+  Bytes shed(Bytes bytes);
+  // Pins ahead of need again after a refusal: there may be memory now. No effect after yield().
+  void retry_ahead();
   // The driver has no pinned memory left for the program: returns all that is unused, and pins nothing ahead of need
   // any more. Returns the number of bytes.
   Bytes yield();
@@ -116,6 +124,8 @@ class HostTier final : public Tier {
   void note_peaks() REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes, const char* reason) const REQUIRES_LOCK(mutex_);
 
+  static constexpr std::uint64_t kSharedChunks = 64;
+
   Driver& driver_;
   HostPages& pages_;
   HostArena arena_;
@@ -123,6 +133,8 @@ class HostTier final : public Tier {
   const Bytes staging_capacity_;  // of each reserve
   const Bytes adoptable_;         // the lower part of it
   std::atomic<bool> refused_ahead_{false};
+  std::atomic<bool> yielded_{false};
+  std::atomic<std::uint64_t> shed_due_{0};  // bytes that shed() could not return yet
   std::atomic<bool> expected_{false};
   mutable Mutex mutex_{LockRank::kTier};
   std::optional<unsigned> node_ GUARDED_BY(mutex_);

@@ -12,6 +12,8 @@
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleMock(&argc, argv);
+  // Programs of tests that run in parallel share no memory, unless a test is about that.
+  (void)::setenv("TESSERA_NODE", "off", 0);
   const char* const given = std::getenv("TEST_TMPDIR");  // set by the parent if a death test starts the program again
   const std::filesystem::path above = given != nullptr ? given : std::filesystem::temp_directory_path();
   std::string folder = above / "tessera-test-XXXXXX";

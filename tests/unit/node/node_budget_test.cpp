@@ -2,9 +2,11 @@
 
 #include <sys/wait.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
+#include "hand_clock.hpp"
 #include "ledger_fixture.hpp"
 
 namespace tessera {
@@ -131,6 +133,29 @@ TEST_F(NodeBudgetTest, TakingWaitsForOthersToGiveBack) {
   EXPECT_LE(one->used(), Bytes(700));
   late->give(Bytes(300));
   one->give(one->used());
+}
+
+// If the last call waited, it would wait for ever: time stands still.
+TEST_F(NodeBudgetTest, AfterAWaitInVainNoCallWaitsForAWhile) {
+  HandClock clock(1);
+  const auto ledger = join();
+  NodeBudget late(*ledger, NodeResource::kHostMemory, clock, {Bytes(10), Bytes(1000)});
+  const Program one = program();
+  take_all(one);  // and uses it, so that it gives nothing back
+  std::atomic<bool> over{false};
+  std::thread waits([&] {
+    EXPECT_FALSE(late.take(Bytes(10)));
+    over = true;
+  });
+  for (std::uint64_t now = 1; !over; now += NodeBudget::kPatience.value() / 8) {
+    clock.set(now);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  waits.join();
+  EXPECT_FALSE(late.take(Bytes(10)));
+  one->give(one->used());
+  EXPECT_TRUE(late.take(Bytes(10)));
+  late.give(Bytes(10));
 }
 
 TEST_F(NodeBudgetTest, MoreThanTheShareIsRefusedWithoutWaiting) {
