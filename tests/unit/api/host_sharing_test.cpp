@@ -15,6 +15,7 @@ class HostSharingTest : public AllocatorMachine {
   HostSharingTest() : name_(fmt::format("host-sharing-test-{}", ::getpid())) {}
   ~HostSharingTest() override {
     allocator_.reset();
+    other_.reset();
     std::filesystem::remove(fmt::format("/dev/shm/tessera-{}/{}", ::geteuid(), name_));
   }
 
