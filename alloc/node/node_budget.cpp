@@ -77,7 +77,7 @@ void NodeBudget::give(Bytes bytes) {
   used_ -= bytes;
   if (alone_ || granted_ - used_ < limits_.piece * 2) return;
   Bytes granted = granted_;
-  const Status given = ledger_.transact([&](Books& books) { return_unused(books, granted); });
+  const Status given = ledger_.transact([&, used = used_](Books& books) { return_unused(books, used, granted); });
   if (!is_lost(given) && given.is_ok()) granted_ = granted;  // else look() tries again
 }
 
@@ -86,11 +86,11 @@ Bytes NodeBudget::look() {
   if (alone_ || !ledger_.has_joined()) return {};
   Bytes granted = granted_, share = used_;
   const bool wishes = clock_.now() < wished_ + kWishLasts;
-  const Status looked = ledger_.transact([&](Books& books) {
+  const Status looked = ledger_.transact([&, used = used_](Books& books) {
     LedgerAmount& amount = amount_in(books);
     amount.held = granted.value();
     if (!wishes) amount.wanted = 0;
-    return_unused(books, granted);
+    return_unused(books, used, granted);
     share = books.entitlement(resource_).share;
   });
   if (is_lost(looked) || !looked.is_ok()) return {};
@@ -99,10 +99,10 @@ Bytes NodeBudget::look() {
 }
 
 // Keeps the rest of the last piece, unless others are entitled to it.
-void NodeBudget::return_unused(Books& books, Bytes& granted) const {
+void NodeBudget::return_unused(Books& books, Bytes used, Bytes& granted) const {
   LedgerAmount& amount = amount_in(books);
   const Bytes share = books.entitlement(resource_).share;
-  granted = std::min(granted, std::max(used_, std::min(round_up(used_, limits_.piece), share)));
+  granted = std::min(granted, std::max(used, std::min(round_up(used, limits_.piece), share)));
   amount.held = granted.value();
   amount.wanted = std::max(amount.wanted, amount.held);
 }

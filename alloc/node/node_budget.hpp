@@ -54,7 +54,7 @@ class NodeBudget {
   enum class Answer { kGranted, kWait, kRefused };
   Answer try_take(Bytes bytes) REQUIRES_LOCK(mutex_);
   Answer ask(Books& books, Bytes needed, Bytes& granted) const;
-  void return_unused(Books& books, Bytes& granted) const REQUIRES_LOCK(mutex_);
+  void return_unused(Books& books, Bytes used, Bytes& granted) const;
   bool is_lost(const Status& status) REQUIRES_LOCK(mutex_);
   LedgerAmount& amount_in(Books& books) const { return books.own_row().of(resource_); }
 
