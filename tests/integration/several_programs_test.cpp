@@ -110,9 +110,9 @@ class SeveralPrograms : public ::testing::Test {
         }
         blocks.push_back(block.value());
         AnnouncedUse use;
-        if (!allocator.begin_use({&block.value(), 1}, StreamId(), Access::kWrite, Use::Kind::kGate, "", use).is_ok())
+        if (!allocator.uses().begin({&block.value(), 1}, StreamId(), Access::kWrite, Use::Kind::kGate, "", use).is_ok())
           break;
-        allocator.end_use(use);
+        allocator.uses().end(use);
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       for (const Address block : blocks) {
