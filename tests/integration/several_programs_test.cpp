@@ -28,7 +28,7 @@ namespace {
 constexpr Bytes kBudget = 2_GiB;  // of all programs
 constexpr Bytes kBlock = 8_MiB;
 constexpr std::size_t kMostBlocks = 96;
-constexpr int kPrograms = 8;
+constexpr std::size_t kPrograms = 8;
 
 // In memory that all processes share.
 struct Counters {
@@ -154,9 +154,9 @@ class SeveralPrograms : public ::testing::Test {
     }
     return sum;
   }
-  std::uint64_t fewest_rounds(int programs) const {
+  std::uint64_t fewest_rounds(std::size_t programs) const {
     std::uint64_t fewest = ~std::uint64_t{0};
-    for (int i = 0; i < programs; ++i) fewest = std::min<std::uint64_t>(fewest, counters_->programs[i].rounds);
+    for (std::size_t i = 0; i < programs; ++i) fewest = std::min<std::uint64_t>(fewest, counters_->programs[i].rounds);
     return fewest;
   }
 
@@ -167,14 +167,14 @@ class SeveralPrograms : public ::testing::Test {
 };
 
 TEST_F(SeveralPrograms, NeverPinMoreThanTheBudgetTogether) {
-  for (int i = 0; i < kPrograms; ++i) start(i);
+  for (std::size_t i = 0; i < kPrograms; ++i) start(i);
   wait_for([&] { return fewest_rounds(kPrograms) >= 2; });
   EXPECT_LE(Bytes(counters_->most_pinned), kBudget);
   EXPECT_GT(Bytes(counters_->most_pinned), kBudget / 2) << "they were short of it";
 }
 
 TEST_F(SeveralPrograms, ALateOneGetsItsShareWhileTheOthersRunOn) {
-  for (int i = 0; i < kPrograms; ++i) start(i);
+  for (std::size_t i = 0; i < kPrograms; ++i) start(i);
   wait_for([&] { return fewest_rounds(kPrograms) >= 1; });
   start(kPrograms);
   // Its share, but for its staging reserve and the pieces to which grants and chunks are rounded.
@@ -193,7 +193,7 @@ TEST_F(SeveralPrograms, WhatAKilledProgramHeldIsFree) {
   const std::uint64_t left = counters_->programs[0].pinned;  // the counter does not know that it has ended
   EXPECT_GT(left, 0U);
   counters_->pinned -= left;
-  for (int i = 1; i <= 2; ++i) start(i);
+  for (std::size_t i = 1; i <= 2; ++i) start(i);
   wait_for([&] {
     return counters_->programs[1].most_pinned >= 512_MiB / 1_B && counters_->programs[2].most_pinned >= 512_MiB / 1_B;
   });
