@@ -29,6 +29,24 @@ static inline CUdevice open_device(CUcontext* context) {
   return device;
 }
 
+/* A block of `bytes` zeros, when it returns. */
+static inline CUdeviceptr zeroed(size_t bytes, CUstream stream) {
+  CUdeviceptr block;
+  CHECK(cuMemAlloc(&block, bytes));
+  CHECK(cuMemsetD32Async(block, 0, bytes / 4, stream));
+  CHECK(cuStreamSynchronize(stream));
+  return block;
+}
+
+/* Launches the module's kernel of this name, in blocks of up to 256 threads. */
+static inline CUresult launch_threads(CUmodule module, const char* name, int threads, CUstream stream,
+                                      void** parameters) {
+  CUfunction function;
+  const unsigned size = threads < 256 ? (unsigned)threads : 256;
+  CHECK(cuModuleGetFunction(&function, module, name));
+  return cuLaunchKernel(function, ((unsigned)threads + size - 1) / size, 1, 1, size, 1, 1, 0, stream, parameters, NULL);
+}
+
 /* Whether all `count` numbers of a block equal the expected one; prints a line about the first that does not. */
 static inline int block_holds(CUdeviceptr at, int count, int block, int expected) {
   int* const numbers = (int*)malloc((size_t)count * sizeof(int));

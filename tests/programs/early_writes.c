@@ -23,21 +23,6 @@
 static CUmodule module;
 static CUstream stream;
 
-static CUresult launch(const char* name, int threads, void** parameters) {
-  CUfunction function;
-  const unsigned size = threads < 256 ? (unsigned)threads : 256;
-  CHECK(cuModuleGetFunction(&function, module, name));
-  return cuLaunchKernel(function, ((unsigned)threads + size - 1) / size, 1, 1, size, 1, 1, 0, stream, parameters, NULL);
-}
-
-static CUdeviceptr allocate(size_t bytes) {
-  CUdeviceptr block;
-  CHECK(cuMemAlloc(&block, bytes));
-  CHECK(cuMemsetD32Async(block, 0, bytes / 4, stream));
-  CHECK(cuStreamSynchronize(stream));
-  return block;
-}
-
 /* Out, and on the way in again, in this order. */
 static void move(const tessera_address* blocks, size_t count) {
   tessera_result (*shared)(tessera_allocator**);
@@ -63,20 +48,21 @@ int main(int argc, char** argv) {
   open_device(&context);
   CHECK(cuModuleLoad(&module, argv[1]));
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  CUdeviceptr table = allocate(4096), block = allocate(BYTES), other = allocate(BYTES), before = allocate(2 * BYTES);
+  CUdeviceptr table = zeroed(4096, stream), block = zeroed(BYTES, stream), other = zeroed(BYTES, stream),
+              before = zeroed(2 * BYTES, stream);
   first = (long long)block;
   void* range[] = {&table, &first, &step, &blocks};
-  CHECK(launch("address_range", 1, range));
+  CHECK(launch_threads(module, "address_range", 1, stream, range));
   for (int i = 0; i < FORGOTTEN; ++i) {
     void* parameters[] = {&other, &one, &one};
-    CHECK(launch("add_to", 1, parameters));
+    CHECK(launch_threads(module, "add_to", 1, stream, parameters));
   }
   CHECK(cuStreamSynchronize(stream));
   for (int round = 0; round < ROUNDS; ++round) {
     const tessera_address both[] = {before, block};
     move(both, 2);
     void* parameters[] = {&table, &blocks, &count, &one};
-    CUresult result = launch("add_to_all", COUNT, parameters);
+    CUresult result = launch_threads(module, "add_to_all", COUNT, stream, parameters);
     if (result == CUDA_SUCCESS) result = cuStreamSynchronize(stream);
     if (result == CUDA_ERROR_ILLEGAL_ADDRESS) {
       puts("told");

@@ -23,21 +23,6 @@ static CUmodule module;
 static CUstream stream;
 static volatile int room_is_needed;
 
-static CUresult launch(const char* name, int threads, CUstream on, void** parameters) {
-  CUfunction function;
-  const unsigned size = threads < 256 ? (unsigned)threads : 256;
-  CHECK(cuModuleGetFunction(&function, module, name));
-  return cuLaunchKernel(function, ((unsigned)threads + size - 1) / size, 1, 1, size, 1, 1, 0, on, parameters, NULL);
-}
-
-static CUdeviceptr allocate(size_t bytes) {
-  CUdeviceptr block;
-  CHECK(cuMemAlloc(&block, bytes));
-  CHECK(cuMemsetD32Async(block, 0, bytes / 4, stream));
-  CHECK(cuStreamSynchronize(stream));
-  return block;
-}
-
 /* The context is lost, and the other thread may wait for it, or be told as well: the first one ends the program. */
 static void end_told(void) {
   static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
@@ -66,13 +51,13 @@ int main(int argc, char** argv) {
   open_device(&context);
   CHECK(cuModuleLoad(&module, argv[1]));
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  CUdeviceptr table = allocate(4096), block = allocate(BYTES), other = allocate(BYTES);
+  CUdeviceptr table = zeroed(4096, stream), block = zeroed(BYTES, stream), other = zeroed(BYTES, stream);
   first = (long long)block;
   void* range[] = {&table, &first, &step, &blocks};
-  CHECK(launch("address_range", 1, stream, range));
+  CHECK(launch_threads(module, "address_range", 1, stream, range));
   for (int i = 0; i < FORGOTTEN; ++i) {
     void* parameters[] = {&other, &one, &one};
-    CHECK(launch("add_to", 1, stream, parameters));
+    CHECK(launch_threads(module, "add_to", 1, stream, parameters));
   }
   CHECK(cuStreamSynchronize(stream));
   if (pthread_create(&thread, NULL, need_room, NULL) != 0) return 1;
@@ -80,7 +65,7 @@ int main(int argc, char** argv) {
   }
   for (int i = 0; i < ADDED; ++i) {
     void* parameters[] = {&table, &blocks, &count, &one};
-    CUresult result = launch("add_to_all", COUNT, stream, parameters);
+    CUresult result = launch_threads(module, "add_to_all", COUNT, stream, parameters);
     if (result == CUDA_SUCCESS) result = cuStreamSynchronize(stream);
     if (result == CUDA_SUCCESS) continue;
     end_told();

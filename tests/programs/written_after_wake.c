@@ -25,21 +25,6 @@
 static CUmodule module;
 static CUstream stream;
 
-static void launch(const char* name, int threads, void** parameters) {
-  CUfunction function;
-  const unsigned size = threads < 256 ? (unsigned)threads : 256;
-  CHECK(cuModuleGetFunction(&function, module, name));
-  CHECK(cuLaunchKernel(function, ((unsigned)threads + size - 1) / size, 1, 1, size, 1, 1, 0, stream, parameters, NULL));
-}
-
-static CUdeviceptr allocate(size_t bytes) {
-  CUdeviceptr block;
-  CHECK(cuMemAlloc(&block, bytes));
-  CHECK(cuMemsetD32Async(block, 0, bytes / 4, stream));
-  CHECK(cuStreamSynchronize(stream));
-  return block;
-}
-
 static void* function(const char* name) {
   void* const found = dlsym(RTLD_DEFAULT, name);
   if (found != NULL) return found;
@@ -85,10 +70,10 @@ static void move(CUdeviceptr block, const char* way) {
 static void use_others(void) {
   CUdeviceptr others[OTHERS];
   int one = 1, count = COUNT;
-  for (int i = 0; i < OTHERS; ++i) others[i] = allocate(BYTES);
+  for (int i = 0; i < OTHERS; ++i) others[i] = zeroed(BYTES, stream);
   for (int i = 0; i < TURNS * OTHERS; ++i) {
     void* parameters[] = {&others[i % OTHERS], &one, &count};
-    launch("add_to", COUNT, parameters);
+    CHECK(launch_threads(module, "add_to", COUNT, stream, parameters));
   }
   CHECK(cuStreamSynchronize(stream));
   for (int i = 0; i < OTHERS; ++i) CHECK(cuMemFree(others[i]));
@@ -102,19 +87,19 @@ int main(int argc, char** argv) {
   open_device(&context);
   CHECK(cuModuleLoad(&module, argv[1]));
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  CUdeviceptr table = allocate(4096), block = allocate(BYTES), other = allocate(BYTES);
+  CUdeviceptr table = zeroed(4096, stream), block = zeroed(BYTES, stream), other = zeroed(BYTES, stream);
   first = (long long)block;
   void* range[] = {&table, &first, &step, &blocks};
-  launch("address_range", 1, range);
+  CHECK(launch_threads(module, "address_range", 1, stream, range));
   for (int i = 0; i < FORGOTTEN; ++i) {
     void* parameters[] = {&other, &one, &one};
-    launch("add_to", 1, parameters);
+    CHECK(launch_threads(module, "add_to", 1, stream, parameters));
   }
   CHECK(cuStreamSynchronize(stream));
   for (int round = 0; round < ROUNDS; ++round) {
     move(block, argv[2]);
     void* parameters[] = {&table, &blocks, &count, &one};
-    launch("add_to_all", COUNT, parameters);
+    CHECK(launch_threads(module, "add_to_all", COUNT, stream, parameters));
     CHECK(cuStreamSynchronize(stream));
     use_others();
     if (!block_holds(block, COUNT, 0, round + 1)) {

@@ -64,11 +64,11 @@ std::vector<StampDriver::Piece> StampDriver::pieces_until_gap(Address address, B
   return found;
 }
 
-std::vector<StampDriver::Piece> StampDriver::pieces(const char* who, Address address, Bytes bytes) {
+std::vector<StampDriver::Piece> StampDriver::pieces(const char* by, Address address, Bytes bytes) {
   std::vector<Piece> found = pieces_until_gap(address, bytes);
   Address at = address;
   for (const Piece& piece : found) at = at + piece.bytes;
-  if (at < address + bytes) note_violation(fmt::format("{} touches {:#x}, where nothing is mapped", who, at.value()));
+  if (at < address + bytes) note_violation(fmt::format("{} touches {:#x}, where nothing is mapped", by, at.value()));
   return found;
 }
 

@@ -108,7 +108,7 @@ class StampDriver final : public Driver {
   // The frames under a range, in order, up to an address where nothing is mapped.
   std::vector<Piece> pieces_until_gap(Address address, Bytes bytes) const;
   // The same; a gap is a violation.
-  std::vector<Piece> pieces(const char* who, Address address, Bytes bytes);
+  std::vector<Piece> pieces(const char* by, Address address, Bytes bytes);
   std::vector<Piece> pieces(const Side& side, Bytes bytes);
   // Splits a copy so that both ends of each step are within one frame.
   std::vector<CopyStep> copy_steps(const Side& to, const Side& from, Bytes bytes);

@@ -199,7 +199,7 @@ TEST_F(LedgerTest, WithoutAFreeRowItSaysSo) {
   EXPECT_TRUE(hold(*one_more, Bytes(1)).is_ok());
 }
 
-// Damages the file at random while programs use it. Nobody's share exceeds the budget, no call crashes, and once a row
+// Damages the file at random while programs use it. No share exceeds the budget, no call crashes, and once a row
 // is damaged, its program writes it again. A damaged header is an error.
 TEST_F(LedgerTest, DamageChangesNoShare) {
   std::mt19937_64 random(9);

@@ -56,7 +56,7 @@ TEST_F(PageSwaps, BytesSurviveSwaps) {
   expect_right();
   EXPECT_EQ(backed(), 10_MiB);
   EXPECT_GT(residency().figures().stats().stalls, 0U);
-  EXPECT_EQ(residency().figures().stats().clean_evictions, 0U) << "nobody can say that a copy is still equal";
+  EXPECT_EQ(residency().figures().stats().clean_evictions, 0U) << "nothing shows that a copy is still equal";
 }
 
 TEST_F(PageSwaps, AKernelReadsAndWritesAnEvictedRun) {
