@@ -50,7 +50,7 @@ Status AutomaticEviction::account_for_unannounced() {
   MutexLock lock(locked_.mutex);
   const Epoch epoch = locked_.streams.tick();
   for (const auto& run : locked_.engine.runs) {
-    if (!bytes_there(*run) || run->awaits_recompute()) continue;  // such work cannot have accessed these
+    if (!run->bytes_there() || run->awaits_recompute()) continue;  // such work cannot have accessed these
     raise_to(run->used, epoch);
     raise_to(run->written, epoch);
   }

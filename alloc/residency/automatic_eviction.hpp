@@ -7,13 +7,6 @@
 
 namespace tessera {
 
-// Bytes of the run in device memory, or on their way to it or from it.
-inline Bytes bytes_there(const Run& run) {
-  return run.bytes_in(PageState::kResident) + run.evicting_bytes() + run.bytes_in(PageState::kApart) +
-         run.bytes_in(PageState::kFetching) + run.bytes_in(PageState::kApartFetching) +
-         run.bytes_in(PageState::kRecomputing);
-}
-
 class AutomaticEviction {
  public:
   // REQUIRES: it outlives this.

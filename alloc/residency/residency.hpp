@@ -88,16 +88,15 @@ class Residency {
   // known to be free as soon as the work queued so far is over.
   void fence_freed(StreamId stream);
   // Around a wait of the program for its own work, on one stream or on all of the device's context. Work up to the
-  // epoch that before_wait() returned counts as over after note_over(), which ignores 0 = unknown.
+  // epoch that before_wait() returned counts as over after note_over(), which ignores "never": unknown.
   Epoch before_wait() const;
   void note_over(std::optional<StreamId> stream, Epoch epoch);
   // Fences all uses and frees noted so far, and polls; streams().passed() then answers.
   Status poll_streams();
   Epoch epoch() const { return locked_.streams.epoch(); }  // of the newest use
   void note_moved(std::span<const MovedBlock> moved);      // they share runs from now on: IterationTracker::note_moved
-  bool is_short() const {
-    return locked_.tracker.is_short();
-  }  // all blocks have ever not fitted at once; by any thread
+  // All blocks have ever not fitted at once.
+  bool is_short() const { return locked_.tracker.is_short(); }
   // The bytes by which every block used by a launch so far could grow with each of these launches still fitting.
   Bytes spare_for_each_block();
 

@@ -23,7 +23,7 @@ std::vector<Run*> Sleeper::tagged(std::optional<TagId> tag, Side side) const {
   std::vector<Run*> runs;
   for (const auto& run : locked_.engine.runs) {
     if (tag && run->tag != *tag) continue;
-    if (side == Side::kThere ? bytes_there(*run) : bytes_away(*run)) runs.push_back(run.get());
+    if (side == Side::kThere ? run->bytes_there() : bytes_away(*run)) runs.push_back(run.get());
   }
   // Sorted by address, so that the order does not depend on where the records were allocated.
   std::ranges::sort(runs, {}, [](const Run* run) { return run->address; });
@@ -34,7 +34,7 @@ Bytes Sleeper::tagged_bytes(std::optional<TagId> tag, Side side) const {
   MutexLock lock(locked_.mutex);
   Bytes bytes;
   for (const Run* run : tagged(tag, side)) {
-    bytes += side == Side::kThere ? bytes_there(*run) : bytes_away(*run);
+    bytes += side == Side::kThere ? run->bytes_there() : bytes_away(*run);
   }
   return bytes;
 }
@@ -66,7 +66,7 @@ Status Sleeper::start_evicting(std::optional<TagId> tag) {
     for (Run* run : runs) {
       if (queued >= kBatch) break;
       passed = run->address + Bytes(1);
-      queued += bytes_there(*run);
+      queued += run->bytes_there();
       while (run->is_fetching()) {
         TESSERA_TRY(locked_.transfers.finish(Transfers::Await::kOldest));
       }
@@ -94,7 +94,7 @@ Status Sleeper::finish_evicting(std::optional<TagId> tag) {
     while (run->evicting_bytes()) {
       TESSERA_TRY(locked_.transfers.finish(Transfers::Await::kEvicting, run->evicting_bytes()));
     }
-    if (!bytes_there(*run)) continue;
+    if (!run->bytes_there()) continue;
     drop_peer_copies(*run);
     if (Status status = locked_.device_evictor.evict(*run, Location::kHost);
         !status.is_ok() && status.code() != Code::kBusy) {

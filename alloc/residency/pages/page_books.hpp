@@ -37,6 +37,11 @@ struct PageBooks {
     return bytes_in(PageState::kEvicting) + bytes_in(PageState::kChecking) + bytes_in(PageState::kParting) +
            bytes_in(PageState::kApartEvicting) + bytes_in(PageState::kApartChecking);
   }
+  // In device memory, or on their way to it or from it.
+  Bytes bytes_there() const {
+    return bytes_in(PageState::kResident) + evicting_bytes() + bytes_in(PageState::kApart) +
+           bytes_in(PageState::kFetching) + bytes_in(PageState::kApartFetching) + bytes_in(PageState::kRecomputing);
+  }
   // Bytes of it are being fetched: the frames may be used, but not moved.
   bool is_fetching() const {
     return has(PageState::kFetching) || has(PageState::kApartFetching) || has(PageState::kRecomputing);
