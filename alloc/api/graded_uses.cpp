@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "base/log.hpp"
 
 namespace tessera {
@@ -73,7 +71,7 @@ Result<GradedUses::Chosen> GradedUses::choose_fitting(const GradedAddresses& wor
     RoomForUse* const room = room_of(address);
     const auto block = room == nullptr ? std::nullopt : room->block_of(address);
     if (!block && refuses_strays && room != nullptr && i < words.certain) {
-      return Status(Code::kNotFound, fmt::format("{:#x} is not inside a live block", address.value()));
+      return not_ours(address);
     }
     if (!block) continue;
     const bool begins = i < words.certain + words.likely && block->address == address;

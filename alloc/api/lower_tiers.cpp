@@ -38,12 +38,10 @@ void LowerTiers::open_host(HostPages& pages, const Clock& clock) {
   if (node_) {
     node_pages_ = std::make_unique<NodeHostPages>(*host_pages_, node_->host());
     node_block_pages_ = std::make_unique<NodeHostPages>(shared_host_pages(), node_->host());
-    host_ = std::make_unique<HostTier>(driver_, host, staging_, *host_pages_, *node_pages_);
-    host_memory_ = std::make_unique<HostMemory>(driver_, *host_, blocks, *node_block_pages_);
-  } else {
-    host_ = std::make_unique<HostTier>(driver_, host, staging_, *host_pages_);
-    host_memory_ = std::make_unique<HostMemory>(driver_, *host_, blocks);
   }
+  host_ = std::make_unique<HostTier>(driver_, host, staging_, *host_pages_, node_pages_.get());
+  HostPages& block_pages = node_ ? *node_block_pages_ : shared_host_pages();
+  host_memory_ = std::make_unique<HostMemory>(driver_, *host_, blocks, block_pages);
 }
 
 void LowerTiers::note_staging() {

@@ -7,8 +7,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include <fmt/format.h>
-
 namespace tessera {
 namespace {
 
@@ -17,10 +15,6 @@ bool profits_from_parts(const Run&, Address) { return false; }
 bool profits_from_parts(const Run& run, const AddressRange& named) {
   if (!named.bytes || run.shape.bytes() < kLeastRow || run.is_row.load() || run.row != nullptr) return false;
   return run.missing.load() != 0 && named.bytes < run.shape.bytes();
-}
-
-Status stray(Address address) {
-  return Status(Code::kNotFound, fmt::format("{:#x} is not inside a live block", address.value()));
 }
 
 bool is_in_range(const Run* run) { return run->is_range || (run->row != nullptr && run->row->is_range); }
@@ -131,7 +125,7 @@ Status Uses::begin_named(std::span<const Named> named, StreamId stream, Access a
       if (profits_from_parts(*run, each)) heap->residency().runs().expect_parts(run);
       for_each_named(heap->pages().map(), run, each, [&runs](Run* part) { runs.add(part); });
     } else if (use.refuses_strays) {
-      return stray(address);
+      return not_ours(address);
     }
   }
   std::span<Run* const> found = runs.all();

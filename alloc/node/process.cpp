@@ -1,28 +1,21 @@
 #include "node/process.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cctype>
 #include <charconv>
-#include <fstream>
-#include <iterator>
-#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
+
+#include "base/descriptor.hpp"
 
 namespace tessera {
 namespace {
 
 // Fields of /proc/PID/stat, counted from 1 as in proc(5).
 constexpr int kState = 3, kThreads = 20, kStartTime = 22;
-
-struct ProcessStat {
-  char state = 0;
-  std::uint64_t threads = 0;
-  std::uint64_t started = 0;
-};
 
 std::optional<std::uint64_t> number(std::string_view word) {
   std::uint64_t value = 0;
@@ -55,23 +48,35 @@ std::optional<ProcessStat> parse(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<ProcessStat> stat_of(std::int32_t pid, const std::string& root) {
-  std::ifstream file(fmt::format("{}proc/{}/stat", root, pid));
-  if (!file) return std::nullopt;
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return parse(text);
-}
+std::string folder_of(std::int32_t pid, const std::string& root) { return fmt::format("{}proc/{}", root, pid); }
 
 bool has_proc(const std::string& root) { return ::access((root + "proc/self/stat").c_str(), R_OK) == 0; }
 
 }  // namespace
 
+// The size of such a file is only known by reading it.
+std::string proc_text(const std::string& path) {
+  std::string text(4096, '\0');
+  const int file = away_from_standard(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file < 0) return "";
+  const ssize_t got = ::read(file, text.data(), text.size());
+  ::close(file);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+std::optional<ProcessStat> process_stat(const std::string& folder) { return parse(proc_text(folder + "/stat")); }
+
+std::uint64_t pid_namespace_of(const std::string& folder) {
+  struct stat found {};
+  return ::stat((folder + "/ns/pid").c_str(), &found) == 0 ? static_cast<std::uint64_t>(found.st_ino) : 0;
+}
+
 ProcessId this_process(const std::string& root) {
   ProcessId self;
   self.pid = ::getpid();
-  if (const auto stat = stat_of(self.pid, root)) self.started = stat->started;
-  struct stat found {};
-  if (::stat((root + "proc/self/ns/pid").c_str(), &found) == 0) self.pid_namespace = found.st_ino;
+  if (const auto stat = process_stat(folder_of(self.pid, root))) self.started = stat->started;
+  self.pid_namespace = pid_namespace_of(root + "proc/self");
   return self;
 }
 
@@ -80,7 +85,7 @@ ProcessId this_process(const std::string& root) {
 Life life_of(const ProcessId& process, const ProcessId& own, const std::string& root) {
   if (process == own) return Life::kAlive;
   if (own.pid_namespace == 0 || process.pid_namespace != own.pid_namespace || !has_proc(root)) return Life::kUnknown;
-  const auto stat = stat_of(process.pid, root);
+  const auto stat = process_stat(folder_of(process.pid, root));
   if (!stat || stat->started != process.started) return Life::kDead;
   const bool ended = stat->state == 'X' || stat->state == 'x' || (stat->state == 'Z' && stat->threads <= 1);
   return ended ? Life::kDead : Life::kAlive;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tessera {
@@ -18,6 +19,18 @@ struct ProcessId {
 
   bool operator==(const ProcessId&) const = default;
 };
+
+// What /proc/PID/stat says of a process.
+struct ProcessStat {
+  char state = 0;
+  std::uint64_t threads = 0;
+  std::uint64_t started = 0;
+};
+// `folder` is that of the process, such as /proc/self. Nothing if there is no such process.
+std::optional<ProcessStat> process_stat(const std::string& folder);
+std::uint64_t pid_namespace_of(const std::string& folder);  // 0: unknown
+// A small file of /proc; "" if it cannot be read.
+std::string proc_text(const std::string& path);
 
 // started and pid_namespace are 0 where /proc cannot be read. `root` is the folder that contains proc/; anything but
 // "/" is for tests.

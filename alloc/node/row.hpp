@@ -21,7 +21,6 @@ namespace tessera {
 
 enum class NodeResource : std::uint8_t { kHostMemory, kFile };
 inline constexpr std::size_t kNodeResources = 2;
-inline constexpr std::size_t kRowDevices = 16;
 inline constexpr std::size_t kRowName = 16;
 inline constexpr std::uint32_t kMostWeight = 10'000;
 inline constexpr Bytes kMostNodeBytes{std::uint64_t{1} << 56};
@@ -31,11 +30,6 @@ struct LedgerAmount {
   std::uint64_t wanted = 0;
 };
 
-struct LedgerDevice {
-  std::array<std::uint8_t, 16> uuid{};
-  LedgerAmount memory{};
-};
-
 // All zero: the row is free.
 struct LedgerRow {
   std::uint64_t checksum = 0;  // of everything behind it
@@ -43,13 +37,11 @@ struct LedgerRow {
   std::uint32_t weight = 0;
   std::uint64_t started = 0;
   std::uint64_t pid_namespace = 0;
-  std::uint64_t seen_ns = 0;      // when the program last looked, on the machine's monotonic clock
-  std::uint64_t launched_ns = 0;  // its last launch; 0: not known
-  std::uint64_t instance = 0;     // distinguishes several allocators of one process
+  std::uint64_t seen_ns = 0;   // when the program last looked, on the machine's monotonic clock
+  std::uint64_t instance = 0;  // distinguishes several allocators of one process
   std::array<char, kRowName> name{};
   std::array<LedgerAmount, kNodeResources> amounts{};
-  std::array<LedgerDevice, kRowDevices> devices{};  // unused ones are zero
-  std::array<std::uint8_t, 408> unused{};
+  std::array<std::uint8_t, 32> unused{};
 
   ProcessId process() const { return {pid, started, pid_namespace}; }
   LedgerAmount& of(NodeResource resource) { return amounts[static_cast<std::size_t>(resource)]; }

@@ -25,13 +25,19 @@ Status PinnedRuns::pin(Run* run, const char* exposed_by, const Held& held) {
   const Status fits = check_room_beside_pins(*run, room_beside_pins());  // another thread may have pinned meanwhile
   if (fits.is_ok()) {
     const bool exposes = exposed_by != nullptr && run->exposure.reason == nullptr;
-    if ((exposed_by == nullptr || exposes) && run->pins.fetch_add(1) == 0) {
-      locked_.engine.pinned_bytes += run->shape.bytes();
-    }
+    if (exposed_by == nullptr || exposes) add_pin(*run);
     if (exposes) run->exposure.reason = exposed_by;
   }
   locked_.held_uses.let_go({&run, 1});
   return fits;
+}
+
+void PinnedRuns::add_pin(Run& run) {
+  if (run.pins.fetch_add(1) == 0) locked_.engine.pinned_bytes += run.shape.bytes();
+}
+
+void PinnedRuns::drop_pin(Run& run) {
+  if (run.pins.fetch_sub(1) == 1) locked_.engine.pinned_bytes -= run.shape.bytes();
 }
 
 // While the run could not be evicted, work may have used it unannounced, and may go on to do so: copies in lower tiers
@@ -47,7 +53,7 @@ Status PinnedRuns::unpin(Run* run) {
   const std::uint32_t own = run->exposure.pins();
   if (run->pins.load() <= own) return Status(Code::kInvalidArgument, "the block is not pinned");
   if (locked_.unseen.load()) note_unseen_use(*run);
-  if (run->pins.fetch_sub(1) == 1) locked_.engine.pinned_bytes -= run->shape.bytes();
+  drop_pin(*run);
   return {};
 }
 
@@ -86,7 +92,7 @@ Status PinnedRuns::keep(Run* run, const char* reason, const Held& held) {
   const Status fits = check_room_beside_pins(*run, room_beside_kept());  // another thread may have pinned meanwhile
   if (fits.is_ok()) {
     if (run->exposure.keeps++ == 0) {
-      if (run->pins.fetch_add(1) == 0) locked_.engine.pinned_bytes += run->shape.bytes();
+      add_pin(*run);
       run->exposure.kept_for = reason;
     }
   }
@@ -100,7 +106,7 @@ Status PinnedRuns::unkeep(Run* run) {
   if (--run->exposure.keeps != 0) return {};
   run->exposure.kept_for = nullptr;
   note_unseen_use(*run);
-  if (run->pins.fetch_sub(1) == 1) locked_.engine.pinned_bytes -= run->shape.bytes();
+  drop_pin(*run);
   return {};
 }
 

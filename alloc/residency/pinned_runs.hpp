@@ -25,6 +25,8 @@ class PinnedRuns {
   Status unkeep(Run* run);
 
  private:
+  void add_pin(Run& run) REQUIRES_LOCK(locked_.mutex);
+  void drop_pin(Run& run) REQUIRES_LOCK(locked_.mutex);
   void note_unseen_use(Run& run) REQUIRES_LOCK(locked_.mutex);
   Bytes room_beside_pins() const REQUIRES_LOCK(locked_.mutex);
   Bytes room_beside_kept() const REQUIRES_LOCK(locked_.mutex);

@@ -10,6 +10,7 @@ namespace tessera {
 namespace {
 
 constexpr Bytes kChunk = 64_MiB;
+constexpr std::uint64_t kSharedChunks = 64;
 constexpr Bytes kMostAhead = 512_MiB;
 // The part of the budget that is not lent once there are pages.
 constexpr std::uint64_t kKeptForPages = 8;
@@ -24,20 +25,18 @@ Bytes adoptable_of(Bytes reserve) {
   return std::min(reserve / 2, reserve - kLargePage);
 }
 
+// Small enough that what one program returns is not held up by a page in use.
+Bytes shared_chunk(Bytes capacity) {
+  return std::clamp(capacity / kSharedChunks / kBasePage * kBasePage, kBasePage, kChunk);
+}
+
 }  // namespace
 
-HostTier::HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages)
+HostTier::HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages, HostPages* shared)
     : driver_(driver),
       pages_(pages),
-      arena_(driver, capacity, kChunk, pages),
-      capacity_(capacity),
-      staging_capacity_(staging),
-      adoptable_(adoptable_of(staging)) {}
-
-HostTier::HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages, HostPages& shared)
-    : driver_(driver),
-      pages_(pages),
-      arena_(driver, capacity, std::clamp(capacity / kSharedChunks / kBasePage * kBasePage, kBasePage, kChunk), shared),
+      arena_(driver, capacity, shared == nullptr ? kChunk : shared_chunk(capacity),
+             shared == nullptr ? pages : *shared),
       capacity_(capacity),
       staging_capacity_(staging),
       adoptable_(adoptable_of(staging)) {}

@@ -32,10 +32,10 @@ namespace tessera {
 class HostTier final : public Tier {
  public:
   // `capacity` limits frames from take(); `staging`, per device, those from take_staging().
-  HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages = system_host_pages());
-  // Where other programs share the budget: frames from take() are in `shared` pages, which may refuse, taken in chunks
-  // of 1 / kSharedChunks of the capacity if that is less than the usual chunk; staging frames are in `pages`.
-  HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages, HostPages& shared);
+  // Where other programs share the budget, frames from take() are in `shared` pages, which may refuse, in chunks of
+  // 1/64 of the capacity if that is less than the usual chunk; staging frames are in `pages`.
+  HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages = system_host_pages(),
+           HostPages* shared = nullptr);
   ~HostTier() override;
   // The reserve for such budgets: without it, pages could not be exchanged with a full tier.
   static Bytes staging_for(Bytes host, Bytes file);
@@ -123,8 +123,6 @@ class HostTier final : public Tier {
   Bytes lent() const;
   void note_peaks() REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes, const char* reason) const REQUIRES_LOCK(mutex_);
-
-  static constexpr std::uint64_t kSharedChunks = 64;
 
   Driver& driver_;
   HostPages& pages_;

@@ -86,7 +86,6 @@ TEST(Rows, ImpossibleValuesAreRefused) {
       [](LedgerRow& row) { row.name[12] = 'x'; },
       [](LedgerRow& row) { row.of(NodeResource::kFile).held = kMostNodeBytes.value() + 1; },
       [](LedgerRow& row) { row.of(NodeResource::kHostMemory).wanted = ~std::uint64_t{0}; },
-      [](LedgerRow& row) { row.devices[15].memory.held = ~std::uint64_t{0}; },
   };
   for (const auto& change : changes) {
     File file = some_file();
