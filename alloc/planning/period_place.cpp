@@ -7,13 +7,17 @@ namespace tessera {
 PeriodPlace::PeriodPlace(std::vector<std::uint64_t> signatures, std::size_t last)
     : signatures_(std::move(signatures)), position_(last) {
   const std::size_t size = signatures_.size();
+  std::vector<std::uint64_t> contexts;
   for (std::size_t end = 0; end < size; ++end) {
     std::uint64_t context = 0;
     for (std::size_t back = kContext; back-- > 0;) {
       context = mix_into_context(context, signatures_[(end + size * kContext - back) % size]);
     }
-    places_[context] = end;
+    const auto [known, is_new] = places_.try_emplace(context, end);
+    alike_.push_back(is_new ? kNone : std::exchange(known->second, end));
+    contexts.push_back(context);
   }
+  for (const std::uint64_t context : contexts) latest_.push_back(places_.at(context));
 }
 
 void PeriodPlace::note(std::uint64_t signature, std::optional<std::uint64_t> context) {

@@ -1,7 +1,8 @@
 // Tracks a program's position in a period that it repeats.
 //
 // The first launch that deviates from the period loses the position. It is found again by its context, so a
-// break (a validation step, a smaller last batch) costs kContext launches.
+// break (a validation step, a smaller last batch) costs kContext launches. Launches of an inner loop all have the same
+// context; which of its rounds it is, the caller can tell by the memory that they use.
 //
 // Thread safety: none; the owner locks.
 #pragma once
@@ -24,15 +25,36 @@ class PeriodPlace {
   // Notes the next launch, and the context of the last kContext launches if there were that many.
   void note(std::uint64_t signature, std::optional<std::uint64_t> context);
   void lose() { position_.reset(); }
+  // Moves to the latest place with the context of this one for which `is_right(place)` holds; stays where there is none
+  // among the kMostLooks latest. REQUIRES: a position.
+  template <class IsRight>
+  void move_to_like(IsRight is_right);
 
   const std::vector<std::uint64_t>& signatures() const { return signatures_; }
   // The position of the latest launch, if it follows the period.
   std::optional<std::size_t> position() const { return position_; }
 
  private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  static constexpr std::size_t kMostLooks = 256;
+
   std::vector<std::uint64_t> signatures_;
-  std::unordered_map<std::uint64_t, std::size_t> places_;  // context -> position of its last launch
+  std::unordered_map<std::uint64_t, std::size_t> places_;  // context -> position of its last launch, the last of these
+  std::vector<std::size_t> alike_;                         // by position: the one before with this context, or kNone
+  std::vector<std::size_t> latest_;                        // by position: the last one with this context
   std::optional<std::size_t> position_;
 };
+
+template <class IsRight>
+void PeriodPlace::move_to_like(IsRight is_right) {
+  std::size_t place = latest_[*position_];
+  for (std::size_t looks = 0; looks < kMostLooks && place != kNone; ++looks) {
+    if (is_right(place)) {
+      position_ = place;
+      return;
+    }
+    place = alike_[place];
+  }
+}
 
 }  // namespace tessera

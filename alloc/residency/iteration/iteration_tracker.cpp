@@ -125,7 +125,9 @@ void IterationTracker::read_launch(const LaunchLog::Launch& launch, std::span<co
   if (before != nullptr && !before->in_sync()) before->end_predictions();
   if (challenger_time_ && is_as_fast()) prefer_newest(history_.took(newest_->iteration().steps.size()));
   const bool takes_over = choose_active();
-  if (finder_.period() != 0 && (first_in_sync(false) == nullptr || is_around_all())) learn_iteration();
+  if (finder_.period() != 0 && (first_in_sync(false) == nullptr || is_around_all() || is_longer_than_all())) {
+    learn_iteration();
+  }
   const LearnedIteration* const knows = has_active_plan() ? active_ : first_in_sync(false);
   if (knows != nullptr) knows->predict(parts, read_);
   let_rules_compete(launch, signature, parts);
@@ -192,6 +194,15 @@ bool IterationTracker::is_around_all() const {
   return std::ranges::all_of(learned_, [this](const auto& learned) {
     return finder_.period() >= PeriodFinder::kFar * learned->iteration().steps.size();
   });
+}
+
+// The sequence that the finder has found was repeated as a whole, and whatever known iteration the program seems to be
+// in broke off during that: two of them that differ in a few launches, for one, of which one was learned.
+bool IterationTracker::is_longer_than_all() const {
+  const std::size_t period = finder_.period();
+  return finder_.agreed() >= period && std::ranges::all_of(learned_, [period](const auto& learned) {
+           return learned->iteration().steps.size() < period && learned->kept() < period;
+         });
 }
 
 // The last period() launches become the iteration; it begins where the program did, or where it last repeated as a

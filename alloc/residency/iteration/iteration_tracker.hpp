@@ -149,6 +149,7 @@ class IterationTracker {
   void note_extent(std::span<const LaunchLog::Use> uses);
   void lose_sync();
   bool is_around_all() const;
+  bool is_longer_than_all() const;
   void learn_iteration();
   void make_place();
   std::vector<Order> players(const Iteration& iteration) const;

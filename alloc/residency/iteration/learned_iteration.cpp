@@ -27,6 +27,9 @@ void LearnedIteration::note(std::uint64_t signature, std::optional<std::uint64_t
   const std::optional<std::size_t> before = place();
   place_.note(signature, context);
   if (!in_sync()) return lose_sync();
+  if (!same_memory(*place(), uses)) {
+    place_.move_to_like([&](std::size_t other) { return same_memory(other, uses).value_or(0) != 0; });
+  }
   const bool went_on = before && *place() == (*before + 1) % iteration_.steps.size();
   const IterationStep& step = iteration_.steps[*place()];
   if (uses.size() != step.end_use - step.first_use) return lose_sync();  // another launch with the same hash
@@ -35,6 +38,22 @@ void LearnedIteration::note(std::uint64_t signature, std::optional<std::uint64_t
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
     runs_[iteration_.uses[step.first_use + i].run] = {.run = uses[i].run, .used = epoch};
   }
+}
+
+// How many of a launch's runs are those that had these roles last. Nothing where another run has one of them: the
+// program may be in another round of a loop. A run that is allocated anew each time says nothing.
+std::optional<std::uint32_t> LearnedIteration::same_memory(std::size_t place,
+                                                           std::span<const LaunchLog::Use> uses) const {
+  const IterationStep& step = iteration_.steps[place];
+  if (uses.size() != step.end_use - step.first_use) return std::nullopt;
+  std::uint32_t same = 0;
+  for (std::uint32_t i = 0; i < uses.size(); ++i) {
+    const RunUse& use = iteration_.uses[step.first_use + i];
+    if (use.fresh) continue;
+    if (runs_[use.run].run != uses[i].run) return std::nullopt;
+    ++same;
+  }
+  return same;
 }
 
 void LearnedIteration::lose_sync() {

@@ -119,6 +119,7 @@ class LearnedIteration {
     std::vector<std::uint32_t> fetch;  // also indices
   };
 
+  std::optional<std::uint32_t> same_memory(std::size_t place, std::span<const LaunchLog::Use> uses) const;
   const Strategy& current() const { return candidates_[bandit_.current()].strategy; }
   void adopt();
   void note_when_due();

@@ -51,6 +51,29 @@ TEST_F(PeriodPlaceTest, IsFoundAgainWithinAContext) {
   EXPECT_EQ(note(kContext + 60), kContext + 59);
 }
 
+TEST_F(PeriodPlaceTest, PlacesWithTheSameContextAreTakenFromTheLatestBack) {
+  // Ten rounds of three launches behind thirty others: from the second context of a round on they are alike.
+  std::vector<std::uint64_t> signatures;
+  for (std::uint64_t i = 0; i < 30; ++i) signatures.push_back(100 + i);
+  for (std::uint64_t i = 0; i < 30; ++i) signatures.push_back(1 + i % 3);
+  place_ = PeriodPlace(signatures, 59);
+  place_.lose();
+  for (int round = 0; round < 8; ++round) {
+    for (std::uint64_t i = 1; i <= 3; ++i) note(i);
+  }
+  ASSERT_EQ(place_.position(), 59u) << "the last";
+  std::vector<std::size_t> looked;
+  place_.move_to_like([&](std::size_t place) {
+    looked.push_back(place);
+    return place == 53;
+  });
+  EXPECT_EQ(looked, (std::vector<std::size_t>{59, 56, 53}));
+  EXPECT_EQ(place_.position(), 53u);
+  place_.move_to_like([](std::size_t) { return false; });
+  EXPECT_EQ(place_.position(), 53u) << "it stays where nothing is right";
+  EXPECT_EQ(note(1), 54u);
+}
+
 TEST_F(PeriodPlaceTest, IsFoundAcrossTheEndOfThePeriod) {
   place_.lose();
   for (std::uint64_t i = 100 - kContext / 2; i < 100; ++i) EXPECT_FALSE(note(i + 1));

@@ -202,6 +202,48 @@ TEST_F(IterationTrackerTest, DistinguishesBlocksOfOneSizeByTag) {
   }
 }
 
+// A loop over chunks that are all alike to the launches, and each in memory of its own; an iteration may end with two
+// launches more.
+class LoopOverChunks : public IterationTrackerTest {
+ protected:
+  static constexpr std::size_t kChunks = 48, kShort = 3 * kChunks, kLong = kShort + 2;
+
+  LoopOverChunks() {
+    for (std::size_t i = 0; i < kChunks; ++i) chunks_.push_back(make_run());
+    for (DeviceRun* const chunk : chunks_) launch(works_[3], chunk, true);
+  }
+  void go_round(std::size_t chunk) {
+    launch(works_[0], chunks_[chunk], true);
+    launch(works_[1], buffer_, true);
+    launch(works_[2], chunks_[chunk], false);
+  }
+  void go_over(bool is_long) {
+    for (std::size_t chunk = 0; chunk < kChunks; ++chunk) go_round(chunk);
+    for (int i = 0; is_long && i < 2; ++i) launch(works_[3], buffer_, true);
+  }
+
+  DeviceRun* const buffer_ = make_run();
+  std::vector<DeviceRun*> chunks_;
+};
+
+TEST_F(LoopOverChunks, TheRoundIsFoundAgainByItsMemory) {
+  for (int i = 0; i < 3; ++i) go_over(true);
+  go_over(false);
+  for (std::size_t chunk = 0; chunk <= 30; ++chunk) go_round(chunk);
+  EXPECT_EQ(tracker_.next_use(*chunks_[30], epoch_), epoch_ + (kLong - 2));
+}
+
+TEST_F(LoopOverChunks, TwoThatAlternateAreLearnedAsOneIteration) {
+  for (int i = 0; i < 8; ++i) go_over(i % 2 == 0);
+  EXPECT_EQ(policy_.seen.steps.size(), kLong + kShort);
+  for (std::size_t chunk = 0; chunk <= 30; ++chunk) go_round(chunk);
+  EXPECT_EQ(tracker_.next_use(*chunks_[30], epoch_), epoch_ + (kLong - 2)) << "the longer one";
+  for (std::size_t chunk = 31; chunk < kChunks; ++chunk) go_round(chunk);
+  for (int i = 0; i < 2; ++i) launch(works_[3], buffer_, true);
+  for (std::size_t chunk = 0; chunk <= 30; ++chunk) go_round(chunk);
+  EXPECT_EQ(tracker_.next_use(*chunks_[30], epoch_), epoch_ + (kShort - 2)) << "the shorter one";
+}
+
 TEST_F(IterationTrackerTest, MeasuresStepDurations) {
   for (int i = 0; i < 3; ++i) iterate();
   ASSERT_EQ(policy_.seen.steps.size(), 2 * kLayers);
