@@ -54,7 +54,7 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   const auto simulate = [answer, players, share](const Policy& own) {
     return std::make_unique<PlanSimulator>(own, answer, players, share);
   };
-  const TierStack tiers{heap->tier_, below.host, below.file, below.backing, below.peer};
+  const TierStack tiers{heap->tier_, below.host, below.file, below.backing, below.peer, below.zero_copy};
   TESSERA_TRY_ASSIGN(
       heap->residency_,
       Residency::create(driver, device, tiers, std::move(policy), log,

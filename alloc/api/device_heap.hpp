@@ -19,13 +19,14 @@ namespace tessera {
 
 class DeviceHeap {
  public:
-  // The tiers below the device's own. `backing` and `peer` may be null, see TierStack. `to_lend`: device memory that is
-  // not lent to other devices yet.
+  // The tiers below the device's own. `backing`, `peer` and `zero_copy` may be null, see TierStack. `to_lend`: device
+  // memory that is not lent to other devices yet.
   struct Below {
     HostTier& host;
     FileTier& file;
     BackingTier* backing = nullptr;
     PeerTier* peer = nullptr;
+    ZeroCopyTier* zero_copy = nullptr;
     Bytes to_lend{};
   };
   // Errors: kNotSupported without virtual memory management, kOutOfMemory without addresses.

@@ -32,15 +32,16 @@ Result<DeviceHeap*> DeviceHeaps::heap(DeviceId device) {
   if (DeviceHeap* known = entry.load()) return known;
   BackingTier* backing = nullptr;
   TESSERA_TRY_ASSIGN(backing, backing_for(device));
+  TESSERA_TRY_ASSIGN(ZeroCopyTier* const zero_copy, lower_.zero_copy_for(device));
   Options options = options_;
   options.policy = policies_.back().name;
   std::unique_ptr<DeviceHeap> made;
   TESSERA_TRY_ASSIGN(
-      made,
-      DeviceHeap::create(driver_, device,
-                         {lower_.host(), lower_.file(), backing, lower_.peer_for(device), lower_.to_lend(device)}, log_,
-                         options, pumps_ ? PlanSimulator::Answer::kWhenReady : PlanSimulator::Answer::kWaits,
-                         [this](TagId tag) { return tags_.class_of(tag); }));
+      made, DeviceHeap::create(
+                driver_, device,
+                {lower_.host(), lower_.file(), backing, lower_.peer_for(device), zero_copy, lower_.to_lend(device)},
+                log_, options, pumps_ ? PlanSimulator::Answer::kWhenReady : PlanSimulator::Answer::kWaits,
+                [this](TagId tag) { return tags_.class_of(tag); }));
   const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();
   if (high_.load() == 0 || low < low_.load()) low_.store(low);
   if (high > high_.load()) high_.store(high);

@@ -105,6 +105,7 @@ Status GradedUses::begin(const GradedAddresses& words, StreamId stream, Access a
   const bool refuses_strays = std::exchange(use.refuses_strays, false);
   Chosen chosen;
   TESSERA_TRY_ASSIGN(chosen, choose_fitting(words, refuses_strays));
+  if (chosen.needed < chosen.addresses.size()) use.use.oversized = Oversized::kRefused;
   Status status = uses_.begin(chosen.addresses, stream, access, Use::Kind::kGate, name, use);
   // The room was an estimate, and the tiers below may be full; or an optional block cannot be read any more.
   const Code code = status.code();

@@ -79,6 +79,18 @@ Result<LowerTiers::Choice> LowerTiers::choose_backing(DeviceId device) {
   return Choice{backing_.get(), {}};
 }
 
+Result<ZeroCopyTier*> LowerTiers::zero_copy_for(DeviceId device) {
+  if (backing_ != nullptr || host_->usage().capacity < kBasePage) return nullptr;
+  TESSERA_TRY_ASSIGN(const DeviceProperties properties, driver_.properties(device));
+  if (!properties.host_frames) return nullptr;
+  if (zero_copy_ == nullptr) {
+    zero_copy_ = std::make_unique<ZeroCopyTier>(driver_, device, *host_);
+  } else {
+    TESSERA_TRY(zero_copy_->admit(device));
+  }
+  return zero_copy_.get();
+}
+
 Bytes LowerTiers::to_lend(DeviceId device) {
   if (peer_ == nullptr) return {};
   peer_->settle(device);

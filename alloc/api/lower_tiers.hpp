@@ -20,6 +20,7 @@
 #include "tier/host_tier.hpp"
 #include "tier/peer_tier.hpp"
 #include "tier/registered_pages.hpp"
+#include "tier/zero_copy_tier.hpp"
 
 namespace tessera {
 
@@ -52,6 +53,9 @@ class LowerTiers {
   // kNotSupported where the options require host-backed pages. REQUIRES: one call at a time.
   Result<Choice> choose_backing(DeviceId device);
   bool has_backing() const { return backing_ != nullptr; }
+  // The tier for what kernels use in host memory; null where the machine has no such memory, or where pages are
+  // host-backed anyway. REQUIRES: one call at a time, after choose_backing().
+  Result<ZeroCopyTier*> zero_copy_for(DeviceId device);
   // From now on the device has host-backed pages. REQUIRES: its heap can be found, and choose_backing() returned a
   // tier.
   void note_backed(DeviceId device) { backed_devices_.fetch_or(std::uint64_t{1} << device.value()); }
@@ -88,6 +92,7 @@ class LowerTiers {
   std::unique_ptr<HostTier> host_;
   std::unique_ptr<HostMemory> host_memory_;
   std::unique_ptr<BackingTier> backing_;          // made before the first heap that uses it
+  std::unique_ptr<ZeroCopyTier> zero_copy_;       // made as backing_
   std::unique_ptr<PeerTier> peer_;                // null if no device lends
   std::atomic<std::uint64_t> backed_devices_{0};  // a bit per device with host-backed pages
 };

@@ -142,14 +142,17 @@ Status Uses::begin_named(std::span<const Named> named, StreamId stream, Access a
     access = Access::kWrite;  // which of them it writes is not told apart
   };
   if (exceeds_in_ranges(*heap, found)) take_nearest();
+  const bool in_range = std::ranges::any_of(found, is_in_range);
   const Held held = [&lookup] { lookup.reset(); };  // a callback may take long
   if (kind == Use::Kind::kHold) {
     return begin_held({{heap, {found.begin(), found.end()}}}, access, use, held);
   }
+  if (in_range) use.use.oversized = Oversized::kRefused;
   Status status = heap->residency().begin_use(found, stream, access, kind, use.use, held);
-  if (status.code() == Code::kOutOfMemory && lookup && std::ranges::any_of(found, is_in_range)) {
+  if (status.code() == Code::kOutOfMemory && lookup && in_range) {
     if (nearest.empty()) take_nearest();
     found = found.first(use.use.named);  // the room was an estimate, and the tiers below may be full
+    use.use.oversized = Oversized::kUsedInHost;
     status = heap->residency().begin_use(found, stream, access, kind, use.use, held);
   }
   heaps_.kick_pump(*heap);

@@ -43,6 +43,7 @@ enum class LockRank : int {
   kHostBlocks = 55,
   kHostGrower = 57,
   kHostGrowth = 58,
+  kHostLending = 59,
   kTier = 60,
   kFileIo = 61,
   kAliases = 62,

@@ -11,7 +11,9 @@ constexpr std::uint64_t kMostTries = 256;
 
 // The run that keeps the call waiting: the one with the most bytes to fetch.
 Run& latest_of(std::span<Run* const> runs) {
-  const auto away = [](const Run* run) { return run->shape.bytes() - run->bytes_in(PageState::kResident); };
+  const auto away = [](const Run* run) {
+    return run->shape.bytes() - run->bytes_in(PageState::kResident) - run->bytes_in(PageState::kZeroCopy);
+  };
   return **std::ranges::max_element(runs, {}, away);
 }
 
@@ -20,7 +22,7 @@ Run& latest_of(std::span<Run* const> runs) {
 // Runs that have to be recomputed are so by then, after a call of `held`; both happen outside of the lock, so that a
 // callback may wait for calls of other threads that need it. While only calls in progress on other threads hold the
 // memory, waits until one of them lets go: they return by themselves.
-Status DemandFetch::fetch_and_hold(std::span<Run* const> runs, StreamId stream, const Held& held) {
+Status DemandFetch::fetch_and_hold(std::span<Run* const> runs, StreamId stream, Oversized oversized, const Held& held) {
   Stall stall(locked_.log);
   const ProfilerRange shown(locked_.log.profiler(), "bring in", locked_.streams.open_epoch().value());
   Status in_the_way;
@@ -36,7 +38,7 @@ Status DemandFetch::fetch_and_hold(std::span<Run* const> runs, StreamId stream, 
       locked_.engine.stall = &stall;
       Status status = locked_.engine.turn.keeps_waiting(runs)
                           ? Status(Code::kBusy, "another call is recomputing blocks")
-                          : locked_.fetcher.fetch(runs, stream);
+                          : locked_.fetcher.fetch(runs, stream, oversized);
       locked_.engine.stall = nullptr;
       const bool others = status.code() == Code::kBusy && locked_.engine.turn.may_wait();
       const bool stuck = status.code() == Code::kNotReady;

@@ -18,7 +18,7 @@ class DemandFetch {
   // On success the runs are present for work on `stream` (kNoStream: they are there), and held: the caller lets go.
   // `held` is called before the first callback: from then on the runs cannot be removed. Errors: those of
   // Residency::begin_use.
-  Status fetch_and_hold(Runs runs, StreamId stream, const Held& held);
+  Status fetch_and_hold(Runs runs, StreamId stream, Oversized oversized, const Held& held);
 
  private:
   Status await_news(const Status& in_the_way, std::uint64_t& tries);

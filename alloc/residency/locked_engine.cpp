@@ -43,7 +43,8 @@ LockedEngine::LockedEngine(Driver& driver, DeviceId device, TierStack tiers, std
       transfers(engine, moves, in_flight),
       host_evictor(engine, moves, transfers),
       device_evictor(engine, moves, transfers, host_evictor),
-      fetcher(engine, transfers, host_evictor, device_evictor),
+      partial(engine, moves, transfers, host_evictor, device_evictor, any_partial),
+      fetcher(engine, transfers, host_evictor, device_evictor, partial),
       executor(engine, moves, transfers, host_evictor, device_evictor, awaits_room),
       rows(engine, moves, transfers) {
   // Planned moves run beside the program's work, which host-backed pages must not.

@@ -16,6 +16,7 @@
 #include "residency/eviction/device_evictor.hpp"
 #include "residency/eviction/fetcher.hpp"
 #include "residency/eviction/host_evictor.hpp"
+#include "residency/eviction/partial_runs.hpp"
 #include "residency/eviction/rows.hpp"
 #include "residency/eviction/transfers.hpp"
 #include "residency/held_uses.hpp"
@@ -53,6 +54,7 @@ struct LockedEngine {
   UseCounts counts;
   std::atomic<std::uint32_t> in_flight{0};
   std::atomic<bool> awaits_room{false};
+  std::atomic<bool> any_partial{false};
   HeldUses held_uses;
   std::atomic<bool> automatic{true};
   std::atomic<bool> unseen{false};
@@ -65,6 +67,7 @@ struct LockedEngine {
   Transfers transfers GUARDED_BY(mutex);
   HostEvictor host_evictor GUARDED_BY(mutex);
   DeviceEvictor device_evictor GUARDED_BY(mutex);
+  PartialRuns partial GUARDED_BY(mutex);
   Fetcher fetcher GUARDED_BY(mutex);
   PlanExecutor executor GUARDED_BY(mutex);
   Rows rows GUARDED_BY(mutex);

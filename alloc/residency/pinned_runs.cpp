@@ -20,9 +20,10 @@ Status PinnedRuns::pin(Run* run, const char* exposed_by, const Held& held) {
     MutexLock lock(locked_.mutex);
     TESSERA_TRY(check_room_beside_pins(*run, room_beside_pins()));
   }
-  TESSERA_TRY(fetch_.fetch_and_hold({&run, 1}, kNoStream, held));
+  TESSERA_TRY(fetch_.fetch_and_hold({&run, 1}, kNoStream, Oversized::kRefused, held));
   MutexLock lock(locked_.mutex);
-  const Status fits = check_room_beside_pins(*run, room_beside_pins());  // another thread may have pinned meanwhile
+  Status fits = check_room_beside_pins(*run, room_beside_pins());  // another thread may have pinned meanwhile
+  if (fits.is_ok()) fits = locked_.partial.make_whole(*run);
   if (fits.is_ok()) {
     const bool exposes = exposed_by != nullptr && run->exposure.reason == nullptr;
     if (exposed_by == nullptr || exposes) add_pin(*run);
@@ -87,7 +88,7 @@ Status PinnedRuns::keep(Run* run, const char* reason, const Held& held) {
     MutexLock lock(locked_.mutex);
     TESSERA_TRY(check_room_beside_pins(*run, room_beside_kept()));
   }
-  TESSERA_TRY(fetch_.fetch_and_hold({&run, 1}, kNoStream, held));
+  TESSERA_TRY(fetch_.fetch_and_hold({&run, 1}, kNoStream, Oversized::kRefused, held));
   MutexLock lock(locked_.mutex);
   const Status fits = check_room_beside_pins(*run, room_beside_kept());  // another thread may have pinned meanwhile
   if (fits.is_ok()) {

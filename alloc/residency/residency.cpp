@@ -66,7 +66,7 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
   bool held = false;
   if (!all_present(runs)) {
     locked_.gate.leave(gate_slot);
-    TESSERA_TRY(fetch_.fetch_and_hold(runs, stream, on_held));
+    TESSERA_TRY(fetch_.fetch_and_hold(runs, stream, use.oversized, on_held));
     held = true;
     gate_slot = locked_.gate.enter();
   }
@@ -134,7 +134,7 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
     if (locked_.rows.is_too_large(*run)) locked_.rows.make(*run);
     if (run->is_row.load()) return {};  // its pages come when they are used
   }
-  TESSERA_TRY(fetch_.fetch_and_hold({&run, 1}, stream, {}));
+  TESSERA_TRY(fetch_.fetch_and_hold({&run, 1}, stream, Oversized::kUsedInHost, {}));
   locked_.held_uses.let_go({&run, 1});
   return {};
 }
@@ -184,7 +184,13 @@ void Residency::note_over(std::optional<StreamId> stream, Epoch epoch) {
     locked_.streams.note_all_over(epoch);
     // Our copies are over as well. What they have brought is mapped before the program goes on.
     if (locked_.unseen.load() && locked_.in_flight.load(std::memory_order_relaxed) != 0) advance();
+    if (locked_.any_partial.load(std::memory_order_relaxed)) bring_back();
   }
+}
+
+void Residency::bring_back() {
+  MutexLock lock(locked_.mutex);
+  locked_.partial.bring_back();
 }
 
 Bytes Residency::spare_for_each_block() {

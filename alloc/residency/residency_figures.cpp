@@ -16,6 +16,7 @@ ResidencyStats ResidencyFigures::stats() const {
   stats.pinned_bytes = locked_.engine.pinned_bytes;
   for (const auto& run : locked_.engine.runs) {
     if (run->stays_for() != nullptr) stats.exposed_bytes += run->shape.bytes();
+    stats.zero_copy_bytes += run->bytes_in(PageState::kZeroCopy);
     stats.costliest.offer({run->address, run->shape.bytes(), run->tag, false, run->cost});
   }
   for (const auto& row : locked_.engine.rows) {
@@ -93,6 +94,7 @@ Status ResidencyFigures::validate() const {
   TESSERA_TRY(locked_.tiers.device.validate());
   if (locked_.tiers.peer != nullptr) TESSERA_TRY(locked_.tiers.peer->validate());
   if (locked_.tiers.is_backed()) return locked_.tiers.backing->validate();
+  if (locked_.tiers.zero_copy != nullptr) TESSERA_TRY(locked_.tiers.zero_copy->validate());
   TESSERA_TRY(locked_.tiers.host.validate());
   return locked_.tiers.file.validate();
 }

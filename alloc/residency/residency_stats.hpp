@@ -35,6 +35,7 @@ struct ResidencyStats {
   std::uint64_t launches = 0, uses = 0;  // announced uses, and the runs in them
   Bytes run_bytes;                       // pages of all runs
   Bytes pinned_bytes, exposed_bytes;     // of runs that may not move
+  Bytes zero_copy_bytes;                 // used in host memory
   CostliestRuns costliest;
 };
 

@@ -15,6 +15,9 @@ using Held = std::function<void()>;  // called when the runs can no longer be re
 
 enum class Access : std::uint8_t { kRead, kWrite };
 enum class Contents : std::uint8_t { kKept, kUndefined };
+// What becomes of a use whose runs do not fit on the device together: an error, or part of them is used in host memory
+// (eviction/partial_runs.hpp), where the machine can do that.
+enum class Oversized : std::uint8_t { kRefused, kUsedInHost };
 
 // kGate is for work that is queued and returns at once; kHold for calls that return when their work is done and so must
 // not stay in the gate.
@@ -25,7 +28,8 @@ struct Use {
   std::uint32_t gate_slot = 0;
   std::uint32_t watch = kNoWatch;  // times the work, if the learner requested it
   static constexpr std::uint32_t kNoWatch = ~std::uint32_t{0};
-  std::uint32_t named = ~std::uint32_t{0};  // set by the caller: so many of the runs are named, for the learner
+  std::uint32_t named = ~std::uint32_t{0};       // set by the caller: so many of the runs are named, for the learner
+  Oversized oversized = Oversized::kUsedInHost;  // set by the caller: kRefused if it has another way out
 };
 
 }  // namespace tessera

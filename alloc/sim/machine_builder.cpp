@@ -43,10 +43,11 @@ SimLayers::SimLayers(Driver& below, const Clock& clock, const TierSizes& sizes, 
       log(clock, events),
       device(driver, DeviceId(), sizes.device),
       host(driver, sizes.host, sizes.staging.value_or(HostTier::staging_for(sizes.host, file_tier->usage().capacity)),
-           host_pages),
+           host_pages, sizes.shares_host ? &host_pages : nullptr),
       file(std::move(file_tier)),
       backing(sizes.backing ? std::make_unique<BackingTier>(driver, DeviceId(), sizes.backing) : nullptr),
-      peer(sizes.peer ? std::make_unique<PeerTier>(driver, std::vector{Loan{DeviceId(1), sizes.peer}}) : nullptr) {}
+      peer(sizes.peer ? std::make_unique<PeerTier>(driver, std::vector{Loan{DeviceId(1), sizes.peer}}) : nullptr),
+      zero_copy(sizes.zero_copy ? std::make_unique<ZeroCopyTier>(driver, DeviceId(), host) : nullptr) {}
 
 Status SimLayers::add_residency(std::unique_ptr<Policy> policy, const ResidencyOptions& options) {
   TESSERA_TRY_ASSIGN(residency, Residency::create(driver, DeviceId(), tiers(), std::move(policy), log, options));

@@ -46,6 +46,8 @@ struct TierSizes {
   std::optional<Bytes> staging{};  // HostTier::staging_for(host and file) if not set
   Bytes backing{};                 // replaces host and file
   Bytes peer{};                    // lent by device 1; the caller admits device 0 to it
+  bool zero_copy = false;          // whether pages may be used in host memory
+  bool shares_host = false;        // host memory is in pieces as where several programs share it
 };
 
 // The tiers of device 0 and the layers over them, assembled bottom-up as far as the caller needs them. Destroyed
@@ -59,7 +61,7 @@ struct SimLayers {
   Status add_residency(std::unique_ptr<Policy> policy, const ResidencyOptions& options = {});
   Status add_pages(Bytes heap, Bytes least);
   void add_blocks(const BlockCacheOptions& options = {});
-  TierStack tiers() { return {device, host, *file, backing.get(), peer.get()}; }
+  TierStack tiers() { return {device, host, *file, backing.get(), peer.get(), zero_copy.get()}; }
 
   Driver& driver;
   EventLog log;
@@ -68,6 +70,7 @@ struct SimLayers {
   std::unique_ptr<FileTier> file;
   std::unique_ptr<BackingTier> backing;  // null without bytes for it, as the next
   std::unique_ptr<PeerTier> peer;
+  std::unique_ptr<ZeroCopyTier> zero_copy;
   std::unique_ptr<Residency> residency;
   std::unique_ptr<PageManager> pages;
   std::unique_ptr<BlockCache> blocks;

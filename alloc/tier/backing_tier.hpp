@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-class BackingTier final : public AliasTier {
+class BackingTier : public AliasTier {
  public:
   // Frames are created for the first device, which is admitted and determines their location in the machine (NUMA).
   BackingTier(Driver& driver, DeviceId first, Bytes capacity);

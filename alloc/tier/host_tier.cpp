@@ -148,6 +148,7 @@ Bytes HostTier::lent() const {
 }
 
 bool HostTier::lend(Bytes bytes) {
+  const MutexLock lending(lending_);
   Bytes own;
   {
     const MutexLock lock(mutex_);
@@ -173,6 +174,7 @@ bool HostTier::lend(Bytes bytes) {
 
 void HostTier::take_back(Bytes bytes) {
   if (!bytes) return;
+  const MutexLock lending(lending_);
   Bytes own;
   {
     const MutexLock lock(mutex_);

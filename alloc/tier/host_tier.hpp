@@ -6,8 +6,8 @@
 // could take the last frame while this engine has no move of its own to wait for. Each reserve is an arena of its own:
 // in a shared one, ordinary frames could leave no contiguous room for a large staging frame.
 //
-// A part of the budget may be lent for other pinned memory (pinned_blocks.hpp): what both have pinned together stays
-// within it.
+// A part of the budget may be lent for other pinned memory (pinned_blocks.hpp, zero_copy_tier.hpp): what all have
+// pinned together stays within it.
 //
 // Thread safety: as in tier.hpp.
 //
@@ -76,7 +76,7 @@ class HostTier final : public Tier {
   Status adopt(const Frame& staging);
 
   // Takes `bytes` from the budget for pinned memory outside of this tier. False if pages need them or soon may. Spare
-  // memory of the tier is returned to the machine for it. REQUIRES: calls of lend() and take_back() are not concurrent.
+  // memory of the tier is returned to the machine for it.
   bool lend(Bytes bytes);
   void take_back(Bytes bytes);
   // `give_back` returns as much of what is lent as is unused. It is called where the budget is nearly used (on the
@@ -134,6 +134,7 @@ class HostTier final : public Tier {
   std::atomic<bool> yielded_{false};
   std::atomic<std::uint64_t> shed_due_{0};  // bytes that shed() could not return yet
   std::atomic<bool> expected_{false};
+  Mutex lending_{LockRank::kHostLending};  // the arena's limit follows what is lent, one change at a time
   mutable Mutex mutex_{LockRank::kTier};
   std::optional<unsigned> node_ GUARDED_BY(mutex_);
   // Never removed, so their arenas may be used without the lock.

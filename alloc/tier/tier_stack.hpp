@@ -8,6 +8,7 @@
 #include "tier/file_tier.hpp"
 #include "tier/host_tier.hpp"
 #include "tier/peer_tier.hpp"
+#include "tier/zero_copy_tier.hpp"
 
 namespace tessera {
 
@@ -16,10 +17,13 @@ struct TierStack {
   DeviceTier& device;
   HostTier& host;
   FileTier& file;
-  BackingTier* backing = nullptr;  // replaces all tiers below: evicted pages stay mapped
-  PeerTier* peer = nullptr;        // null if no device lends to this one
+  BackingTier* backing = nullptr;     // replaces all tiers below: evicted pages stay mapped
+  PeerTier* peer = nullptr;           // null if no device lends to this one
+  ZeroCopyTier* zero_copy = nullptr;  // null where no page may be used in host memory
 
   bool is_backed() const { return backing != nullptr; }
+  // The tier of host frames that are mapped at pages' addresses. REQUIRES: there is one.
+  BackingTier& mapped_host() const { return is_backed() ? *backing : *zero_copy; }
   TierUsage host_usage() const { return is_backed() ? backing->usage() : host.usage(); }
   // What all tiers together can hold: the size of the heap.
   Bytes capacity() const {

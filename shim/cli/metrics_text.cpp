@@ -70,6 +70,7 @@ constexpr Figure kFigures[] = {
     {"uses", "uses", "block_uses", "", Type::kCounter},
     {"held", "pinned_bytes", "pinned_bytes", "", Type::kGauge},
     {"held", "exposed_bytes", "exposed_bytes", "", Type::kGauge},
+    {"held", "zero_copy_bytes", "zero_copy_bytes", "", Type::kGauge},
     {"exposed_bytes_by_reason", "", "exposed_by_reason_bytes", "reason", Type::kGauge},
     {"host_blocks", "host_blocks", "host_blocks", "", Type::kGauge},
     {"host_blocks", "host_block_bytes", "host_block_bytes", "", Type::kGauge},

@@ -1,4 +1,5 @@
 // Programs unaware of Tessera compute the same under it, on a device too small for them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -54,8 +55,30 @@ TEST(PreloadPrograms, PartsOfABlockThatIsLargerThanTheDeviceAreCopiedAndLaunched
       "./arena preload_kernels.so 288",
       {{"TESSERA_SOFTWARE_MEMORY", "224MiB"}, {"TESSERA_DEVICE_MEMORY", "192MiB"}, {"TESSERA_HOST_MEMORY", "512MiB"}});
   EXPECT_EQ(small.exit_code, 0) << small.message;
-  EXPECT_EQ(small.output, "ok\nwhole: CUDA_ERROR_OUT_OF_MEMORY\n");
-  EXPECT_NE(small.message.find("288"), std::string::npos) << "it says what is needed: " << small.message;
+  EXPECT_EQ(small.output, "ok\nwhole: CUDA_SUCCESS\n");
+  const Outcome refused = run_preloaded("./arena preload_kernels.so 288", {{"TESSERA_SOFTWARE_MEMORY", "224MiB"},
+                                                                           {"TESSERA_DEVICE_MEMORY", "192MiB"},
+                                                                           {"TESSERA_HOST_MEMORY", "512MiB"},
+                                                                           {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}});
+  EXPECT_EQ(refused.exit_code, 0) << refused.message;
+  EXPECT_EQ(refused.output, "ok\nwhole: CUDA_ERROR_OUT_OF_MEMORY\n");
+  EXPECT_NE(refused.message.find("288"), std::string::npos) << "it says what is needed: " << refused.message;
+}
+
+TEST(PreloadPrograms, AKernelUsesMoreThanTheDevice) {
+  for (const std::string way : {"block", "blocks", "graph", "later"}) {
+    const std::string command = "./oversized preload_kernels.so " + way + " 96";
+    EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}}).output, "ok\n") << way;
+    Environment little = {
+        {"TESSERA_SOFTWARE_MEMORY", "64MiB"}, {"TESSERA_DEVICE_MEMORY", "48MiB"}, {"TESSERA_HOST_MEMORY", "256MiB"}};
+    const Outcome small = run_preloaded(command, little);
+    EXPECT_EQ(small.output, "ok\n") << way << ": " << small.message;
+    EXPECT_THAT(small.message, testing::HasSubstr("a launch uses more memory than the device has")) << way;
+    Environment without = little;
+    without["TESSERA_SOFTWARE_HOST_FRAMES"] = "0";
+    const Outcome refused = run_preloaded(command, without);
+    EXPECT_THAT(refused.message, testing::HasSubstr("CUDA_ERROR_OUT_OF_MEMORY")) << way;
+  }
 }
 
 TEST(PreloadPrograms, EveryWayOfLaunchingFindsItsBlocks) {

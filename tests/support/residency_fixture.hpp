@@ -66,8 +66,9 @@ struct ResidencySetup {
   Bytes host = 64_MiB;
   Bytes staging = 8_MiB;
   Bytes file = 0_B;
-  Bytes backing = 0_B;  // replaces host and file
-  Bytes peer = 0_B;     // lent by device 1, which `sim` must have
+  Bytes backing = 0_B;     // replaces host and file
+  Bytes peer = 0_B;        // lent by device 1, which `sim` must have
+  bool zero_copy = false;  // and host memory in small pieces
   std::string policy = "recency";
   ResidencyOptions options = {};
   Nanoseconds patience = kUnlimited;  // in place of that in `options`
@@ -85,7 +86,8 @@ class ResidencyMachine {
         driver_(sim_) {
     auto io = std::make_unique<MemoryFile>();
     io_ = io.get();
-    const TierSizes sizes{setup.device, setup.host, setup.staging, setup.backing, setup.peer};
+    const TierSizes sizes{setup.device, setup.host,      setup.staging,  setup.backing,
+                          setup.peer,   setup.zero_copy, setup.zero_copy};
     layers_ = std::make_unique<SimLayers>(driver_, clock_, sizes, std::make_unique<FileTier>(std::move(io), setup.file),
                                           system_host_pages(), 4096);
     if (layers_->peer) {
@@ -119,6 +121,9 @@ class ResidencyMachine {
     }
     if (const auto& backing = layers_->backing) {
       EXPECT_EQ(backing->usage().used, backing->usage().lost) << "host frames that were never freed";
+    }
+    if (const auto& zero_copy = layers_->zero_copy) {
+      EXPECT_EQ(zero_copy->usage().used, zero_copy->usage().lost) << "host frames that were never freed";
     }
     if (const auto& peer = layers_->peer) {
       EXPECT_EQ(peer->usage().used, peer->usage().lost) << "peer frames that were never freed";

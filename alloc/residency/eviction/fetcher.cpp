@@ -35,11 +35,12 @@ Status data_loss(PageRef page) {
 
 }  // namespace
 
-Status Fetcher::fetch(Runs runs, StreamId stream) {
+Status Fetcher::fetch(Runs runs, StreamId stream, Oversized oversized) {
   if (stream != kNoStream) {  // a fence per miss, so that the stream's progress is known at that granularity
     TESSERA_TRY(engine_.fence(std::uint64_t{1} << engine_.streams.slot_of(stream)));
   }
   const std::vector<Run*> wanted = distinct(runs);
+  if (oversized == Oversized::kUsedInHost) TESSERA_TRY(make_fit(wanted));
   // A launch is queued before the bytes are there, and its stream waits for them.
   TESSERA_TRY(bring_in(wanted, stream == kNoStream ? Transfers::Mapped::kOnArrival : Transfers::Mapped::kAtOnce));
   return transfers_.await_arrivals(wanted, stream);
@@ -47,21 +48,31 @@ Status Fetcher::fetch(Runs runs, StreamId stream) {
 
 bool Fetcher::fits(Runs runs) const { return check_fits(distinct(runs)).is_ok(); }
 
-Status Fetcher::check_fits(Runs runs) const {
-  Bytes wanted, pinned = engine_.pinned_bytes;
+// What is used in host memory needs no room on the device.
+Fetcher::Need Fetcher::need_of(Runs runs) const {
+  Need need{.wanted = {}, .pinned = engine_.pinned_bytes, .capacity = engine_.tiers.device.usage().capacity};
   for (const Run* run : runs) {
-    wanted += run->shape.bytes();
-    if (run->is_pinned()) pinned -= run->shape.bytes();
+    need.wanted += run->shape.bytes() - run->bytes_in(PageState::kZeroCopy);
+    if (run->is_pinned()) need.pinned -= run->shape.bytes();
   }
-  Bytes capacity = engine_.tiers.device.usage().capacity;
-  if (wanted + pinned <= capacity) return {};
+  if (!need.excess()) return need;
   engine_.tiers.device.regain(DeviceTier::Ask::kNow);
-  capacity = engine_.tiers.device.usage().capacity;
-  if (wanted + pinned <= capacity) return {};
+  need.capacity = engine_.tiers.device.usage().capacity;
+  return need;
+}
+
+Status Fetcher::check_fits(Runs runs) const {
+  const Need need = need_of(runs);
+  if (!need.excess()) return {};
   return Status(Code::kOutOfMemory,
                 fmt::format("one step of work uses {} MiB at once, but device memory has {} MiB, of "
                             "which {} MiB are pinned: raise device-memory or make the step smaller",
-                            wanted / 1_MiB, capacity / 1_MiB, pinned / 1_MiB));
+                            need.wanted / 1_MiB, need.capacity / 1_MiB, need.pinned / 1_MiB));
+}
+
+Status Fetcher::make_fit(Runs runs) {
+  const Bytes excess = need_of(runs).excess();
+  return excess && partial_.are_possible() ? partial_.make_fit(runs, excess) : Status();
 }
 
 Status Fetcher::bring_in(Runs runs, Transfers::Mapped mapped) {
@@ -108,7 +119,7 @@ Result<std::vector<PageRef>> Fetcher::absent_pages(Runs runs, Transfers::Mapped 
         TESSERA_TRY(transfers_.settle(page));
       }
       if (page->state == PageState::kLost) return data_loss(page);
-      if (is_mapped(page->state)) continue;
+      if (is_mapped(page->state) || page->state == PageState::kZeroCopy) continue;
       if (page->state == PageState::kApartFetching && mapped == Transfers::Mapped::kOnArrival) continue;
       if (is_apart(page->state)) {  // it has its frame already
         apart.push_back(page);

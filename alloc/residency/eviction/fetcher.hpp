@@ -7,25 +7,32 @@
 // Thread safety: none; the engine's lock.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
 #include "residency/engine.hpp"
 #include "residency/eviction/device_evictor.hpp"
 #include "residency/eviction/host_evictor.hpp"
+#include "residency/eviction/partial_runs.hpp"
 #include "residency/eviction/transfers.hpp"
 
 namespace tessera {
 
 class Fetcher {
  public:
-  Fetcher(Engine& engine, Transfers& transfers, HostEvictor& host_evictor, DeviceEvictor& device_evictor)
-      : engine_(engine), transfers_(transfers), host_evictor_(host_evictor), device_evictor_(device_evictor) {}
+  Fetcher(Engine& engine, Transfers& transfers, HostEvictor& host_evictor, DeviceEvictor& device_evictor,
+          PartialRuns& partial)
+      : engine_(engine),
+        transfers_(transfers),
+        host_evictor_(host_evictor),
+        device_evictor_(device_evictor),
+        partial_(partial) {}
 
   // On return the runs are present for work queued on `stream` from then on; with kNoStream they are present already.
   // Pages that a callback is to recompute have their frames. REQUIRES: the runs are held. Errors: as
   // Residency::begin_use; kBusy where calls in progress block the eviction.
-  Status fetch(Runs runs, StreamId stream);
+  Status fetch(Runs runs, StreamId stream, Oversized oversized);
   // Gives every page a frame and starts its copy; `mapped`: as Transfers::mount(). REQUIRES: sorted runs without
   // duplicates.
   Status bring_in(Runs runs, Transfers::Mapped mapped);
@@ -36,6 +43,12 @@ class Fetcher {
   Status prefetch(Runs runs);
 
  private:
+  struct Need {
+    Bytes wanted, pinned, capacity;  // of the runs, of others, of the device
+    Bytes excess() const { return wanted + pinned - std::min(wanted + pinned, capacity); }
+  };
+  Need need_of(Runs runs) const;
+  Status make_fit(Runs runs);
   Status check_backing(std::span<const PageRef> pages) const;
   Result<std::vector<PageRef>> absent_pages(Runs runs, Transfers::Mapped mapped);
   Status bring_by_parts(std::span<const PageRef> pages, Transfers::Mapped mapped);
@@ -48,6 +61,7 @@ class Fetcher {
   Transfers& transfers_;
   HostEvictor& host_evictor_;
   DeviceEvictor& device_evictor_;
+  PartialRuns& partial_;
 };
 
 }  // namespace tessera

@@ -16,6 +16,8 @@ Bytes batch_of(const HostTier& host) { return std::min(kSinkBatch, host.usage().
 
 Status HostEvictor::make_room(Bytes bytes) {
   if (drop_idle_copies(Location::kHost, bytes)) return {};
+  TESSERA_TRY_ASSIGN(const Bytes ended, discard_zero_copies());
+  if (ended) return {};
   Bytes sunk;
   if (!moves_.ledger.moving(PageState::kSpilling)) {
     TESSERA_TRY_ASSIGN(sunk, spill_coldest(std::max(bytes, batch_of(engine_.tiers.host))));
@@ -68,6 +70,18 @@ Result<Bytes> HostEvictor::discard_dead(Location in, Bytes bytes) {
       TESSERA_TRY(moves_.releases.discard(page));
       discarded += page.bytes();
     }
+  }
+  return discarded;
+}
+
+Result<Bytes> HostEvictor::discard_zero_copies() {
+  Bytes discarded;
+  const Gate::Closed closed(engine_.gate);
+  if (!closed.is_closed()) return discarded;
+  for (Run& run : engine_.with(PageTrait::kZeroCopy)) {
+    if (!run.is_evictable() || !engine_.streams.passed(run.users(), run.last_work())) continue;
+    TESSERA_TRY_ASSIGN(const Bytes more, moves_.zero_copy.discard_dead(run));
+    discarded += more;
   }
   return discarded;
 }

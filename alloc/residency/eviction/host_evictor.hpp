@@ -43,6 +43,8 @@ class HostEvictor {
   enum class Which : std::uint8_t { kAll, kBasePages };  // pages that may be spilled
 
   static bool may_sink(const PageRef& page, Which which);
+  // Pages of freed blocks that kernels used in host memory, as far as these are over.
+  Result<Bytes> discard_zero_copies();
   Snapshot picture(Bytes need, Which which);
   // `full`: the file had no frame for one of them.
   Result<Bytes> spill_coldest(Bytes bytes, const Run* newcomer, Which which, bool& full);

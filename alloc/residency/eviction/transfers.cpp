@@ -138,7 +138,8 @@ void Transfers::spare_host_room(Bytes bytes) {
 Status Transfers::discard(Run& run) {
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
-    if (page->device || page->state == PageState::kEmpty) continue;  // pages that are apart are mapped again
+    // Pages that are apart are mapped again, and work on the run's last block may not be over.
+    if (page->device || page->state == PageState::kEmpty || page->state == PageState::kZeroCopy) continue;
     // The outcome of the transfer does not matter.
     if (Status status = settle(page); !status.is_ok()) {
       log_line(LogLevel::kDebug, "a transfer of discarded bytes failed: {}", status.to_string());

@@ -31,6 +31,7 @@ Locations locations_of(const Run& run, const Page& page) {
     case PageState::kApartEvicting: return page.peer ? Location::kPeer : Location::kHost;
     case PageState::kSpilling: return Location::kFile;
     case PageState::kLoading:
+    case PageState::kZeroCopy:
     case PageState::kCold: return copies;
     case PageState::kEmpty:
     case PageState::kGone:

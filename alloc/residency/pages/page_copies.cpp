@@ -80,7 +80,7 @@ void PageCopies::drop_peer(PageRef page) {
 
 void PageCopies::drop_host(PageRef page) {
   if (!page->host) return;
-  if (machine_.tiers.backing != nullptr) return drop_backing(page);
+  if (machine_.tiers.is_backed() || page->copy.backed) return drop_backing(page);
   if (page->copy.staging) {
     machine_.tiers.host.give_back_staging(*page->host);
   } else {
@@ -98,10 +98,10 @@ void PageCopies::drop_backing(PageRef page) {
   Status status;
   if (page->copy.backed) status = mappings_.unmap_twice(page.address(), page.bytes());
   if (status.is_ok()) {
-    machine_.tiers.backing->give_back(*page->host);
+    machine_.tiers.mapped_host().give_back(*page->host);
   } else {
     log_line(LogLevel::kError, "a host frame could not be unmapped: {}", status.to_string());
-    machine_.tiers.backing->write_off(*page->host);
+    machine_.tiers.mapped_host().write_off(*page->host);
   }
   page->copy.backed = false;
   page->host.reset();

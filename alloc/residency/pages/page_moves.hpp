@@ -19,6 +19,7 @@
 #include "residency/pages/page_recomputes.hpp"
 #include "residency/pages/page_releases.hpp"
 #include "residency/pages/page_swaps.hpp"
+#include "residency/pages/page_zero_copy.hpp"
 
 namespace tessera {
 
@@ -38,6 +39,7 @@ struct PageMoves {
   PageReleases releases{machine, ledger, copies, fingerprints, links};
   PageFiles files{machine, ledger, copies};
   PageSwaps swaps{machine, ledger, mappings, copies};
+  PageZeroCopy zero_copy{machine, ledger, mappings, copies};
   PageMover mover{machine, ledger, mappings, copies, links, releases, swaps};
   PageChecks checks{machine, ledger, copies, fingerprints, links};
   PagePartings partings{machine, ledger, mappings, copies, links, releases};
@@ -45,7 +47,8 @@ struct PageMoves {
   PageRecomputes recomputes{machine, ledger, copies, links, releases};
 
   // Moves the run's mappings to another address. REQUIRES: no transfer of it is in flight, no work can use it. Errors:
-  // the driver's, with nothing changed. A page that cannot be mapped at the new address is kApart until its next use.
+  // the driver's, with nothing changed. A page that cannot be mapped at the new address is kApart until its next use;
+  // one that was kZeroCopy is kLost.
   Status rehome(Run& run, Address to);
   void forget(const Run& run) {  // it is about to be removed
     ledger.forget(run);

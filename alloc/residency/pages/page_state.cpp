@@ -64,15 +64,21 @@ constexpr Step kSteps[] = {
     {S::kBlank, E::kBack, S::kResident},        // its block ended: the contents do not matter
     {S::kRecomputing, E::kDiscard, S::kEmpty},  // as kFetching
     {S::kLost, E::kDiscard, S::kEmpty},
+    {S::kEmpty, E::kMapHost, S::kZeroCopy},
+    {S::kCold, E::kMapHost, S::kZeroCopy},
+    {S::kResident, E::kMapHost, S::kZeroCopy},
+    {S::kZeroCopy, E::kBack, S::kResident},
+    {S::kZeroCopy, E::kDiscard, S::kEmpty},
+    {S::kZeroCopy, E::kLose, S::kLost},  // it could not be mapped any more
 };
 
 }  // namespace
 
 const char* name_of(PageState state) {
-  constexpr const char* kNames[] = {"empty",       "resident",      "leaving",        "checking",       "parting",
-                                    "apart",       "apart-leaving", "apart-checking", "apart-arriving", "cold",
-                                    "sinking",     "rising",        "arriving",       "gone",           "blank",
-                                    "recomputing", "lost"};
+  constexpr const char* kNames[] = {
+      "empty",         "resident",       "leaving",        "checking",    "parting",   "apart",
+      "apart-leaving", "apart-checking", "apart-arriving", "cold",        "sinking",   "rising",
+      "arriving",      "gone",           "blank",          "recomputing", "zero-copy", "lost"};
   return kNames[static_cast<std::size_t>(state)];
 }
 
@@ -80,7 +86,7 @@ const char* name_of(PageEvent event) {
   constexpr const char* kNames[] = {"back",       "copy-out",    "check",      "checked",       "forward", "part",
                                     "take-apart", "unmap",       "discard",    "sink",          "sunk",    "rise",
                                     "risen",      "rise-failed", "copy-in",    "copy-in-apart", "arrive",  "drop",
-                                    "mount",      "recompute",   "recomputed", "lose"};
+                                    "mount",      "recompute",   "recomputed", "map-host",      "lose"};
   return kNames[static_cast<std::size_t>(event)];
 }
 

@@ -17,6 +17,7 @@
 //   kSpilling   as kCold in host, with a write to the file in flight
 //   kLoading    as kCold in file, with a read to the host in flight
 //   kFetching  a device frame is mapped, with a copy into it in flight
+//   kZeroCopy  no device frame; a host frame is mapped at the page's address, and kernels use it there
 //   kGone      the bytes exist nowhere; the run's callback recomputes them (recompute.hpp)
 //   kBlank     a device frame is mapped for bytes that are to be recomputed
 //   kRecomputing  as kBlank, with the recomputing work queued
@@ -50,9 +51,10 @@ enum class PageState : std::uint8_t {
   kGone,
   kBlank,
   kRecomputing,
+  kZeroCopy,
   kLost,
 };
-inline constexpr std::size_t kPageStates = 17;
+inline constexpr std::size_t kPageStates = 18;
 
 enum class PageEvent : std::uint8_t {
   kBack,         // a device frame was mapped; nothing to copy
@@ -76,6 +78,7 @@ enum class PageEvent : std::uint8_t {
   kMount,        // a frame was mapped for them
   kRecompute,    // the work that recomputes them was queued
   kRecomputed,   // that work is done
+  kMapHost,      // a host frame with its bytes was mapped at its address
   kLose,         // the only copy turned out to be corrupt
 };
 
@@ -95,13 +98,15 @@ constexpr bool is_apart(PageState state) {
   return state == PageState::kApart || state == PageState::kApartEvicting || state == PageState::kApartChecking ||
          state == PageState::kApartFetching;
 }
-// Whether a launch may access the page right now: it is mapped and its bytes have arrived.
-constexpr bool is_present(PageState state) {
+// Whether its bytes are in a device frame that is mapped at its address.
+constexpr bool is_on_device(PageState state) {
   return state == PageState::kResident || (is_evicting(state) && !is_apart(state));
 }
+// Whether a launch may access the page right now: it is mapped and its bytes have arrived.
+constexpr bool is_present(PageState state) { return is_on_device(state) || state == PageState::kZeroCopy; }
 // Whether a device frame is mapped at its address.
 constexpr bool is_mapped(PageState state) {
-  return is_present(state) || state == PageState::kFetching || state == PageState::kBlank ||
+  return is_on_device(state) || state == PageState::kFetching || state == PageState::kBlank ||
          state == PageState::kRecomputing;
 }
 // Whether its bytes are being copied to a device frame.

@@ -1,5 +1,5 @@
-// What an eviction searches for (runs_by_trait.hpp): pages that are kResident, those of them that also have a copy in a
-// lower tier, and pages that are kCold, by where their bytes are.
+// What is searched for (runs_by_trait.hpp): pages that are kResident, those of them that also have a copy in a lower
+// tier, pages that are kCold, by where their bytes are, and pages that are kZeroCopy.
 //
 // Not a Location: a trait says what could be done with a page, which takes its state and all its frames to know.
 //
@@ -11,7 +11,15 @@
 
 namespace tessera {
 
-enum class PageTrait : std::uint8_t { kResident, kCopyInPeer, kCopyInHost, kCopyInFile, kColdInPeer, kColdInHost };
-inline constexpr std::size_t kPageTraits = 6;
+enum class PageTrait : std::uint8_t {
+  kResident,
+  kCopyInPeer,
+  kCopyInHost,
+  kCopyInFile,
+  kColdInPeer,
+  kColdInHost,
+  kZeroCopy,
+};
+inline constexpr std::size_t kPageTraits = 7;
 
 }  // namespace tessera

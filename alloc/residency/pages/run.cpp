@@ -25,10 +25,11 @@ Status validate_run(const Run& run) {
     if (page.device && page.device->page_class != run.shape.page_class(i)) {
       return broken(run, i, "a device frame of another page class");
     }
-    if (page.copy.backed && (page.state != PageState::kCold || !page.host)) {
-      return broken(run, i, "backed, but without a host frame or not cold");
+    const bool may_be_backed = page.state == PageState::kCold || page.state == PageState::kZeroCopy;
+    if (page.copy.backed && (!may_be_backed || !page.host)) {
+      return broken(run, i, "backed, but without a host frame or in another state");
     }
-    const bool may_be_candidate = is_present(page.state) || is_apart(page.state);
+    const bool may_be_candidate = is_on_device(page.state) || is_apart(page.state);
     if (page.copy.candidate && (!page.host || !page.fingerprint.of_copy || !may_be_candidate)) {
       return broken(run, i, "a candidate without a copy to compare with");
     }
@@ -69,6 +70,9 @@ Status validate_run(const Run& run) {
       case PageState::kRecomputing:
       case PageState::kEmpty:
         if (page.has_copy()) return broken(run, i, "copies of bytes that are not needed");
+        break;
+      case PageState::kZeroCopy:
+        if (!page.copy.backed || page.file || page.peer) return broken(run, i, "not used in its host frame alone");
         break;
       case PageState::kResident:
       case PageState::kApart:

@@ -29,8 +29,9 @@ std::string table() {
 TEST(PageState, TheTableHasExactlyTheseTransitions) {
   EXPECT_EQ(
       table(),
-      "empty: back>resident\n"
-      "resident: copy-out>leaving check>checking part>parting take-apart>apart unmap>cold discard>empty drop>gone\n"
+      "empty: back>resident map-host>zero-copy\n"
+      "resident: copy-out>leaving check>checking part>parting take-apart>apart unmap>cold discard>empty drop>gone "
+      "map-host>zero-copy\n"
       "leaving: forward>resident unmap>cold discard>empty\n"
       "checking: checked>resident discard>empty\n"
       "parting: forward>resident take-apart>apart discard>empty\n"
@@ -38,13 +39,15 @@ TEST(PageState, TheTableHasExactlyTheseTransitions) {
       "apart-leaving: back>leaving unmap>cold discard>empty\n"
       "apart-checking: back>checking checked>apart discard>empty\n"
       "apart-arriving: back>arriving unmap>cold discard>empty\n"
-      "cold: discard>empty sink>sinking rise>rising copy-in>arriving copy-in-apart>apart-arriving drop>gone\n"
+      "cold: discard>empty sink>sinking rise>rising copy-in>arriving copy-in-apart>apart-arriving drop>gone "
+      "map-host>zero-copy\n"
       "sinking: sunk>cold\n"
       "rising: risen>cold rise-failed>cold lose>lost\n"
       "arriving: discard>empty arrive>resident\n"
       "gone: discard>empty mount>blank\n"
       "blank: back>resident discard>empty drop>gone recompute>recomputing\n"
       "recomputing: discard>empty recomputed>resident\n"
+      "zero-copy: back>resident discard>empty lose>lost\n"
       "lost: discard>empty\n");
 }
 
@@ -60,6 +63,7 @@ TEST(PageState, PresentPagesAreMappedAndArrivingOnesAreMappedOnly) {
   for (PageState state : {PageState::kFetching, PageState::kBlank, PageState::kRecomputing}) {
     EXPECT_TRUE(!is_present(state) && is_mapped(state)) << name_of(state);
   }
+  EXPECT_TRUE(is_present(PageState::kZeroCopy) && !is_mapped(PageState::kZeroCopy) && !is_moving(PageState::kZeroCopy));
   for (PageState state : {PageState::kEmpty, PageState::kCold, PageState::kSpilling, PageState::kLoading,
                           PageState::kGone, PageState::kLost}) {
     EXPECT_FALSE(is_present(state) || is_mapped(state)) << name_of(state);

@@ -1,0 +1,188 @@
+#include "residency/eviction/partial_runs.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "residency/pages/row.hpp"
+
+namespace tessera {
+namespace {
+
+// Of the device, for the program's other blocks.
+constexpr std::uint64_t kKeptPart = 8;
+// Pages that change over at a time.
+constexpr Bytes kBatch = 64_MiB;
+// At one quiet point, which the program waits for: some milliseconds.
+constexpr Bytes kMostBack = 128_MiB;
+
+// The sooner, the less it costs to use the page in host memory from now on.
+enum class Ease : std::uint8_t { kEmpty, kNear, kOnDevice, kInFile, kNever };
+
+Ease ease_of(const Page& page) {
+  switch (page.state) {
+    case PageState::kEmpty: return Ease::kEmpty;
+    case PageState::kCold: return page.is_near() ? Ease::kNear : Ease::kInFile;
+    case PageState::kResident: return Ease::kOnDevice;
+    default: return Ease::kNever;
+  }
+}
+
+// A callback recomputes all of a run at once.
+bool may_be_partial(const Run& run) { return !run.is_pinned() && !run.recompute && !run.unfinished; }
+
+// Runs of large blocks first, and of a block the last.
+std::vector<Run*> in_order(Runs runs) {
+  std::vector<Run*> result;
+  std::ranges::copy_if(runs, std::back_inserter(result), [](const Run* run) { return may_be_partial(*run); });
+  std::ranges::sort(result, [](const Run* a, const Run* b) {
+    const Bytes whole_a = a->whole().shape.bytes(), whole_b = b->whole().shape.bytes();
+    return whole_a != whole_b ? whole_a > whole_b : a->address > b->address;
+  });
+  return result;
+}
+
+}  // namespace
+
+Bytes PartialRuns::kept() const { return engine_.tiers.device.usage().capacity / kKeptPart; }
+
+Status PartialRuns::make_fit(Runs runs, Bytes excess) {
+  if (engine_.held_uses.count() != 0) return Status(Code::kBusy, "calls in progress hold blocks");
+  TESSERA_TRY(settle(runs));
+  const std::vector<Run*> candidates = in_order(runs);
+  Bytes done;
+  for (const Bytes wanted = excess + kept(); done < wanted;) {
+    TESSERA_TRY_ASSIGN(const std::vector<PageRef> pages, choose(candidates, wanted - done));
+    if (pages.empty()) break;
+    const Result<Bytes> more = use_in_host(pages);
+    if (more.is_ok()) {
+      done += more.value();
+    } else if (more.status().code() != Code::kOutOfMemory) {
+      return more.status();
+    } else if (const Status room = host_evictor_.make_room(pages.front().bytes()); !room.is_ok()) {
+      if (room.code() != Code::kOutOfMemory) return room;
+      break;
+    }
+  }
+  if (done < excess) {
+    return Status(Code::kOutOfMemory,
+                  fmt::format("{} MiB of it would have to be used in host memory, and {} MiB can be: raise host-memory "
+                              "or device-memory, or make the step smaller",
+                              excess / 1_MiB, done / 1_MiB));
+  }
+  note(done);
+  return {};
+}
+
+// Pages in transfer get where they are going.
+Status PartialRuns::settle(Runs runs) {
+  std::vector<PageRef> copied;
+  for (Run* const run : runs) {
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      const PageRef page{run, i};
+      TESSERA_TRY(transfers_.settle(page));
+      if (page->state == PageState::kEvicting) copied.push_back(page);
+    }
+  }
+  return moves_.mover.vacate(copied);
+}
+
+// A batch of the easiest pages of the largest blocks.
+Result<std::vector<PageRef>> PartialRuns::choose(Runs runs, Bytes wanted) {
+  std::vector<PageRef> pages;
+  Bytes bytes;
+  const Bytes most = std::min(wanted, kBatch);
+  for (const Ease ease : {Ease::kEmpty, Ease::kNear, Ease::kOnDevice, Ease::kInFile}) {
+    for (Run* const run : runs) {
+      for (std::uint32_t i = run->shape.pages(); i-- > 0 && bytes < most;) {
+        const PageRef page{run, i};
+        if (ease_of(*page) != ease) continue;
+        pages.push_back(page);
+        bytes += page.bytes();
+      }
+    }
+    // One that is in the file alone is loaded, and is near then.
+    if (ease == Ease::kInFile && !pages.empty()) {
+      pages.resize(1);
+      TESSERA_TRY(load(pages.front()));
+    }
+    if (!pages.empty()) break;
+  }
+  return pages;
+}
+
+Status PartialRuns::load(PageRef page) {
+  while (!page->is_near()) {
+    const Status begun = transfers_.load(page);
+    if (begun.code() == Code::kBusy) {
+      TESSERA_TRY(transfers_.any() ? transfers_.finish(Transfers::Await::kOldest)
+                                   : host_evictor_.make_room(page.bytes()));
+      continue;
+    }
+    TESSERA_TRY(begun);
+    TESSERA_TRY(transfers_.settle(page));
+    if (page->state != PageState::kCold) return Status(Code::kDataLoss, "a page was read back corrupt from the file");
+  }
+  return {};
+}
+
+Result<Bytes> PartialRuns::use_in_host(std::span<const PageRef> pages) {
+  const Gate::Closed closed(engine_.gate);
+  TESSERA_TRY(closed.status());
+  TESSERA_TRY(engine_.await_all_work());
+  const StallWait waiting(engine_.stall, StallCause::kCopyOut);
+  any_.store(true);
+  return moves_.zero_copy.begin(pages);
+}
+
+// Pages that have returned too early are worth more patience.
+void PartialRuns::note(Bytes excess) {
+  quiet_points_ = 0;
+  if (has_returned_) wanted_quiet_points_ *= 2;
+  has_returned_ = false;
+  log_line(is_noted_ ? LogLevel::kInfo : LogLevel::kWarning,
+           "a launch uses more memory than the device has: {} MiB of it are used in host memory from now on, over the "
+           "link, which is slower",
+           excess / 1_MiB);
+  is_noted_ = true;
+}
+
+Status PartialRuns::make_whole(Run& run) {
+  if (!run.has(PageState::kZeroCopy)) return {};
+  std::vector<PageRef> pages;
+  for (const PageRef& page : pages_of(run)) {
+    if (page->state == PageState::kZeroCopy) pages.push_back(page);
+  }
+  TESSERA_TRY(device_evictor_.make_room(total_bytes(pages)));
+  const Gate::Closed closed(engine_.gate);
+  TESSERA_TRY(closed.status());
+  TESSERA_TRY(engine_.await_all_work());
+  for (const PageRef& page : pages) TESSERA_TRY(moves_.zero_copy.end(page));
+  return {};
+}
+
+void PartialRuns::bring_back() {
+  if (++quiet_points_ < wanted_quiet_points_ || engine_.held_uses.count() != 0) return;
+  const Bytes room = engine_.tiers.device.usage().room();
+  Bytes most = std::min(room - std::min(room, kept()), kMostBack);
+  const Gate::Closed closed(engine_.gate);
+  // Other threads may have launched meanwhile.
+  if (!closed.is_closed() || !engine_.streams.passed(StreamTable::kAllStreams, engine_.streams.epoch())) return;
+  bool left = false;
+  for (Run& run : engine_.with(PageTrait::kZeroCopy)) {
+    Status status = moves_.zero_copy.discard_dead(run).status();
+    for (std::uint32_t i = 0; i < run.shape.pages() && status.is_ok(); ++i) {
+      const PageRef page{&run, i};
+      if (page->state != PageState::kZeroCopy || page.bytes() > most) continue;
+      if (status = moves_.zero_copy.end(page); !status.is_ok()) break;
+      most -= page.bytes();
+      has_returned_ = true;
+    }
+    if (!status.is_ok()) log_line(LogLevel::kDebug, "a page stays in host memory: {}", status.to_string());
+    left |= run.has(PageState::kZeroCopy);
+  }
+  any_.store(left);
+}
+
+}  // namespace tessera

@@ -1,0 +1,72 @@
+// Launches that use more memory than the device can hold: the largest of their runs become partial. Part of their pages
+// stay on the device, the others stay in host memory that is mapped at their addresses (page_zero_copy.hpp).
+//
+// A kernel that reads all of a block in a circle gains nothing from pages that move, so the split is left as it is.
+// Room for the other blocks of the program is kept beside it. Pages change over while no work runs; a launch that needs
+// it waits for that once, and pages return only where the program has waited for the device itself.
+//
+// Thread safety: none; the engine's lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "residency/engine.hpp"
+#include "residency/eviction/device_evictor.hpp"
+#include "residency/eviction/host_evictor.hpp"
+#include "residency/eviction/transfers.hpp"
+#include "residency/pages/page_moves.hpp"
+
+namespace tessera {
+
+class PartialRuns {
+ public:
+  // Pages return after this many quiet points, and after twice as many each time that this was too early.
+  static constexpr std::uint32_t kQuietPoints = 4;
+
+  // `any`: whether there may be partial runs, for threads without the lock.
+  PartialRuns(Engine& engine, PageMoves& moves, Transfers& transfers, HostEvictor& host_evictor,
+              DeviceEvictor& device_evictor, std::atomic<bool>& any)
+      : engine_(engine),
+        moves_(moves),
+        transfers_(transfers),
+        host_evictor_(host_evictor),
+        device_evictor_(device_evictor),
+        any_(any) {}
+
+  // Host memory can be mapped at pages' addresses.
+  bool are_possible() const { return engine_.tiers.zero_copy != nullptr; }
+  // From now on at least `excess` more bytes of the runs are used in host memory. Waits for all work. REQUIRES:
+  // are_possible(); the runs have pages, and no duplicates. Errors: kOutOfMemory where host memory is too small, or
+  // too much of the runs has to be on the device; kBusy while other calls in progress hold blocks; kNotReady where work
+  // does not end; the driver's. What changed before an error stays so.
+  Status make_fit(Runs runs, Bytes excess);
+  // All of the run, or of the row, is on the device from now on: others will access its frames. Waits for all work.
+  // REQUIRES: it is held. Errors: as make_fit().
+  Status make_whole(Run& run);
+  // The program has waited for all its work: pages return to unused device memory, a few at a time.
+  void bring_back();
+
+ private:
+  Bytes kept() const;
+  Status settle(Runs runs);
+  Result<std::vector<PageRef>> choose(Runs runs, Bytes wanted);
+  Result<Bytes> use_in_host(std::span<const PageRef> pages);
+  Status load(PageRef page);
+  void note(Bytes excess);
+
+  Engine& engine_;
+  PageMoves& moves_;
+  Transfers& transfers_;
+  HostEvictor& host_evictor_;
+  DeviceEvictor& device_evictor_;
+  std::atomic<bool>& any_;
+  std::uint32_t quiet_points_ = 0;  // since the last launch that made runs partial
+  std::uint32_t wanted_quiet_points_ = kQuietPoints;
+  bool has_returned_ = false;  // pages, since then
+  bool is_noted_ = false;
+};
+
+}  // namespace tessera

@@ -1,0 +1,53 @@
+// Takes pages to and from kZeroCopy: a host frame is mapped at the page's address in place of a device frame, and
+// kernels read and write it there, over the link (CUDA's name for that is zero-copy).
+//
+// Every access finds the bytes at the same address before and after; it must not happen meanwhile.
+//
+// Thread safety: none; the engine's lock. REQUIRES of all calls: there is a tier for it, the gate is closed, and all
+// work on the device is over.
+#pragma once
+
+#include <span>
+
+#include "residency/pages/page_copies.hpp"
+#include "residency/pages/page_ledger.hpp"
+#include "residency/pages/page_machine.hpp"
+#include "residency/pages/page_mappings.hpp"
+
+namespace tessera {
+
+class PageZeroCopy {
+ public:
+  PageZeroCopy(const PageMachine& machine, PageLedger& ledger, PageMappings& mappings, PageCopies& copies)
+      : machine_(machine), ledger_(ledger), mappings_(mappings), copies_(copies) {}
+
+  // kEmpty, kResident, kCold near -> kZeroCopy. Returns the bytes of the pages that are; pages after the first that
+  // fails stay as they were. Errors: where not even the first is: kOutOfMemory when the tier has no frame for it; the
+  // driver's.
+  Result<Bytes> begin(std::span<const PageRef> pages);
+  // kZeroCopy -> kResident. Errors: kOutOfMemory when there is no device frame, the driver's: it is still kZeroCopy, or
+  // kLost if the driver also refuses to map its host frame again.
+  Status end(PageRef page);
+  // kZeroCopy -> kEmpty, for pages of a run in which no block lives. Returns their bytes. It is enough that all uses
+  // of the run are over. Errors: kInternal.
+  Result<Bytes> discard_dead(Run& run);
+  // Maps the pages, which are not mapped anywhere any more, at the addresses that they have now. A page that cannot be
+  // mapped is kLost. REQUIRES: they are kZeroCopy.
+  void map_again(std::span<const PageRef> pages);
+
+ private:
+  Status copy(std::span<const PageRef> pages, std::span<const Frame> frames);
+  Status queue(PageRef page, Address to, StreamId stream);
+  Status map_host(PageRef page, const Frame& frame);
+  Status replace(PageRef page, const Frame& frame);
+  Status begin(PageRef page, const Frame& frame);
+  Status fill(PageRef page);
+  void lose(PageRef page, const Status& reason);
+
+  const PageMachine& machine_;
+  PageLedger& ledger_;
+  PageMappings& mappings_;
+  PageCopies& copies_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,128 @@
+// Pages that are used in host memory, step by step.
+#include "residency/pages/page_zero_copy.hpp"
+
+#include "page_moves_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+class PageZeroCopyTest : public PageMovesTest {
+ protected:
+  PageZeroCopyTest() : PageMovesTest({.device = 8_MiB, .host = 32_MiB, .zero_copy = true}) {}
+  Status begin(tessera::Run& run) { return moves().zero_copy.begin(pages(run)).status(); }
+};
+
+TEST_F(PageZeroCopyTest, BytesOfAResidentPageAreFoundAtTheSameAddress) {
+  const auto run = resident_run({0, 2});
+  fill(*run, 7);
+  EXPECT_EQ(moves().zero_copy.begin(pages(*run)).take(), 4_MiB);
+  EXPECT_EQ(first_byte(*run), 7);
+  EXPECT_EQ(run->missing.load(), 0U);
+  EXPECT_EQ(device().usage().used, 0_B);
+  fill(*run, 8);
+  for (const PageRef& page : pages(*run)) EXPECT_OK(moves().zero_copy.end(page));
+  EXPECT_EQ(first_byte(*run), 8);
+  EXPECT_EQ(host().usage_with_staging().used, 0_B);
+  EXPECT_OK(validate_run(*run));
+  take_all(*run);
+}
+
+TEST_F(PageZeroCopyTest, APageInHostMemoryAloneIsMappedWithItsBytes) {
+  const auto run = resident_run({0, 1});
+  fill(*run, 7);
+  start_eviction(*run);
+  ASSERT_EQ(run->missing.load(), 1U);
+  EXPECT_OK(begin(*run));
+  EXPECT_EQ(first_byte(*run), 7);
+  EXPECT_EQ(run->missing.load(), 0U);
+  EXPECT_EQ(host().usage().used, 0_B) << "the copy is not kept beside it";
+  EXPECT_OK(validate_run(*run));
+  take_all(*run);
+}
+
+TEST_F(PageZeroCopyTest, AFreshPageNeedsNoDeviceMemory) {
+  const auto run = make_run({0, 3});
+  EXPECT_OK(begin(*run));
+  fill(*run, 5);
+  EXPECT_EQ(first_byte(*run), 5);
+  EXPECT_EQ(device().usage().peak_used, 0_B);
+  take_all(*run);
+  EXPECT_EQ(host().usage_with_staging().used, 0_B);
+}
+
+TEST_F(PageZeroCopyTest, OnlyPagesOfDeadRunsAreDiscarded) {
+  const auto run = make_run({0, 2});
+  EXPECT_OK(begin(*run));
+  EXPECT_EQ(moves().zero_copy.discard_dead(*run).take(), 0_B);
+  EXPECT_EQ(run->missing.load(), 0U);
+  run->live.store(0);
+  EXPECT_EQ(moves().zero_copy.discard_dead(*run).take(), 4_MiB);
+  EXPECT_EQ(run->missing.load(), 2U);
+  EXPECT_OK(validate_run(*run));
+  take_all(*run);
+}
+
+TEST_F(PageZeroCopyTest, PagesAfterTheFirstWithoutAFrameStayAsTheyWere) {
+  const auto run = make_run({0, 17});
+  EXPECT_EQ(moves().zero_copy.begin(pages(*run)).take(), 32_MiB) << "all of the host budget";
+  EXPECT_EQ(run->bytes_in(PageState::kEmpty), 2_MiB);
+  EXPECT_OK(validate_run(*run));
+  take_all(*run);
+}
+
+TEST_F(PageZeroCopyTest, APageThatCannotBeMappedInHostMemoryStaysOnTheDevice) {
+  for (const DriverCall call : {DriverCall::kCopy, DriverCall::kUnmap, DriverCall::kMap, DriverCall::kSetAccess}) {
+    const auto run = resident_run({0, 1});
+    fill(*run, 7);
+    fail(call, call == DriverCall::kMap || call == DriverCall::kSetAccess ? 2 : 1);  // the first makes the alias
+    EXPECT_EQ(begin(*run).code(), Code::kDriver) << static_cast<int>(call);
+    fault().clear();
+    EXPECT_EQ(run->pages[0].state, PageState::kResident);
+    EXPECT_EQ(first_byte(*run), 7);
+    EXPECT_OK(validate_run(*run));
+    take_all(*run);
+  }
+}
+
+TEST_F(PageZeroCopyTest, APageThatCannotBeFilledOnTheDeviceStaysInHostMemory) {
+  for (const DriverCall call : {DriverCall::kCopy, DriverCall::kUnmap, DriverCall::kMap, DriverCall::kSetAccess}) {
+    const auto run = make_run({0, 1});
+    EXPECT_OK(begin(*run));
+    fill(*run, 7);
+    fail(call, 1);
+    EXPECT_EQ(moves().zero_copy.end({run.get(), 0}).code(), Code::kDriver) << static_cast<int>(call);
+    fault().clear();
+    EXPECT_EQ(run->pages[0].state, PageState::kZeroCopy);
+    EXPECT_EQ(first_byte(*run), 7);
+    EXPECT_EQ(device().usage().used, 0_B);
+    EXPECT_OK(validate_run(*run));
+    take_all(*run);
+  }
+}
+
+TEST_F(PageZeroCopyTest, APageThatCannotBeMappedAnyMoreIsLost) {
+  const auto run = make_run({0, 1});
+  EXPECT_OK(begin(*run));
+  wait_for_device();
+  fault().fail({DriverCall::kMap, 1, Status(Code::kDriver, "injected", 999), true});
+  EXPECT_EQ(moves().zero_copy.end({run.get(), 0}).code(), Code::kDriver);
+  fault().clear();
+  EXPECT_EQ(run->pages[0].state, PageState::kLost);
+  EXPECT_EQ(run->missing.load(), 1U);
+  EXPECT_OK(validate_run(*run));
+  take_all(*run);
+}
+
+TEST_F(PageZeroCopyTest, AMovedBlockIsUsedInHostMemoryAtItsNewAddress) {
+  const auto run = resident_run({0, 2});
+  fill(*run, 7);
+  EXPECT_OK(moves().zero_copy.begin(std::vector<PageRef>{{run.get(), 1}}).status());
+  EXPECT_OK(moves().rehome(*run, reserve({0, 2})));
+  EXPECT_EQ(first_byte(*run), 7);
+  EXPECT_EQ(reinterpret_cast<const unsigned char*>(run->page_address(1).value())[0], 7);
+  EXPECT_OK(validate_run(*run));
+  take_all(*run);
+}
+
+}  // namespace
+}  // namespace tessera
