@@ -1,4 +1,4 @@
-/* The example of README.md, word for word; a test compares the two. */
+/* The example of docs/quickstart.md, word for word; a test compares the two. */
 #include "tessera/tessera.h"
 
 int main(void) {
