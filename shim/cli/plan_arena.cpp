@@ -43,14 +43,14 @@ bool read_number(const std::vector<std::string>& fields, std::size_t column, std
   return error == std::errc() && end == text.data() + text.size();
 }
 
-struct Figure {
+struct ArenaFigure {
   const char* key;
   const char* name;
   std::uint64_t tessera_arena_figures::*bytes;
   std::uint64_t tessera_arena_figures::*bound;  // the bound to compare with, or null
 };
 
-constexpr std::array<Figure, 9> kRows = {{
+constexpr std::array<ArenaFigure, 9> kArenaRows = {{
     {"naive_bytes", "no sharing", &tessera_arena_figures::naive_bytes, nullptr},
     {"offset_lower_bound", "offsets: lower bound", &tessera_arena_figures::offset_lower_bound, nullptr},
     {"offset_greedy_by_size", "offsets: greedy by size", &tessera_arena_figures::offset_greedy_by_size,
@@ -94,7 +94,7 @@ std::string read_records(std::istream& text, std::vector<tessera_plan_record>& r
 
 std::string arena_table(const tessera_arena_figures& figures) {
   std::string table;
-  for (const Figure& row : kRows) {
+  for (const ArenaFigure& row : kArenaRows) {
     const std::uint64_t bytes = figures.*row.bytes;
     table += fmt::format("{:<27}{:>10}{:>20} bytes", row.name, rounded_bytes(bytes), bytes);
     if (row.bound != nullptr && figures.*row.bound != 0) {
@@ -107,7 +107,7 @@ std::string arena_table(const tessera_arena_figures& figures) {
 
 std::string arena_json(const tessera_arena_figures& figures) {
   nlohmann::ordered_json json;
-  for (const Figure& row : kRows) json[row.key] = figures.*row.bytes;
+  for (const ArenaFigure& row : kArenaRows) json[row.key] = figures.*row.bytes;
   return json.dump() + "\n";
 }
 

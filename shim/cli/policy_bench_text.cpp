@@ -85,7 +85,7 @@ std::string lines_of(const PolicyBench& bench, const Members& members) {
   return text + "]";
 }
 
-std::string quoted(std::string text) {
+std::string csv_field(std::string text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   for (std::size_t at = 0; (at = text.find('"', at)) != text.npos; at += 2) text.insert(at, 1, '"');
   return '"' + text + '"';
@@ -122,14 +122,14 @@ std::string policy_bench_csv(const PolicyBench& bench) {
       "trace,policy,budget,device_memory,step_ns,lower_bound_ns,ratio,bytes_h2d,bytes_d2h,"
       "bytes_file_read,bytes_file_written,bytes_peer_in,bytes_peer_out,failure\n";
   for (const PolicyBenchRow& row : bench.rows) {
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},", quoted(bench.traces[row.trace].name),
-                   quoted(bench.policies[row.policy]), bench.budgets[row.budget], row.device_memory);
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},", csv_field(bench.traces[row.trace].name),
+                   csv_field(bench.policies[row.policy]), bench.budgets[row.budget], row.device_memory);
     if (row.well()) {
       fmt::format_to(std::back_inserter(text), "{},{},{:.4f},{},{},{},{},{},{},\n", row.step_ns, row.lower_bound_ns,
                      row.ratio(), row.bytes_h2d, row.bytes_d2h, row.bytes_file_read, row.bytes_file_written,
                      row.bytes_peer_in, row.bytes_peer_out);
     } else {
-      text += ",,,,,,,,," + quoted(row.failure) + "\n";
+      text += ",,,,,,,,," + csv_field(row.failure) + "\n";
     }
   }
   return text;

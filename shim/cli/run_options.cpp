@@ -66,8 +66,8 @@ RunOptions::RunOptions()
           {"node-weight", "TESSERA_NODE_WEIGHT", "N", "weight of this program's share (100)", ""},
           {"policy", "TESSERA_POLICY", "NAME", "policy: auto, recency, lru, belady, capuchin, delta or mpress (auto)",
            ""},
-          {"fingerprints", "TESSERA_FINGERPRINTS", "HOW",
-           "on or off: detect unchanged pages and evict them without a copy (on)", ""},
+          {"fingerprints", "TESSERA_FINGERPRINTS", "on|off",
+           "detect unchanged pages and evict them without a copy (on)", ""},
           {"heap-size", "TESSERA_HEAP_SIZE", "SIZE", "addresses to reserve per device (auto: ample; costs no memory)",
            ""},
           {"grace", "TESSERA_GRACE", "LAUNCHES",
@@ -78,14 +78,14 @@ RunOptions::RunOptions()
            "percent of memory: if less is free, cold blocks are evicted ahead of need (0)", ""},
           {"high-watermark", "TESSERA_HIGH_WATERMARK", "PERCENT",
            "percent of memory: eviction ahead of need stops when this much is free (12)", ""},
-          {"report-memory", "TESSERA_REPORT_MEMORY", "WHAT",
+          {"report-memory", "TESSERA_REPORT_MEMORY", "device|virtual",
            "what cuMemGetInfo reports: device (the real device) or virtual (the whole heap)", ""},
-          {"unhinted-access", "TESSERA_UNHINTED_ACCESS", "HOW",
+          {"unhinted-access", "TESSERA_UNHINTED_ACCESS", "off|auto|host-backed",
            "kernel access to an evicted block by an unseen address: off (faults), auto, or host-backed", ""},
           {"control-dir", "TESSERA_CONTROL_DIR", "DIR",
            "private directory of the control socket for `tessera sleep` and `wake` (one per user)", ""},
-          {"log-level", "TESSERA_LOG_LEVEL", "LEVEL",
-           "messages on standard error: quiet, error, warning, info, debug (warning)", ""},
+          {"log-level", "TESSERA_LOG_LEVEL", "quiet|error|warning|info|debug", "messages on standard error (warning)",
+           ""},
           {"stats", "TESSERA_STATS", "FILE", "write statistics at the end (.json for JSON, - for standard error)", ""},
           {"trace", "TESSERA_TRACE", "FILE", "record allocations and launches", ""},
           {"timeline", "TESSERA_TIMELINE", "FILE", "write a timeline for ui.perfetto.dev", ""},
@@ -108,7 +108,7 @@ void RunOptions::add_to(CLI::App& app) {
                  "segment), auto (async, unless the program is known to need native) (auto)")
       ->envname("TESSERA_TORCH")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-      ->type_name("HOW");
+      ->type_name("auto|async|native");
   app.add_flag("--software", software, "use the software device instead of a GPU")->envname("TESSERA_SOFTWARE");
   app.add_option("--software-memory", software_memory, "memory of the software device (1GiB)")
       ->envname(kSoftwareMemory)

@@ -71,7 +71,7 @@ class Words(unittest.TestCase):
         self.assertGreater(len(table), 15)
         # A program that Tessera should leave alone is not started by it.
         for option in sorted({*table, "software", "software-memory", "torch", "no-presets"} - {"off"}):
-            self.assertRegex(text, rf"--{option}\b[^-]*TESSERA_{option.upper().replace('-', '_')}\b")
+            self.assertRegex(text, rf"--{option}\b[^\n]*TESSERA_{option.upper().replace('-', '_')}\b")
 
 
 class Run(unittest.TestCase):

@@ -74,6 +74,8 @@ def main():
 
         must(python, "-m", "pip", "install", "--quiet", "--no-index", wheel)
         bare = {"PATH": str(scratch / "empty/bin"), "HOME": str(scratch)}
+        for name in ("man/man1/tessera-run.1", "bash-completion/completions/tessera"):
+            assert (scratch / "empty/share" / name).exists(), f"the environment has no share/{name}"
         assert must(scratch / "empty/bin/tessera", "--version", cwd=scratch, env=bare).startswith("tessera ")
         must(python, "-c", "import tessera, tessera.snapshot; import importlib.metadata as m;"
              "assert m.metadata('tessera-cuda')['License-Expression'] == 'Apache-2.0';"

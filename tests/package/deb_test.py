@@ -32,6 +32,8 @@ def main():
             program, program.with_name("vector_add_kernels.so"))
         strange = {path.name for path in (root / "usr").iterdir()} - {"bin", "include", "lib", "share"}
         assert not strange, strange
+        shown = run("man", "-l", root / "usr/share/man/man1/tessera-run.1", env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})
+        assert "--device-memory" in shown, shown
 
 
 if __name__ == "__main__":

@@ -15,7 +15,9 @@ CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
 INSTALLED = ["bin/tessera", "lib/libtessera.so", "lib/libtessera_preload.so", "lib/libtessera_torch.so",
              "lib/softcuda/libcuda.so.1", "lib/softcuda/libcuda.so",
              "lib/tessera/train", "lib/tessera/train_kernels.so", "include/tessera/tessera.h",
-             "include/tessera/tessera.hpp", "include/tessera/cuda_mr.hpp", "lib/cmake/tessera/tesseraConfig.cmake", "lib/pkgconfig/tessera.pc"]
+             "include/tessera/tessera.hpp", "include/tessera/cuda_mr.hpp", "lib/cmake/tessera/tesseraConfig.cmake", "lib/pkgconfig/tessera.pc",
+             "share/man/man1/tessera-run.1", "share/bash-completion/completions/tessera", "share/zsh/site-functions/_tessera",
+             "share/fish/vendor_completions.d/tessera.fish"]
 
 
 def run(*command, **options):
