@@ -14,7 +14,7 @@ TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=er
 NO_USE_SANITIZED = bench|lint|package|unsanitized
 UNDER_SANITIZER = -LE '$(NO_USE_SANITIZED)|long'
 
-.PHONY: build demo check check-long test lint asan tsan tidy bench policy-bench policy-benches format install wheel deb gpu-bundle packages check-packages bench-packages clean
+.PHONY: build demo check check-long test lint asan tsan tidy bench policy-bench policy-benches format install wheel deb docs gpu-bundle packages check-packages bench-packages clean
 
 packages: ; @sh cmake/install_packages.sh build
 check-packages: ; @sh cmake/install_packages.sh build check
@@ -100,6 +100,10 @@ wheel: check-packages
 
 deb: build
 	cd build/release && cpack -G DEB -B ../dist
+
+# The documents as a site, to be read from build/docs/index.html.
+docs: check-packages
+	sh docs/site/build.sh build/docs-tools build/docs
 
 gpu-bundle: packages
 	sh cmake/gpu_bundle.sh $(JOBS)
