@@ -22,9 +22,9 @@ RECORDS = ("docs/decisions/", "CHANGELOG.md")
 PAGES_ON_OTHERS = ("docs/cuda-core.md", "docs/realism.md", "docs/rmm.md")
 # Folders that exist only after a build, or on other machines.
 NOT_IN_TREE = ("build/", "bin/", "lib/", "usr/", "etc/", "proc/", "dev/", "sys/", "tmp/")
-OPTION_SOURCES = ("alloc/api/options", "shim/", "bench/", "tests/programs/", "tests/lint/")
+OPTION_SOURCES = ("alloc/api/options", "shim/", "bench/", "docs/examples/", "tests/programs/", "tests/lint/")
 # Programs of others: their options are not ours to resolve.
-OTHERS = re.compile(r"\b(cmake|ctest|git|apt-get|pip|configure|clang|g\+\+|gcc|nvcc|pkg-config|jemalloc|ld|docker|podman|srun|vllm|sglang|main\.py)\b")
+OTHERS = re.compile(r"\b(cmake|ctest|git|apt-get|pip|configure|clang|g\+\+|gcc|nvcc|pkg-config|jemalloc|ld|docker|podman|srun|systemctl|vllm|sglang|main\.py)\b")
 
 
 def spans(text):

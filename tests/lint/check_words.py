@@ -13,7 +13,7 @@ RESERVED = [
      ("alloc/api/options.cpp", "shim/softcuda/environment.cpp", "shim/cli/", "tests/", "bench/"),
      "the environment is read in one file"),
     (re.compile(r"\bcu[A-Z]\w*|[<\"]cuda\.h[>\"]"),
-     ("alloc/driver/cuda_", "shim/", "tests/", "bench/"),
+     ("alloc/driver/cuda_", "shim/", "tests/", "bench/", "docs/examples/"),
      "CUDA is named in driver/cuda_* and the shims alone"),
     (re.compile(r"jemalloc|\bje_\w+"),
      ("alloc/tier/host_arena.cpp", "tests/", "bench/", "shim/cli/"),
