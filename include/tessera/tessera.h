@@ -242,7 +242,7 @@ TESSERA_API const char* tessera_last_error(void);
 TESSERA_API int tessera_last_driver_code(void);
 /* Bytes of RAM that the machine and its control groups leave to this process, 0 if unknown. */
 TESSERA_API uint64_t tessera_available_memory(void);
-TESSERA_API const char* tessera_version(void); /* "0.1.0" */
+TESSERA_API const char* tessera_version(void); /* TESSERA_VERSION_STRING */
 
 #ifdef __cplusplus
 }

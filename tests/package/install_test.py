@@ -29,7 +29,8 @@ def run(*command, **options):
 
 
 def built_with_cmake(prefix, scratch):
-    run("cmake", "-S", CONSUMER, "-B", scratch, f"-DCMAKE_PREFIX_PATH={prefix}")
+    minor = run(prefix / "bin/tessera", "--version").split()[-1].rpartition(".")[0]
+    run("cmake", "-S", CONSUMER, "-B", scratch, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DWANTED_VERSION={minor}")
     run("cmake", "--build", scratch)
     return run(scratch / "consumer")
 
