@@ -18,12 +18,13 @@ from ._api import set_extents as _set_extents
 from ._api import stats
 from ._blocks import free, host_free, host_malloc, malloc
 from ._library import LibraryNotFound
+from ._memory_stats import memory_stats as _memory_stats
 from ._recomputing import recompute
 from ._tensors import address_of as _address_of
 from ._tensors import addresses_of as _addresses_of
 
 __all__ = ["BlockInfo", "Busy", "LibraryNotFound", "Moved", "NotFound", "OutOfMemory",
-           "TesseraError", "evict", "free", "host_free", "host_malloc", "malloc", "mark", "pin",
+           "TesseraError", "evict", "free", "host_free", "host_malloc", "malloc", "mark", "memory_stats", "pin",
            "prefetch", "query", "recompute", "report", "set_extents", "set_policy", "sleep", "stats",
            "tag", "unpin", "wake"]
 
@@ -121,10 +122,18 @@ def _text_of(name: str, value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
+def memory_stats() -> Dict[str, int]:
+    """Figures by the names of torch.cuda.memory_stats(), where the meaning is the same; of all devices together."""
+    return _memory_stats(stats())
+
+
 def report() -> str:
     """The statistics as a readable table; docs/stats.md explains each line."""
+    return _table(stats())
+
+
+def _table(groups: Dict[str, Dict[str, Any]]) -> str:
     lines = []
-    groups: Dict[str, Dict[str, Any]] = stats()
     for group, values in groups.items():
         if not values:
             continue
@@ -133,6 +142,12 @@ def report() -> str:
         lines += [f"  {name:<22}{_text_of(in_bytes + name, value):>18}"
                   for name, value in values.items()]
     return "\n".join(lines)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """For `%load_ext tessera` in a notebook: `%tessera` and `%%tessera_profile`."""
+    from ._jupyter import load
+    load(shell)
 
 
 def __getattr__(name: str) -> Any:

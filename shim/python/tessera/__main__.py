@@ -1,6 +1,6 @@
 """`python -m tessera run [options] train.py ...`: the command line, with the current Python interpreter for scripts.
 
-Every other subcommand is passed to the `tessera` program unchanged.
+`jupyter` is in this package; every other subcommand is passed to the `tessera` program unchanged.
 """
 
 import os
@@ -35,6 +35,9 @@ def with_python(words: List[str]) -> List[str]:
 def main() -> int:
     """Executes the `tessera` program; returns only on error."""
     words = sys.argv[1:]
+    if words and words[0] == "jupyter":
+        from ._jupyter import main as jupyter
+        return jupyter(words[1:])
     if words and words[0] == "run":
         words = ["run"] + with_python(words[1:])
     try:
