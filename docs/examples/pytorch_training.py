@@ -29,7 +29,8 @@ def main():
     words = options.parse_args()
     torch.manual_seed(0)
     model = model_of(words.gib, words.width).to(words.device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
+    # One parameter after the other: the default makes temporary copies of all of them.
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, foreach=False)
     data = torch.randn(256, words.width, device=words.device)
     for step in range(words.steps):
         begin = time.perf_counter()
