@@ -3,6 +3,7 @@
 Usage: examples_test.py BUILD_FOLDER
 """
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -110,12 +111,17 @@ class Examples(unittest.TestCase):
         self.assertGreaterEqual(sum(peak >= 48 << 20 for peak in peaks), 3, peaks)
 
     def test_pytorch(self):
-        try:
-            import torch  # noqa: F401
-        except ImportError:
+        if not importlib.util.find_spec("torch"):
             self.skipTest("no PyTorch")
         shown = run(sys.executable, EXAMPLES / "pytorch_training.py", "--device", "cpu", "--gib", "0.001", "--width", "64",
                     "--steps", "2")
+        self.assertEqual(shown.count("loss"), 2)
+
+    def test_jax(self):
+        if not importlib.util.find_spec("jax"):
+            self.skipTest("no JAX")
+        shown = run(sys.executable, EXAMPLES / "jax_training.py", "--gib", "0.5", "--steps", "2",
+                    env=os.environ | {"JAX_PLATFORMS": "cpu"})
         self.assertEqual(shown.count("loss"), 2)
 
     def test_python_programs_compile(self):
