@@ -57,7 +57,8 @@ int main(int argc, char** argv) {
   Texts files;
   add_pages(root, root, details_of_options(), files);
   files["bash-completion/completions/tessera"] = bash_completion(root);
-  files["zsh/site-functions/_tessera"] = zsh_completion(root);
+  // Debian's zsh looks in the second for packages, and below /usr/local in the first.
+  files["zsh/site-functions/_tessera"] = files["zsh/vendor-completions/_tessera"] = zsh_completion(root);
   files["fish/vendor_completions.d/tessera.fish"] = fish_completion(root);
   for (const auto& [name, text] : files) {
     if (write(std::filesystem::path(argv[1]) / name, text)) continue;

@@ -83,7 +83,7 @@ ZSH = """
 zmodload zsh/zpty
 : >$OUT
 zpty shell PROMPT= zsh -f -i
-zpty -w shell 'autoload -U compinit && compinit -u -D; eval "$SCRIPT"; eval "$WIDGET"'
+zpty -w shell 'fpath=($FOLDER $fpath); autoload -U compinit && compinit -u -D; eval "$SCRIPT"; eval "$WIDGET"'
 wanted=0
 for typed in "$@"; do
   zpty -w -n shell "$typed"$'\\C-t'
@@ -142,6 +142,11 @@ class Completion(unittest.TestCase):
 
     def test_zsh(self):
         self.check("zsh", ["-f", "-c", ZSH, "zsh"], OUT=f"{self.variables['HOME']}/.out", WIDGET=ZSH_WIDGET)
+
+    @unittest.skipUnless(SHARE.exists(), "this build installs no completion")
+    def test_zsh_loads_the_installed_file(self):
+        self.check("zsh", ["-f", "-c", ZSH, "zsh"], OUT=f"{self.variables['HOME']}/.out", WIDGET=ZSH_WIDGET, SCRIPT="",
+                   FOLDER=str(SHARE / "zsh/site-functions"))
 
     def test_another_shell_is_an_error(self):
         done = subprocess.run([TESSERA, "completion", "tcsh"], capture_output=True, text=True, check=False)

@@ -33,7 +33,8 @@ def main():
             program, program.with_name("vector_add_kernels.so"))
         strange = {path.name for path in (root / "usr").iterdir()} - {"bin", "include", "lib", "share"}
         assert not strange, strange
-        assert (root / "usr/share/man/man1/tessera-run.1").exists()
+        for name in ("man/man1/tessera-run.1", "zsh/vendor-completions/_tessera"):
+            assert (root / "usr/share" / name).exists(), name
         if not shutil.which("man"):
             return
         shown = run("man", "-l", root / "usr/share/man/man1/tessera-run.1", env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})
