@@ -1,19 +1,20 @@
-// The blocks that a launch reaches through tables, directly and through further tables.
+#include "pointer_table_walk.hpp"
+
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <mutex>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
-#include "pointer_tables.hpp"
-
 namespace tessera::preload {
+namespace {
 
-// A single walk. REQUIRES: the tables' lock is held during its lifetime.
-class PointerTableWalk {
+class TableWalk {
  public:
-  PointerTableWalk(const PointerTables& tables, Words& words) : tables_(tables), words_(words) {}
+  TableWalk(const TableHolders& holders, const PointerStretches& stretches, const PointerEntries& entries, Words& words)
+      : holders_(holders), stretches_(stretches), entries_(entries), words_(words) {}
 
   void go() {
     queue_ = WordSpans(words_).in_a_row();
@@ -28,25 +29,17 @@ class PointerTableWalk {
   }
 
  private:
-  using Stretches = PointerTables::Stretches;
-  using Holder = std::pair<CUdeviceptr, CUdeviceptr>;  // first byte, end
-
-  // Calls act(stretch) for every stretch in [begin, end).
-  template <class Act>
-  void for_each_stretch(const Holder& holder, Act act) const {
-    auto at = tables_.stretch_at_or_behind(holder.first);
-    for (; at != tables_.stretches_.end() && at->first < holder.second; ++at) act(at);
-  }
+  using Stretch = PointerStretches::At;
+  using Holder = TableHolders::Holder;
 
   // Adds the entries of a stretch, once: from `word` on, then from its beginning.
-  void add(Stretches::const_iterator stretch, CUdeviceptr word, std::vector<std::uint64_t>& to) {
+  void add(Stretch stretch, CUdeviceptr word, std::vector<std::uint64_t>& to) {
     if (!named_.insert(stretch->first).second) return;
     const auto add_from = [&](CUdeviceptr begin, CUdeviceptr end) {
-      const auto last = tables_.entries_.lower_bound(end);
-      for (auto at = tables_.entries_.lower_bound(begin); at != last; ++at) {
-        to.push_back(at->second);
-        queue_.push_back(at->second);
-      }
+      entries_.visit(begin, end, [&](CUdeviceptr, CUdeviceptr pointee) {
+        to.push_back(pointee);
+        queue_.push_back(pointee);
+      });
     };
     const CUdeviceptr first = std::clamp(word, stretch->first, stretch->second.end);
     add_from(first, stretch->second.end);
@@ -56,23 +49,22 @@ class PointerTableWalk {
   void follow_near(std::vector<std::uint64_t>& fresh, std::vector<std::uint64_t>& passed) {
     for (; next_ < queue_.size(); ++next_) {  // the loop appends to it
       const CUdeviceptr word = queue_[next_];
-      if (!tables_.page_of(word).load(std::memory_order_relaxed)) continue;
-      auto holder = tables_.holders_.upper_bound(word);
-      if (holder == tables_.holders_.begin() || word >= (--holder)->second) continue;
+      const auto holder = holders_.of(word);
+      if (!holder) continue;
       given_[*holder].insert(word);
-      const bool whole = holder->second - holder->first < PointerTables::kShared;
-      for_each_stretch(whole ? Holder(*holder) : Holder(word, word + 1), [&](auto stretch) {
-        add(stretch, word, stretch->second.passed.load(std::memory_order_relaxed) ? passed : fresh);
-      });
+      const bool whole = holder->second - holder->first < kSharedBlock;
+      const auto [begin, end] = whole ? *holder : Holder(word, word + 1);
+      stretches_.for_each(begin, end,
+                          [&](Stretch stretch) { add(stretch, word, stretch->second.is_passed() ? passed : fresh); });
     }
   }
 
   // Follows the remaining stretches of the blocks seen so far. False when there are none left.
   bool follow_far() {
-    std::vector<std::tuple<bool, std::uint64_t, Stretches::const_iterator>> rest;  // before all words, distance
+    std::vector<std::tuple<bool, std::uint64_t, Stretch>> rest;  // before all words, distance
     for (const auto& given : given_) {
       const std::set<CUdeviceptr>& words = given.second;
-      for_each_stretch(given.first, [&](auto stretch) {
+      stretches_.for_each(given.first.first, given.first.second, [&](Stretch stretch) {
         if (named_.contains(stretch->first)) return;
         const auto behind = words.upper_bound(stretch->first);
         const bool before = behind == words.begin();
@@ -89,12 +81,13 @@ class PointerTableWalk {
   // The kernel may write from each word to the end of its block.
   void note_passed() const {
     for (const auto& [holder, words] : given_) {
-      for_each_stretch(Holder(*words.begin(), holder.second),
-                       [](auto stretch) { stretch->second.passed.store(true, std::memory_order_relaxed); });
+      stretches_.for_each(*words.begin(), holder.second, [](Stretch stretch) { stretch->second.pass(); });
     }
   }
 
-  const PointerTables& tables_;
+  const TableHolders& holders_;
+  const PointerStretches& stretches_;
+  const PointerEntries& entries_;
   Words& words_;
   std::vector<std::uint64_t> queue_;
   std::size_t next_ = 0;
@@ -103,9 +96,11 @@ class PointerTableWalk {
   std::vector<std::uint64_t> near_, passed_, far_;
 };
 
-void PointerTables::add_pointees(Words& words) const {
-  const std::shared_lock<std::shared_mutex> lock(mutex_);
-  PointerTableWalk(*this, words).go();
+}  // namespace
+
+void walk_tables(const TableHolders& holders, const PointerStretches& stretches, const PointerEntries& entries,
+                 Words& words) {
+  TableWalk(holders, stretches, entries, words).go();
 }
 
 }  // namespace tessera::preload

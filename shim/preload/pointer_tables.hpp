@@ -8,7 +8,7 @@
 // A kernel need not use all of a table, and frameworks cut many small tensors out of one block, so a launch that uses
 // the block need not use the tables in it. Blocks named by tables are therefore fetched as far as they fit, in the
 // order below. The bytes that copies wrote without a gap form a *stretch*. A word of a launch is near a stretch that it
-// points into, and near all stretches of a block smaller than kShared.
+// points into, and near all stretches of a block smaller than kSharedBlock.
 // 1. Near stretches: first the entries at and after the word, then those before it.
 // 2. Uncertain words of the launch.
 // 3. Near stretches that are *passed*: an earlier launch was given a word at or before them, in their block, so its
@@ -19,25 +19,20 @@
 // Invariants: every entry is in a stretch, and every stretch in a holder; each of them has an entry.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
-#include <map>
-#include <set>
 #include <shared_mutex>
-#include <utility>
 
 #include "cuda_api.hpp"
 #include "found_words.hpp"
+#include "pointer_entries.hpp"
+#include "pointer_stretches.hpp"
+#include "table_holders.hpp"
 
 namespace tessera::preload {
 
 class PointerTables {
  public:
-  // A smaller block counts as a single object of the program: frameworks split blocks of 2 MiB and more.
-  static constexpr std::size_t kShared = 1 << 20;
-
   bool any() const { return entries_held_.load(std::memory_order_relaxed) != 0; }
 
   // The word at `place`, in the block [block, block + bytes), is now `pointee`. False if there are too many entries.
@@ -55,56 +50,34 @@ class PointerTables {
   template <class Each>
   void visit(CUdeviceptr begin, std::size_t bytes, Each each) const {
     const std::shared_lock<std::shared_mutex> lock(mutex_);
-    const auto end = entries_.lower_bound(begin + bytes);
-    for (auto at = entries_.lower_bound(begin); at != end; ++at) each(at->first - begin, at->second);
+    entries_.visit(begin, begin + bytes, [&](CUdeviceptr place, CUdeviceptr pointee) { each(place - begin, pointee); });
   }
   // The same for stretches, as each(offset from `begin`, bytes), clipped to these bytes.
   template <class Each>
   void visit_stretches(CUdeviceptr begin, std::size_t bytes, Each each) const {
     const std::shared_lock<std::shared_mutex> lock(mutex_);
-    for (auto at = stretch_at_or_behind(begin); at != stretches_.end() && at->first < begin + bytes; ++at) {
+    stretches_.for_each(begin, begin + bytes, [&](PointerStretches::At at) {
       const CUdeviceptr from = at->first < begin ? begin : at->first;
       const CUdeviceptr to = at->second.end < begin + bytes ? at->second.end : begin + bytes;
       each(from - begin, to - from);
-    }
+    });
   }
 
   // Adds, as uncertain words, what the tables in the words' blocks name, and the tables in those blocks, and so on.
   void add_pointees(Words& words) const;
 
  private:
-  friend class PointerTableWalk;
-
   static constexpr std::size_t kMostEntries = 1 << 20;
-  static constexpr std::size_t kPageBits = 21;
-  static constexpr std::size_t kPages = 4096;
 
-  struct Stretch {
-    CUdeviceptr end = 0;
-    mutable std::atomic<bool> passed{false};  // a launch was given a word at or before it, in its block
-  };
-  using Stretches = std::map<CUdeviceptr, Stretch>;
-
-  // Whether a holder may contain this byte; rules out nearly all other words.
-  std::atomic<bool>& page_of(CUdeviceptr address) const { return pages_[(address >> kPageBits) % kPages]; }
-  // The first stretch that ends behind `address`.
-  Stretches::const_iterator stretch_at_or_behind(CUdeviceptr address) const;
   bool add_locked(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block, std::size_t bytes);
-  bool has_entries(CUdeviceptr begin, CUdeviceptr end) const;
-  void put_stretch(CUdeviceptr begin, CUdeviceptr end, bool passed);
-  void join_locked(CUdeviceptr begin, CUdeviceptr end);
-  void cut_stretches(CUdeviceptr begin, CUdeviceptr end);
-  void erase_entries(CUdeviceptr begin, CUdeviceptr end);
   void erase(CUdeviceptr begin, CUdeviceptr end);
   void note_count();
 
   mutable std::shared_mutex mutex_;
-  std::map<CUdeviceptr, CUdeviceptr> entries_;            // place -> pointee
-  std::set<std::pair<CUdeviceptr, CUdeviceptr>> places_;  // (pointee, place)
-  Stretches stretches_;                                   // first byte -> the rest
-  std::map<CUdeviceptr, CUdeviceptr> holders_;            // first byte -> end
+  PointerEntries entries_;
+  PointerStretches stretches_;
+  TableHolders holders_;
   std::atomic<std::size_t> entries_held_{0};
-  mutable std::array<std::atomic<bool>, kPages> pages_{};  // cleared when the last table is gone
 };
 
 // The instance of this process.

@@ -28,7 +28,6 @@ CUT = {
     "Transfers": "to be cut: progress, checks, parting, placing",
     "StreamTable": "to be cut: waits",
     "LaunchHistory": "to be cut: rewriting",
-    "PointerTables": "to be cut: the walk",
 }
 
 
