@@ -27,7 +27,6 @@ CUT = {
     "DeviceEvictor": "to be cut: the choice of a victim, the eviction of one",
     "Transfers": "to be cut: progress, checks, parting, placing",
     "StreamTable": "to be cut: waits",
-    "LaunchHistory": "to be cut: rewriting",
 }
 
 

@@ -7,6 +7,7 @@
 
 #include "base/decayed_count.hpp"
 #include "residency/iteration/launch_signature.hpp"
+#include "residency/iteration/recorded_iteration.hpp"
 #include "residency/iteration/residency_snapshot.hpp"
 
 namespace tessera {
@@ -216,10 +217,11 @@ void IterationTracker::learn_iteration() {
   const auto is_longer = [](const auto& learned) { return learned->iteration().steps.size() > kContext; };
   if (is_loop) {
     if (read_ % kSeldom != 0 || std::ranges::any_of(learned_, is_longer)) return;
-    period = history_.same_memory_after(period, kSure);
+    period = same_memory_after(history_.record(), period, kSure);
     if (period == 0) return;
   }
-  Iteration iteration = history_.iteration(period, std::max(finder_.agreed(), is_loop ? period : std::size_t{0}));
+  Iteration iteration =
+      iteration_of(history_.record(), period, std::max(finder_.agreed(), is_loop ? period : std::size_t{0}));
   if (iteration.uses.empty()) return;  // nothing to plan
   std::vector<Order> runs = players(iteration);
   std::vector<std::uint64_t> signatures = finder_.last(period);
@@ -256,7 +258,7 @@ std::vector<LearnedIteration::Order> IterationTracker::players(const Iteration& 
     run_of[run->whole().name] = &run->whole();
   }
   std::vector<Order> runs(iteration.runs.size());
-  const std::vector<LaunchHistory::LastSeen> last = history_.last_seen(iteration);
+  const std::vector<LastSeen> last = last_seen(history_.record(), iteration);
   for (std::size_t i = 0; i < last.size(); ++i) {
     const auto found = run_of.find(last[i].run);
     if (found != run_of.end()) runs[i] = {.run = found->second, .used = last[i].epoch};

@@ -23,7 +23,7 @@
 // Launches are logged from the first on, so that an iteration in which memory gets short is known from its beginning. A
 // program that has launched kMaxSteps without a shortage is not logged further until it has one.
 //
-// Bounds: iterations of up to kMaxSteps launches and half of LaunchHistory::kMostMentions are planned; kMostIterations
+// Bounds: iterations of up to kMaxSteps launches and half of LaunchHistory::kMostUses are planned; kMostIterations
 // are kept.
 #pragma once
 

@@ -1,8 +1,9 @@
-// Rewrites a history of launches as if blocks had shared runs from the start.
+#include "residency/iteration/shared_run_rewrite.hpp"
+
 #include <algorithm>
 #include <iterator>
-
-#include "residency/iteration/launch_history.hpp"
+#include <unordered_map>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -47,47 +48,41 @@ class Moves {
 
 }  // namespace
 
-void LaunchHistory::rewrite(std::span<const MovedBlock> moved) {
+void rewrite_as_shared(LaunchRecord& record, std::span<const MovedBlock> moved) {
   Moves moves(moved);
   // No earlier launch used them.
-  const auto begin = std::ranges::upper_bound(steps_, moved.front().made, {}, &Step::epoch);
-  const std::size_t kept = begin == steps_.end() ? mentions_.size() : begin->first;
-  std::vector<Mention> mentions(mentions_.begin(), mentions_.begin() + static_cast<std::ptrdiff_t>(kept));
-  mentions.reserve(mentions_.size());
-  std::unordered_map<std::uint64_t, std::size_t> shared;  // per launch: the index into `mentions`, by name
-  for (Step& step : std::span(begin, steps_.end())) {
-    const std::size_t first = mentions.size();
+  const auto begin = std::ranges::upper_bound(record.launches, moved.front().made, {}, &RecordedLaunch::epoch);
+  const std::size_t kept = begin == record.launches.end() ? record.uses.size() : begin->first;
+  std::vector<RecordedUse> uses(record.uses.begin(), record.uses.begin() + static_cast<std::ptrdiff_t>(kept));
+  uses.reserve(record.uses.size());
+  std::unordered_map<std::uint64_t, std::size_t> shared;  // per launch: the index into `uses`, by name
+  for (RecordedLaunch& step : std::span(begin, record.launches.end())) {
+    const std::size_t first = uses.size();
     shared.clear();
-    for (Mention mention : mentions_of(step)) {
-      if (const MovedBlock* const block = moves.block_in(mention.run, step.epoch)) {
-        const auto [known, is_new] = shared.try_emplace(block->to, mentions.size());
+    for (RecordedUse use : record.uses_of(step)) {
+      if (const MovedBlock* const block = moves.block_in(use.run, step.epoch)) {
+        const auto [known, is_new] = shared.try_emplace(block->to, uses.size());
         if (!is_new) {
-          mentions[known->second].writes |= mention.writes;
+          uses[known->second].writes |= use.writes;
           continue;
         }
-        mention.run = block->to;
-        mention.bytes = block->bytes;
+        use.run = block->to;
+        use.bytes = block->bytes;
         const MovedBlock* const begun = moves.begun(block->to, step.epoch);
-        mention.fresh = begun != nullptr;
-        mention.freed = begun == nullptr ? Epoch() : *begun->freed_before;
+        use.fresh = begun != nullptr;
+        use.freed = begun == nullptr ? Epoch() : *begun->freed_before;
       }
-      mentions.push_back(mention);
+      uses.push_back(use);
     }
-    const auto own = std::span(mentions).subspan(first);
-    std::ranges::stable_sort(own, {}, &Mention::role);
-    const auto small = std::ranges::find_if(own, [](const Mention& mention) { return mention.role().small; });
+    const auto own = std::span(uses).subspan(first);
+    std::ranges::stable_sort(own, {}, &RecordedUse::role);
+    const auto small = std::ranges::find_if(own, [](const RecordedUse& use) { return use.role().small; });
     step.first = static_cast<std::uint32_t>(first);
     step.parts = static_cast<std::uint32_t>(small - own.begin());
     step.small = static_cast<std::uint32_t>(own.end() - small);
-    step.signature =
-        signature_of(step.work, own.first(step.parts), [](const Mention& mention) { return mention.bytes; });
+    step.signature = signature_of(step.work, own.first(step.parts), [](const RecordedUse& use) { return use.bytes; });
   }
-  mentions_ = std::move(mentions);
-  freed_.clear();
-  for (const MovedBlock& block : moved) {
-    Epoch& freed = freed_[block.to];
-    freed = std::max(freed, block.freed);
-  }
+  record.uses = std::move(uses);
 }
 
 }  // namespace tessera

@@ -1,4 +1,5 @@
-// Launches recorded before blocks shared runs are rewritten as if they had shared them then.
+#include "residency/iteration/shared_run_rewrite.hpp"
+
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -6,6 +7,7 @@
 
 #include "base/virtual_clock.hpp"
 #include "residency/iteration/launch_history.hpp"
+#include "residency/iteration/recorded_iteration.hpp"
 #include "sim/sim_driver.hpp"
 
 namespace tessera {
@@ -14,7 +16,7 @@ namespace {
 using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
 // Blocks a and b have runs of their own in the first iteration and share one in the second.
-class LaunchHistoryRewriteTest : public ::testing::Test {
+class SharedRunRewriteTest : public ::testing::Test {
  protected:
   static constexpr std::size_t kAll = LaunchHistory::kMostSteps;
   static constexpr std::uint64_t kShared = ~std::uint64_t{0};
@@ -69,7 +71,7 @@ class LaunchHistoryRewriteTest : public ::testing::Test {
   Epoch epoch_{10}, b_freed_;
 };
 
-TEST_F(LaunchHistoryRewriteTest, ARewrittenIterationEqualsTheNextOne) {
+TEST_F(SharedRunRewriteTest, ARewrittenIterationEqualsTheNextOne) {
   const Epoch before = epoch_;
   const auto alone = go_through(a_, b_, Epoch());
   history_.rewrite(moved(before));
@@ -78,11 +80,11 @@ TEST_F(LaunchHistoryRewriteTest, ARewrittenIterationEqualsTheNextOne) {
   EXPECT_EQ(go_through(shared_, shared_, Epoch()), as_rewritten);
 }
 
-TEST_F(LaunchHistoryRewriteTest, ASharedRunIsFreshOnce) {
+TEST_F(SharedRunRewriteTest, ASharedRunIsFreshOnce) {
   const Epoch before = epoch_;
   go_through(a_, b_, Epoch());
   history_.rewrite(moved(before));
-  const Iteration iteration = history_.iteration(4, kAll);
+  const Iteration iteration = iteration_of(history_.record(), 4, kAll);
   ASSERT_EQ(iteration.runs.size(), 2u);
   ASSERT_EQ(iteration.uses.size(), 5u);
   std::vector<bool> fresh, writes;
@@ -95,7 +97,7 @@ TEST_F(LaunchHistoryRewriteTest, ASharedRunIsFreshOnce) {
   EXPECT_EQ(writes, (std::vector<bool>{true, true, true, false})) << "it is written where one of its blocks is";
 }
 
-TEST_F(LaunchHistoryRewriteTest, ASharedRunKnowsWhenItsBlocksWereFreed) {
+TEST_F(SharedRunRewriteTest, ASharedRunKnowsWhenItsBlocksWereFreed) {
   const Epoch before = epoch_;
   go_through(a_, b_, Epoch());
   const std::vector<MovedBlock> blocks = moved(before);
@@ -109,11 +111,11 @@ TEST_F(LaunchHistoryRewriteTest, ASharedRunKnowsWhenItsBlocksWereFreed) {
                                            blocks[1]});
   go_through(shared_, shared_, Epoch());
   launch(works_[3], {});
-  const Iteration iteration = history_.iteration(5, kAll);
+  const Iteration iteration = iteration_of(history_.record(), 5, kAll);
   EXPECT_EQ(iteration.runs[iteration.uses[0].run].lingers, 1u) << "one launch behind its last use";
 }
 
-TEST_F(LaunchHistoryRewriteTest, OtherBlocksOfTheRunAreNotRewritten) {
+TEST_F(SharedRunRewriteTest, OtherBlocksOfTheRunAreNotRewritten) {
   launch(works_[0], {{.run = &a_, .writes = true, .fresh = true}});
   const Epoch before = epoch_;
   const std::uint64_t first = history_.last_signatures(1)[0];
@@ -125,19 +127,19 @@ TEST_F(LaunchHistoryRewriteTest, OtherBlocksOfTheRunAreNotRewritten) {
   EXPECT_EQ(history_.last_signatures(1)[0], next);
 }
 
-TEST_F(LaunchHistoryRewriteTest, ASmallRunInASharedRunCounts) {
+TEST_F(SharedRunRewriteTest, ASmallRunInASharedRunCounts) {
   DeviceRun small{Address(5 << 26), RunShape{0, 1}, TagId()};
   const LaunchLog::Use use{.run = &small, .writes = true, .fresh = true};
   const Epoch before = epoch_;
   history_.remember({.work = &works_[0], .epoch = ++epoch_}, 0, {&use, 1}, 0, Nanoseconds());
-  EXPECT_TRUE(history_.iteration(1, kAll).uses.empty());
+  EXPECT_TRUE(iteration_of(history_.record(), 1, kAll).uses.empty());
   history_.rewrite(std::vector<MovedBlock>{{.run = small.name,
                                             .made = before,
                                             .freed = Epoch(),
                                             .to = kShared,
                                             .bytes = shared_.shape.bytes(),
                                             .freed_before = Epoch()}});
-  const Iteration iteration = history_.iteration(1, kAll);
+  const Iteration iteration = iteration_of(history_.record(), 1, kAll);
   ASSERT_EQ(iteration.uses.size(), 1u);
   EXPECT_TRUE(iteration.small.runs.empty());
   EXPECT_EQ(iteration.runs[iteration.uses[0].run].bytes, shared_.shape.bytes());
