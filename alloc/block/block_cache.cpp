@@ -17,6 +17,7 @@ BlockCache::BlockCache(Residency& residency, PageManager& pages, BlockCacheOptio
       pages_(pages),
       options_(options),
       slots_(residency.streams()),
+      slot_pages_(residency.streams(), slots_),
       bundles_(residency.streams(), options.bundle_limit),
       runs_(residency.streams()),
       burst_(pages),
@@ -39,7 +40,7 @@ void BlockCache::release_all() {
   };
   for (const auto& block : mappable_.remove_all()) release(block->run);
   for (const auto& block : runs_.remove_all()) release(block->run);
-  for (const SlotPage& page : slots_.remove_all()) release(page.run());
+  for (const SlotPage& page : slot_pages_.remove_all()) release(page.run());
   for (const auto& bundle : bundles_.remove_all()) release(bundle->run);
 }
 

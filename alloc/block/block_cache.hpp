@@ -46,6 +46,7 @@
 #include "block/mappable_blocks.hpp"
 #include "block/run_cache.hpp"
 #include "block/slot_cache.hpp"
+#include "block/slot_pages.hpp"
 #include "block/thread_caches.hpp"
 #include "page/page_manager.hpp"
 
@@ -207,6 +208,7 @@ class BlockCache {
   PageManager& pages_;
   const BlockCacheOptions options_;
   SlotCache slots_;
+  SlotPages slot_pages_;
   BundleCache bundles_;
   RunCache runs_;
   Burst burst_;

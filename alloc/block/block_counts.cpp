@@ -83,8 +83,8 @@ BlockStats BlockCache::stats() const {
   stats.live_blocks = stats.allocations > stats.frees ? stats.allocations - stats.frees : 0;
   stats.live_bytes = Bytes(live > 0 ? static_cast<std::uint64_t>(live) : 0);
   stats.peak_live_bytes = std::max(stats.live_bytes, Bytes(static_cast<std::uint64_t>(live_.peak())));
-  stats.cached_bytes = runs_.cached_bytes() + slots_.empty_bytes() + bundles_.empty_bytes();
-  stats.slot_pages = slots_.pages();
+  stats.cached_bytes = runs_.cached_bytes() + slot_pages_.empty_bytes() + bundles_.empty_bytes();
+  stats.slot_pages = slot_pages_.pages();
   stats.bundles = bundles_.bundles();
   stats.single_blocks = runs_.blocks();
   stats.mappable_blocks = mappable_.blocks();
@@ -141,6 +141,7 @@ Status BlockCache::validate() const {
     const auto found = in_slabs.find(&slab);
     return found == in_slabs.end() ? 0 : found->second;
   }));
+  TESSERA_TRY(slot_pages_.validate());
   TESSERA_TRY(bundles_.validate());
   const BlockStats now = stats();
   if (now.slot_pages + now.bundles + now.single_blocks + now.mappable_blocks != pages_.stats().runs) {

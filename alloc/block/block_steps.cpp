@@ -149,12 +149,12 @@ Result<Address> BlockCache::grow(const Request& request, ThreadCache* cache) {
 // Cuts a part of a page shared with other classes, or makes a new page.
 Result<Address> BlockCache::grow_slots(const CacheKey& key, ThreadCache* cache) {
   SlotLine line;
-  std::size_t taken = slots_.cut(key, wanted(line, cache));
+  std::size_t taken = slot_pages_.cut(key, wanted(line, cache));
   if (taken == 0) {
-    SlotPage page = slots_.new_page(key);
+    SlotPage page = slot_pages_.new_page(key);
     const Domain domain{kSlabs, key.stream, key.tag};
     TESSERA_TRY_ASSIGN(page.record().run, pages_.acquire(kBasePage, domain, page.owner()));
-    taken = slots_.add(std::move(page), key, wanted(line, cache));
+    taken = slot_pages_.add(std::move(page), key, wanted(line, cache));
   }
   return keep_rest(key, cache, std::span(line).first(taken));
 }
@@ -272,9 +272,9 @@ Status BlockCache::give_back(Bytes bytes, bool quiet) {
     if (!is_gone(block->run)) runs_.put(*runs_.add(std::move(block)));
   }
   if (sum >= bytes) return result;
-  for (SlotPage& page : slots_.remove_empty(bytes - sum, quiet)) {
+  for (SlotPage& page : slot_pages_.remove_empty(bytes - sum, quiet)) {
     sum += kBasePage;
-    if (!is_gone(page.run())) slots_.put_back(std::move(page));
+    if (!is_gone(page.run())) slot_pages_.put_back(std::move(page));
   }
   if (sum >= bytes) return result;
   for (auto& bundle : bundles_.remove_empty(bytes - sum, quiet)) {
@@ -285,7 +285,7 @@ Status BlockCache::give_back(Bytes bytes, bool quiet) {
 
 // Keeps the shared caches below their limit as far as possible without waiting.
 void BlockCache::shed() {
-  const Bytes cached = runs_.cached_bytes() + slots_.empty_bytes() + bundles_.empty_bytes();
+  const Bytes cached = runs_.cached_bytes() + slot_pages_.empty_bytes() + bundles_.empty_bytes();
   if (cached <= options_.warm_limit) return;
   MutexLock lock(give_back_mutex_);
   Status shed = residency_.poll_streams();

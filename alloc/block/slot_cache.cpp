@@ -26,7 +26,7 @@ std::size_t SlotCache::take(const CacheKey& key, std::span<Address> out) {
 
 // The slots count as live from here on, so that a thread with them in its cache need not count.
 std::size_t SlotCache::take_line(Slab& slab, std::span<Address> out) {
-  if (slab.is_empty()) note_used(slab);
+  if (slab.is_empty()) empty_.note_used(slab);
   std::array<std::uint32_t, Slab::kLineSlots> slots;
   const std::size_t taken = slab.take_line(std::span(slots).first(std::min(out.size(), slots.size())));
   for (std::size_t i = 0; i < taken; ++i) out[i] = slab.address(slots[i]);
@@ -72,15 +72,7 @@ void SlotCache::settle_home(Home& home) {
 void SlotCache::free_slot(Home& home, Slab& slab, std::uint32_t slot) {
   if (slab.free_slots() == 0) home.with_free.insert(&slab);
   slab.give(slot);
-  if (slab.is_empty()) note_unused(slab);
-}
-
-void SlotCache::note_used(Slab& slab) {
-  if (slab.page() == nullptr || slab.page()->note_used()) --empty_;
-}
-
-void SlotCache::note_unused(Slab& slab) {
-  if (slab.page() == nullptr || slab.page()->note_unused()) ++empty_;
+  if (slab.is_empty()) empty_.note_unused(slab);
 }
 
 void SlotCache::give(std::span<const Place> slots) {
@@ -108,7 +100,7 @@ void SlotCache::retire(StreamId stream, Late late) {
     for (auto& [key, home] : shard.homes) {
       if (key.stream != stream) continue;
       for (Slab* const slab : home.with_free) {
-        if (slab->is_empty()) note_used(*slab);
+        if (slab->is_empty()) empty_.note_used(*slab);
         std::uint32_t slot = 0;
         while (slab->free_slots() > 0) {
           slab->take_line({&slot, 1});
@@ -131,15 +123,71 @@ Late SlotCache::latest() const {
   return latest;
 }
 
-Bytes SlotCache::empty_bytes() const {
-  return kBasePage * static_cast<std::uint64_t>(std::max(empty_.load(), std::int64_t{0}));
+Bytes SlotCache::bytes_of(const CacheKey& key) const {
+  const Shard& shard = shard_of(key);
+  MutexLock lock(shard.mutex);
+  const auto found = shard.homes.find(key);
+  return found == shard.homes.end() ? Bytes() : found->second.bytes;
 }
 
-std::uint64_t SlotCache::pages() const {
-  std::uint64_t pages = 0;
-  for_each([&](const Slab& slab) { pages += slab.page() == nullptr ? 1 : 0; });
-  shared_.for_each([&](const SharedPage&) { ++pages; });
-  return pages;
+std::size_t SlotCache::add(std::unique_ptr<Slab> slab, std::span<Address> out) {
+  const CacheKey key = key_of(*slab);
+  Shard& shard = shard_of(key);
+  MutexLock lock(shard.mutex);
+  Home& home = shard.homes[key];
+  home.bytes += slab->bytes();
+  const std::size_t taken = out.empty() ? 0 : take_line(*slab, out);
+  if (slab->free_slots() > 0) home.with_free.insert(slab.get());
+  const Slab* const known = slab.get();
+  shard.slabs.emplace(known, std::move(slab));
+  return taken;
+}
+
+std::unique_ptr<Slab> SlotCache::detach(Shard& shard, Slab& slab) {
+  const auto home = shard.homes.find(key_of(slab));
+  home->second.with_free.erase(&slab);
+  home->second.bytes -= slab.bytes();
+  if (!home->second.bytes) shard.homes.erase(home);
+  return std::move(shard.slabs.extract(&slab).mapped());
+}
+
+std::vector<std::unique_ptr<Slab>> SlotCache::remove_empty(std::size_t most,
+                                                           const std::function<bool(const Run&)>& may_go) {
+  std::vector<std::unique_ptr<Slab>> removed;
+  for (Shard& shard : shards_) {
+    if (empty_.count() <= 0 || removed.size() >= most) break;
+    MutexLock lock(shard.mutex);
+    std::vector<Slab*> empty;
+    for (const auto& [key, home] : shard.homes) {
+      for (Slab* const slab : home.with_free) {
+        if (removed.size() + empty.size() >= most) break;
+        if (slab->page() == nullptr && slab->is_empty() && may_go(*slab->run)) empty.push_back(slab);
+      }
+    }
+    for (Slab* const slab : empty) {
+      empty_.remove();
+      removed.push_back(detach(shard, *slab));
+    }
+  }
+  return removed;
+}
+
+std::unique_ptr<Slab> SlotCache::remove_if_empty(Slab& slab) {
+  Shard& shard = shard_of(key_of(slab));
+  MutexLock lock(shard.mutex);
+  if (!shard.slabs.contains(&slab) || !slab.is_empty()) return nullptr;
+  return detach(shard, slab);
+}
+
+std::vector<std::unique_ptr<Slab>> SlotCache::remove_all() {
+  std::vector<std::unique_ptr<Slab>> removed;
+  for (Shard& shard : shards_) {
+    MutexLock lock(shard.mutex);
+    for (auto& [key, slab] : shard.slabs) removed.push_back(std::move(slab));
+    shard.slabs.clear();
+    shard.homes.clear();
+  }
+  return removed;
 }
 
 void SlotCache::for_each(const std::function<void(const Slab&)>& see) const {
@@ -156,10 +204,6 @@ Status SlotCache::validate(const std::function<std::uint32_t(const Slab&)>& cach
     if (slots == run->live.load()) continue;
     return Status(Code::kInternal, fmt::format("{} slots of a page are in use, {} counted", slots, run->live.load()));
   }
-  std::int64_t empty = 0;
-  for_each([&](const Slab& slab) { empty += slab.page() == nullptr && slab.is_empty() ? 1 : 0; });
-  shared_.for_each([&](const SharedPage& page) { empty += page.is_unused() ? 1 : 0; });
-  if (empty != empty_.load()) return Status(Code::kInternal, "empty pages do not add up");
   return Status::ok();
 }
 

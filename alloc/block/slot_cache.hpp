@@ -1,11 +1,8 @@
-// The slabs of one allocator by domain: allocates and frees their slots.
+// The slabs of one allocator by domain: allocates and frees their slots. Their pages come and go in slot_pages.hpp.
 //
 // All blocks of a slab serve one class, stream and tag, so its page never mixes domains. A slot freed on the
 // slab's own stream (or on none) is reusable at once; one freed on another stream waits in a queue of its
 // domain until that stream has passed the free.
-//
-// The first slabs of a class are parts of pages shared with other classes of its stream and tag, the later ones
-// whole pages (shared_page.hpp). A page is removed as a whole, when no slot of it is in use.
 //
 // Domains are spread over shards with a lock each, and a thread's cache returns blocks in batches, so threads
 // that free each other's blocks seldom contend.
@@ -29,19 +26,9 @@
 
 #include "base/mutex.hpp"
 #include "block/cache_key.hpp"
-#include "block/shared_pages.hpp"
+#include "block/empty_pages.hpp"
 
 namespace tessera {
-
-// A page of slots with all of its records, while it is not in the cache.
-struct SlotPage {
-  std::unique_ptr<SharedPage> shared;        // null if the page is one slab
-  std::vector<std::unique_ptr<Slab>> slabs;  // that one slab, or all that were cut
-
-  BlockOwner& record() const { return shared ? static_cast<BlockOwner&>(*shared) : *slabs.front(); }
-  Run* run() const { return record().run; }
-  RunOwner owner() const { return {&record(), BlockWord::raw(shared ? shared->words() : slabs.front()->words()), {}}; }
-};
 
 class SlotCache {
  public:
@@ -67,27 +54,22 @@ class SlotCache {
   // The stream is being destroyed: its free slots also wait for its last work.
   void retire(StreamId stream, Late late);
 
-  // Like take(), from a new part of a shared page; 0 if none has room or the next slab must have a page of its
-  // own.
-  std::size_t cut(const CacheKey& key, std::span<Address> out);
-  // The page for the key's next slab: a page of its own, or a shared page with nothing cut yet.
-  SlotPage new_page(const CacheKey& key) const;
-  // Like take(), from a new slab in the page. REQUIRES: new_page() made it for this key, and its record has a
-  // run.
-  std::size_t add(SlotPage page, const CacheKey& key, std::span<Address> out);
-  // Removes pages without a slot in use, at least `bytes` if there are that many; if `quiet`, only those with
-  // runs that no stream uses any more.
-  std::vector<SlotPage> remove_empty(Bytes bytes, bool quiet);
-  // REQUIRES: remove_empty() returned it.
-  void put_back(SlotPage page);
+  // The bytes of the domain's slabs.
+  Bytes bytes_of(const CacheKey& key) const;
+  // Like take(), from this slab, which is new.
+  std::size_t add(std::unique_ptr<Slab> slab, std::span<Address> out);
+  // Removes slabs that are a page each, without a slot in use and with a run that `may_go`: at most `most`.
+  std::vector<std::unique_ptr<Slab>> remove_empty(std::size_t most, const std::function<bool(const Run&)>& may_go);
+  // Null if a slot of it is in use, or it is just being added; then it stays.
+  std::unique_ptr<Slab> remove_if_empty(Slab& slab);
+  std::vector<std::unique_ptr<Slab>> remove_all();
   // The work to wait for before every queue can be emptied.
   Late latest() const;
   void settle_all();
 
-  Bytes empty_bytes() const;
-  std::uint64_t pages() const;
+  EmptyPages& empty_pages() { return empty_; }
+  const EmptyPages& empty_pages() const { return empty_; }
   void for_each(const std::function<void(const Slab&)>& see) const;
-  std::vector<SlotPage> remove_all();
   // `cached(slab)` is the number of its slots in thread caches.
   Status validate(const std::function<std::uint32_t(const Slab&)>& cached) const;
 
@@ -118,16 +100,9 @@ class SlotCache {
   static std::uint32_t slot_of(const Slab& slab, Address address);
   Shard& shard_of(const CacheKey& key) { return shards_[mixed(key) >> kShardShift]; }
   const Shard& shard_of(const CacheKey& key) const { return shards_[mixed(key) >> kShardShift]; }
-  Bytes next_bytes(const CacheKey& key) const;
-  std::size_t add(std::unique_ptr<Slab> slab, std::span<Address> out);
-  bool is_idle(const Run& run, bool quiet) const;
-  bool detach_slabs(SlotPage& page);
-  void attach(SlotPage page);
   // take_line() to settle_home() REQUIRE the lock of the slab's shard.
   std::size_t take_line(Slab& slab, std::span<Address> out);
   void free_slot(Home& home, Slab& slab, std::uint32_t slot);
-  void note_used(Slab& slab);
-  void note_unused(Slab& slab);
   void settle_home(Home& home);
   Status validate_shard(const Shard& shard, const std::function<std::uint32_t(const Slab&)>& cached,
                         std::unordered_map<const Run*, std::uint32_t>& out) const;
@@ -135,10 +110,7 @@ class SlotCache {
 
   const StreamTable& streams_;
   std::array<Shard, kShards> shards_;
-  SharedPages shared_;
-  // Pages without a slot in use. Different threads increment and decrement it for one page, and a decrement may
-  // come before its increment, so it may be negative for a moment.
-  std::atomic<std::int64_t> empty_{0};
+  EmptyPages empty_;
 };
 
 }  // namespace tessera

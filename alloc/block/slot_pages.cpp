@@ -1,23 +1,18 @@
-// Adds and removes the pages of slot_cache.hpp.
-#include "block/slot_cache.hpp"
+#include "block/slot_pages.hpp"
+
+#include <unordered_map>
+#include <utility>
 
 namespace tessera {
 
-Bytes SlotCache::next_bytes(const CacheKey& key) const {
-  const Shard& shard = shard_of(key);
-  MutexLock lock(shard.mutex);
-  const auto found = shard.homes.find(key);
-  return SharedPage::part_bytes(key.size_class, found == shard.homes.end() ? Bytes() : found->second.bytes);
-}
-
-std::size_t SlotCache::cut(const CacheKey& key, std::span<Address> out) {
+std::size_t SlotPages::cut(const CacheKey& key, std::span<Address> out) {
   const Bytes bytes = next_bytes(key);
   if (bytes == kBasePage) return 0;
   auto slab = shared_.cut(key, bytes);
-  return slab ? add(std::move(slab), out) : 0;
+  return slab ? slots_.add(std::move(slab), out) : 0;
 }
 
-SlotPage SlotCache::new_page(const CacheKey& key) const {
+SlotPage SlotPages::new_page(const CacheKey& key) const {
   SlotPage page;
   if (next_bytes(key) < kBasePage) {
     page.shared = std::make_unique<SharedPage>(key.stream, key.tag);
@@ -28,64 +23,31 @@ SlotPage SlotCache::new_page(const CacheKey& key) const {
 }
 
 // Cut before other threads see the page, so that the caller is sure to get a part.
-std::size_t SlotCache::add(SlotPage page, const CacheKey& key, std::span<Address> out) {
-  ++empty_;
-  if (!page.shared) return add(std::move(page.slabs.front()), out);
+std::size_t SlotPages::add(SlotPage page, const CacheKey& key, std::span<Address> out) {
+  slots_.empty_pages().add();
+  if (!page.shared) return slots_.add(std::move(page.slabs.front()), out);
   auto slab = page.shared->cut(key.size_class, next_bytes(key));
   shared_.add(std::move(page.shared));
-  return add(std::move(slab), out);
+  return slots_.add(std::move(slab), out);
 }
 
-std::size_t SlotCache::add(std::unique_ptr<Slab> slab, std::span<Address> out) {
-  const CacheKey key = key_of(*slab);
-  Shard& shard = shard_of(key);
-  MutexLock lock(shard.mutex);
-  Home& home = shard.homes[key];
-  home.bytes += slab->bytes();
-  const std::size_t taken = out.empty() ? 0 : take_line(*slab, out);
-  if (slab->free_slots() > 0) home.with_free.insert(slab.get());
-  const Slab* const known = slab.get();
-  shard.slabs.emplace(known, std::move(slab));
-  return taken;
-}
-
-std::unique_ptr<Slab> SlotCache::detach(Shard& shard, Slab& slab) {
-  const auto home = shard.homes.find(key_of(slab));
-  home->second.with_free.erase(&slab);
-  home->second.bytes -= slab.bytes();
-  if (!home->second.bytes) shard.homes.erase(home);
-  return std::move(shard.slabs.extract(&slab).mapped());
-}
-
-bool SlotCache::is_idle(const Run& run, bool quiet) const {
+bool SlotPages::is_idle(const Run& run, bool quiet) const {
   return !quiet || streams_.passed(run.streams.load(), run.last_work());
 }
 
-std::vector<SlotPage> SlotCache::remove_empty(Bytes bytes, bool quiet) {
+std::vector<SlotPage> SlotPages::remove_empty(Bytes bytes, bool quiet) {
   std::vector<SlotPage> removed;
-  const auto suffices = [&](std::size_t more) { return kBasePage * (removed.size() + more) >= bytes; };
-  for (Shard& shard : shards_) {
-    if (empty_.load() <= 0 || suffices(0)) break;
-    MutexLock lock(shard.mutex);
-    std::vector<Slab*> empty;
-    for (const auto& [key, home] : shard.homes) {
-      for (Slab* const slab : home.with_free) {
-        if (suffices(empty.size())) break;
-        if (slab->page() == nullptr && slab->is_empty() && is_idle(*slab->run, quiet)) empty.push_back(slab);
-      }
-    }
-    for (Slab* const slab : empty) {
-      --empty_;
-      removed.emplace_back().slabs.push_back(detach(shard, *slab));
-    }
+  const std::size_t most = bytes / kBasePage + (bytes % kBasePage ? 1 : 0);
+  for (auto& slab : slots_.remove_empty(most, [&](const Run& run) { return is_idle(run, quiet); })) {
+    removed.emplace_back().slabs.push_back(std::move(slab));
   }
   std::size_t chosen = 0;
   for (auto& shared : shared_.remove_if([&](const SharedPage& page) {
-         return !suffices(chosen) && page.is_unused() && is_idle(*page.run, quiet) && ++chosen > 0;
+         return removed.size() + chosen < most && page.is_unused() && is_idle(*page.run, quiet) && ++chosen > 0;
        })) {
     SlotPage page{std::move(shared), {}};
     if (detach_slabs(page)) {
-      --empty_;
+      slots_.empty_pages().remove();
       removed.push_back(std::move(page));
     } else {
       attach(std::move(page));
@@ -96,45 +58,54 @@ std::vector<SlotPage> SlotCache::remove_empty(Bytes bytes, bool quiet) {
 
 // Detaches all slabs. Returns false if a slot was taken meanwhile or a part is just being added to the cache;
 // no more parts are cut then.
-bool SlotCache::detach_slabs(SlotPage& page) {
+bool SlotPages::detach_slabs(SlotPage& page) {
   for (Slab* const slab : page.shared->slabs()) {
-    Shard& shard = shard_of(key_of(*slab));
-    MutexLock lock(shard.mutex);
-    if (!shard.slabs.contains(slab) || !slab->is_empty()) return false;
-    page.slabs.push_back(detach(shard, *slab));
+    auto detached = slots_.remove_if_empty(*slab);
+    if (!detached) return false;
+    page.slabs.push_back(std::move(detached));
   }
   return true;
 }
 
-void SlotCache::put_back(SlotPage page) {
-  ++empty_;
+void SlotPages::put_back(SlotPage page) {
+  slots_.empty_pages().add();
   attach(std::move(page));
 }
 
 // Attaches those slabs of a shared page that were detached.
-void SlotCache::attach(SlotPage page) {
+void SlotPages::attach(SlotPage page) {
   if (page.shared) shared_.add(std::move(page.shared));
-  for (auto& slab : page.slabs) add(std::move(slab), {});
+  for (auto& slab : page.slabs) slots_.add(std::move(slab), {});
 }
 
-std::vector<SlotPage> SlotCache::remove_all() {
+std::vector<SlotPage> SlotPages::remove_all() {
   std::vector<SlotPage> removed;
   std::unordered_map<const SharedPage*, std::size_t> places;  // in `removed`
   for (auto& shared : shared_.remove_if([](const SharedPage&) { return true; })) {
     places.emplace(shared.get(), removed.size());
     removed.push_back({std::move(shared), {}});
   }
-  for (Shard& shard : shards_) {
-    MutexLock lock(shard.mutex);
-    for (auto& [key, slab] : shard.slabs) {
-      SlotPage& page = slab->page() == nullptr ? removed.emplace_back() : removed[places.at(slab->page())];
-      page.slabs.push_back(std::move(slab));
-    }
-    shard.slabs.clear();
-    shard.homes.clear();
+  for (auto& slab : slots_.remove_all()) {
+    SlotPage& page = slab->page() == nullptr ? removed.emplace_back() : removed[places.at(slab->page())];
+    page.slabs.push_back(std::move(slab));
   }
-  empty_ = 0;
+  slots_.empty_pages().clear();
   return removed;
+}
+
+std::uint64_t SlotPages::pages() const {
+  std::uint64_t pages = 0;
+  slots_.for_each([&](const Slab& slab) { pages += slab.page() == nullptr ? 1 : 0; });
+  shared_.for_each([&](const SharedPage&) { ++pages; });
+  return pages;
+}
+
+Status SlotPages::validate() const {
+  std::int64_t empty = 0;
+  slots_.for_each([&](const Slab& slab) { empty += slab.page() == nullptr && slab.is_empty() ? 1 : 0; });
+  shared_.for_each([&](const SharedPage& page) { empty += page.is_unused() ? 1 : 0; });
+  if (empty != slots_.empty_pages().count()) return Status(Code::kInternal, "empty pages do not add up");
+  return Status::ok();
 }
 
 }  // namespace tessera

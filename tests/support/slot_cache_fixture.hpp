@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "block/slot_cache.hpp"
+#include "block/slot_pages.hpp"
 #include "layer_fixture.hpp"
 
 namespace tessera {
@@ -18,7 +19,7 @@ class SlotCacheTest : public LayerTest {
   SlotCacheTest() : a_(new_stream()), b_(new_stream()) {}
 
   void TearDown() override {
-    give_back(cache_.remove_all());
+    give_back(slot_pages_.remove_all());
     LayerTest::TearDown();
   }
   CacheKey key(TagId tag = TagId(1)) const { return {*size_class_for(kQuarter), a_, tag}; }
@@ -28,7 +29,7 @@ class SlotCacheTest : public LayerTest {
     page.slabs.push_back(std::make_unique<Slab>(key().size_class, a_, TagId(1)));
     Slab& added = *page.slabs.front();
     added.run = acquire(page);
-    cache_.put_back(std::move(page));
+    slot_pages_.put_back(std::move(page));
     return added;
   }
   Run* acquire(const SlotPage& page) {
@@ -38,10 +39,10 @@ class SlotCacheTest : public LayerTest {
   Address allocate(Bytes bytes) {
     const CacheKey wanted{*size_class_for(bytes), a_, TagId(1)};
     Address slot;
-    if (cache_.take(wanted, {&slot, 1}) == 1 || cache_.cut(wanted, {&slot, 1}) == 1) return slot;
-    SlotPage page = cache_.new_page(wanted);
+    if (cache_.take(wanted, {&slot, 1}) == 1 || slot_pages_.cut(wanted, {&slot, 1}) == 1) return slot;
+    SlotPage page = slot_pages_.new_page(wanted);
     page.record().run = acquire(page);
-    EXPECT_EQ(cache_.add(std::move(page), wanted, {&slot, 1}), 1u);
+    EXPECT_EQ(slot_pages_.add(std::move(page), wanted, {&slot, 1}), 1u);
     return slot;
   }
   Slab& slab_at(Address address) {
@@ -72,10 +73,12 @@ class SlotCacheTest : public LayerTest {
   // `out` slots of `slab` are allocated by the test.
   void expect_sound(std::uint32_t out) {
     expect_ok(cache_.validate([out](const Slab&) { return out; }));
+    expect_ok(slot_pages_.validate());
   }
 
   const StreamId a_, b_;
   SlotCache cache_{residency().streams()};
+  SlotPages slot_pages_{residency().streams(), cache_};
 };
 
 }  // namespace tessera

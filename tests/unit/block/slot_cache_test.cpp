@@ -79,7 +79,7 @@ TEST_F(SlotCacheTest, SlotsOfADestroyedStreamAreQueued) {
   cache_.retire(a_, {mask, epoch});
   expect_sound(1);
   EXPECT_TRUE(take(1).empty());
-  EXPECT_EQ(cache_.empty_bytes(), Bytes());
+  EXPECT_EQ(slot_pages_.empty_bytes(), Bytes());
   held.reset();
   expect_ok(driver().synchronize(b_));
   expect_ok(residency().poll_streams());
