@@ -250,7 +250,7 @@ Status BlockCache::wait_for_cached() {
   TESSERA_TRY(residency_.poll_streams());
   Late late = slots_.latest();
   late.include(bundles_.latest());
-  const Status waited = residency_.streams().wait(late.mask, late.epoch, StreamTable::Bound::kPatience);
+  const Status waited = residency_.waits().wait(late.mask, late.epoch, StreamWaits::Bound::kPatience);
   if (!waited.is_ok() && waited.code() != Code::kNotReady) return waited;  // work that does not end keeps its blocks
   slots_.settle_all();
   bundles_.settle_all();

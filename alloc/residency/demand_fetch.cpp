@@ -64,7 +64,7 @@ Status DemandFetch::fetch_and_hold(std::span<Run* const> runs, StreamId stream, 
       return news;
     }
     const ProfilerRange waits(locked_.log.profiler(), name_of(StallCause::kOtherCalls));
-    if (locked_.held_uses.await_end(seen, locked_.options.patience * StreamTable::kWholePatience)) continue;
+    if (locked_.held_uses.await_end(seen, locked_.options.patience * StreamWaits::kWholePatience)) continue;
     return Status(Code::kOutOfMemory, "calls in progress use device memory, and none has returned for a long time");
   }
   if (held) held();
@@ -80,12 +80,12 @@ Status DemandFetch::fetch_and_hold(std::span<Run* const> runs, StreamId stream, 
 // which needs the lock.
 Status DemandFetch::await_news(const Status& in_the_way, std::uint64_t& tries) {
   const Status no_room(Code::kOutOfMemory, std::string(in_the_way.message()));
-  const std::uint64_t stuck = locked_.streams.stuck();
+  const std::uint64_t stuck = locked_.waits.stuck();
   // The work progressed, or a launch does not return, for which each try has waited.
-  if (stuck == 0 || tries > kMostTries) return ++tries > StreamTable::kWholePatience ? no_room : Status();
+  if (stuck == 0 || tries > kMostTries) return ++tries > StreamWaits::kWholePatience ? no_room : Status();
   ++tries;
   bool news = false;
-  TESSERA_TRY_ASSIGN(news, locked_.streams.await_news(stuck));
+  TESSERA_TRY_ASSIGN(news, locked_.waits.await_news(stuck));
   return news ? Status() : no_room;
 }
 

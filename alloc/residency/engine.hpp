@@ -29,6 +29,7 @@
 #include "residency/streams/gate.hpp"
 #include "residency/streams/stall.hpp"
 #include "residency/streams/stream_table.hpp"
+#include "residency/streams/stream_waits.hpp"
 #include "residency/streams/waiting_kernels.hpp"
 #include "tier/tier_stack.hpp"
 
@@ -47,6 +48,7 @@ struct Engine {
   const ResidencyOptions& options;
   const CopyLanes& lanes;
   StreamTable& streams;
+  StreamWaits& waits;
   IterationTracker& tracker;
   Gate& gate;
   const HeldUses& held_uses;
@@ -81,7 +83,7 @@ struct Engine {
   // REQUIRES: the gate is closed.
   Status await_all_work() {
     const StallWait waiting(stall, StallCause::kWork);
-    return streams.wait_for_all(streams.open_epoch());
+    return waits.wait_for_all(streams.open_epoch());
   }
   // The policy's picture of a run, without its byte counts.
   RunPicture picture_of(const Run& run, Epoch now) const {

@@ -36,7 +36,7 @@ void LaunchNotes::note_kernel(const void* work, StreamId stream, Epoch epoch, st
   locked_.waiting.note(work, slot, epoch);
   const auto known = locked_.waiting.find(work);
   if (!known) return;
-  if (!known->is_suspect) return locked_.streams.note_waiter(slot, epoch, known->allowance);
+  if (!known->is_suspect) return locked_.waits.note_waiter(slot, epoch, known->allowance);
   if (!locked_.gate.saw_all_out(gate_slot)) return;
   if (const Status marked = locked_.streams.mark(slot, epoch.previous()); !marked.is_ok()) {
     log_line(LogLevel::kDebug, "a kernel was launched without a fence: {}", marked.to_string());

@@ -16,6 +16,7 @@ LockedEngine::LockedEngine(Driver& driver, DeviceId device, TierStack tiers, std
       options(std::move(options)),
       lanes(std::move(lanes)),
       streams(driver, device, this->options.patience, this->options.queue_depth),
+      waits(driver, device, streams, this->options.patience),
       tracker(driver, device, *guide.policy, *guide.planner, engine.runs, this->options.class_of_tag),
       gate(this->options.patience),
       engine{.driver = driver,
@@ -25,6 +26,7 @@ LockedEngine::LockedEngine(Driver& driver, DeviceId device, TierStack tiers, std
              .options = this->options,
              .lanes = *this->lanes,
              .streams = streams,
+             .waits = waits,
              .tracker = tracker,
              .gate = gate,
              .held_uses = held_uses,
@@ -52,13 +54,13 @@ LockedEngine::LockedEngine(Driver& driver, DeviceId device, TierStack tiers, std
 }
 
 Status LockedEngine::await_uses(const Run& run, const Status& fenced) {
-  const Status status = fenced.is_ok() ? streams.wait(run.users(), run.last_work()) : fenced;
+  const Status status = fenced.is_ok() ? waits.wait(run.users(), run.last_work()) : fenced;
   if (status.is_ok() || status.code() == Code::kNotReady) return status;
   return await_device();
 }
 
 Status LockedEngine::await_device() {
-  const Nanoseconds limit = options.patience * StreamTable::kWholePatience;
+  const Nanoseconds limit = options.patience * StreamWaits::kWholePatience;
   const Status over = driver.synchronize(device, limit);
   if (over.code() != Code::kNotReady) return over;
   return Status(Code::kNotReady,

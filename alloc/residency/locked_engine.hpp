@@ -26,6 +26,7 @@
 #include "residency/residency_options.hpp"
 #include "residency/streams/gate.hpp"
 #include "residency/streams/stream_table.hpp"
+#include "residency/streams/stream_waits.hpp"
 #include "residency/use_counts.hpp"
 #include "tier/tier_stack.hpp"
 
@@ -49,6 +50,7 @@ struct LockedEngine {
   const ResidencyOptions options;
   const std::unique_ptr<CopyLanes> lanes;
   StreamTable streams;
+  StreamWaits waits;
   IterationTracker tracker;
   Gate gate;
   UseCounts counts;

@@ -116,6 +116,7 @@ class Residency {
   void trim();            // returns unused frames to the driver
   void prepare_checks();  // registers the host memory that checks need, so that no later call has to
   StreamTable& streams() { return locked_.streams; }
+  StreamWaits& waits() { return locked_.waits; }
 
  private:
   static constexpr std::uint64_t kBrief = 20;  // the part of the patience with work that waits for other kernels

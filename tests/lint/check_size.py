@@ -25,7 +25,6 @@ CUT = {
     "PageManager": "to be cut: reserved ranges, checks",
     "DeviceEvictor": "to be cut: the choice of a victim, the eviction of one",
     "Transfers": "to be cut: progress, checks, parting, placing",
-    "StreamTable": "to be cut: waits",
 }
 
 

@@ -86,7 +86,7 @@ Status DeviceEvictor::make_room(Bytes bytes) {
         ++round;
       } else if (transfers_.any()) {  // what is being fetched can be evicted again
         TESSERA_TRY(await(Transfers::Await::kOldest, bytes - room));
-      } else if (engine_.streams.stuck() != stuck_) {
+      } else if (engine_.waits.stuck() != stuck_) {
         ++round;  // other runs may be evicted than those waited for
       } else if (engine_.tiers.device.usage().room() == room) {
         return no_room(bytes);
@@ -120,7 +120,7 @@ Snapshot DeviceEvictor::picture(Bytes need, Which which, Recency recency) {
   Snapshot snapshot{
       .shortage = Location::kDevice, .need = need, .epoch = engine_.streams.epoch(), .runs = std::move(pictures_)};
   snapshot.runs.clear();
-  stuck_ = engine_.streams.stuck();
+  stuck_ = engine_.waits.stuck();
   for (const Run& run : engine_.with(PageTrait::kResident)) {
     if (!run.is_evictable()) continue;
     if (which == Which::kDead && !run.is_dead()) continue;

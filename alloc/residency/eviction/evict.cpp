@@ -54,12 +54,12 @@ Result<bool> DeviceEvictor::await_work(const Run& run, Work& work) {
   Status waited;
   {
     const StallWait waiting(engine_.stall, StallCause::kWork);
-    waited = engine_.streams.wait(work.mask, work.until, StreamTable::Bound::kPatience);
+    waited = engine_.waits.wait(work.mask, work.until, StreamWaits::Bound::kPatience);
   }
   if (waited.is_ok()) return true;
   if (waited.code() != Code::kNotReady) return waited;
   // Of several stuck streams, one may be waiting for another.
-  if (const std::uint64_t stuck = streams.stuck(); std::has_single_bit(stuck)) {
+  if (const std::uint64_t stuck = engine_.waits.stuck(); std::has_single_bit(stuck)) {
     const auto slot = static_cast<std::uint32_t>(std::countr_zero(stuck));
     const auto reach = engine_.streams.reach_of_next(slot);
     if (reach) engine_.waiting.accuse(slot, reach->after, reach->until);
@@ -107,7 +107,7 @@ template <class Act>
 Result<Bytes> DeviceEvictor::free_behind(Run& run, const Work& work, Act act) {
   if (!engine_.streams.passed(work.mask, work.until)) {
     const StallWait waiting(engine_.stall, StallCause::kWork);
-    const Status waited = engine_.streams.wait(work.mask, work.until, StreamTable::Bound::kPatience);
+    const Status waited = engine_.waits.wait(work.mask, work.until, StreamWaits::Bound::kPatience);
     if (waited.code() == Code::kNotReady) return Bytes();
     TESSERA_TRY(waited);
   }
@@ -141,7 +141,7 @@ Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience pat
     bool goes = false;
     TESSERA_TRY_ASSIGN(goes, await_work(run, *work));
     if (!goes) return Bytes();
-  } else if (const std::uint64_t stuck = engine_.streams.stuck(); stuck != 0) {
+  } else if (const std::uint64_t stuck = engine_.waits.stuck(); stuck != 0) {
     // A copy behind stuck work would block the link for all others.
     if (!engine_.streams.passed(work->mask & stuck, work->until)) return Bytes();
   }

@@ -95,7 +95,7 @@ Status Transfers::await_parting() {
   Status waited;
   {
     const StallWait waiting(engine_.stall, StallCause::kWork);
-    waited = engine_.streams.wait(page->eviction.users, page->as_of(), StreamTable::Bound::kPatience);
+    waited = engine_.waits.wait(page->eviction.users, page->as_of(), StreamWaits::Bound::kPatience);
   }
   if (waited.code() == Code::kNotReady) {
     const Run& run = *page.run;

@@ -105,7 +105,7 @@ Status Transfers::finish_all() {
 Status Transfers::await_users(PageRef page) {
   if (!is_evicting(page->state) || engine_.streams.passed(page->eviction.users, page->as_of())) return {};
   const StallWait waiting(engine_.stall, StallCause::kWork);
-  Status status = engine_.streams.wait(page->eviction.users, page->as_of(), StreamTable::Bound::kPatience);
+  Status status = engine_.waits.wait(page->eviction.users, page->as_of(), StreamWaits::Bound::kPatience);
   if (status.code() == Code::kNotReady) return status;
   if (!status.is_ok()) log_line(LogLevel::kDebug, "waiting for work: {}", status.to_string());
   return {};

@@ -50,7 +50,7 @@ class Transfers {
   // ---- finishing (progress.cpp) ----
   enum class Await : std::uint8_t { kNone, kOldest, kEvicting };  // evictions of up to `bytes`
   // Finishes every transfer that is done, and the awaited ones. Errors: the first, after all were polled; kNotReady
-  // where an awaited transfer is queued behind work that does not end (StreamTable::Bound).
+  // where an awaited transfer is queued behind work that does not end (StreamWaits::Bound).
   Status finish(Await await, Bytes bytes = {});
   Status finish_all();
   // parting.cpp

@@ -9,6 +9,9 @@
 
 namespace tessera {
 
+// A bit for each in one word.
+inline constexpr std::uint32_t kStreamSlots = 64;
+
 struct SlotsIn {
   struct End {};
   struct Iterator {

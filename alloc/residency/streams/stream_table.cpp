@@ -1,61 +1,19 @@
 #include "residency/streams/stream_table.hpp"
 
 #include <algorithm>
-#include <thread>
-#include <unordered_set>
 #include <utility>
 
 #include "base/atomic_max.hpp"
 #include "base/log.hpp"
-#include "residency/streams/slots_in.hpp"
+#include "residency/streams/thread_key.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr std::uint32_t kForgotten = ~std::uint32_t{0};  // marks a key of a retired stream
-
-// The threads that have a key. Never destroyed: a thread may end after static destruction.
-struct Living {
-  Mutex mutex{LockRank::kObserve};
-  std::unordered_set<std::uint64_t> keys GUARDED_BY(mutex);
-  std::uint64_t next GUARDED_BY(mutex) = 1;
-};
-Living& living() {
-  static Living& all = *new Living;
-  return all;
-}
-
-constinit thread_local std::uint64_t own_key = 0;
-
-// Uses by the thread after this get another key, which is never reported as ended.
-struct EndsKey {
-  ~EndsKey() {
-    Living& all = living();
-    MutexLock lock(all.mutex);
-    all.keys.erase(std::exchange(own_key, 0));
-  }
-};
-
-std::uint64_t take_thread_key() {
-  static thread_local EndsKey at_thread_end;
-  (void)at_thread_end;
-  Living& all = living();
-  MutexLock lock(all.mutex);
-  own_key = all.next++;
-  all.keys.insert(own_key);
-  return own_key;
-}
-
-bool has_ended(std::uint64_t thread) {
-  if (thread == 0) return false;
-  Living& all = living();
-  MutexLock lock(all.mutex);
-  return !all.keys.contains(thread);
-}
+// Operations on a stream that are not noted here as uses: the program's events and waits.
+constexpr std::size_t kUncounted = 128;
 
 }  // namespace
-
-std::uint64_t StreamTable::this_thread_key() { return own_key != 0 ? own_key : take_thread_key(); }
 
 StreamTable::~StreamTable() {
   MutexLock lock(mutex_);
@@ -73,19 +31,8 @@ StreamTable::~StreamTable() {
 
 std::uint32_t StreamTable::find_slot(StreamId stream) {
   const std::uint64_t thread = stream == kPerThreadStream ? this_thread_key() : 0;
-  const std::size_t start = hash_of(stream, thread);
-  for (std::size_t i = 0; i < kKeys; ++i) {
-    const Key& key = keys_[(start + i) % kKeys];
-    const std::uint32_t slot_plus_one = key.slot_plus_one.load(std::memory_order_acquire);
-    if (slot_plus_one == 0) break;
-    if (slot_plus_one == kForgotten || key.stream.load(std::memory_order_acquire) != stream.value() ||
-        key.thread.load(std::memory_order_acquire) != thread) {
-      continue;
-    }
-    // The key may be reassigned between the loads: then the slot has changed too, or is still right.
-    if (key.slot_plus_one.load(std::memory_order_relaxed) == slot_plus_one) return slot_plus_one - 1;
-  }
-  return assign(stream, thread);
+  const auto slot = keys_.find(stream, thread);
+  return slot ? *slot : assign(stream, thread);
 }
 
 bool StreamTable::knows(StreamId stream) {
@@ -117,26 +64,22 @@ std::uint32_t StreamTable::assign(StreamId stream, std::uint64_t thread) {
       if (user.stream == stream && user.thread == thread && !user.retired) return i;
     }
   }
-  const std::size_t hash = hash_of(stream, thread);
-  const std::uint32_t slot = choose_slot(hash);
+  const std::uint32_t slot = choose_slot(StreamKeys::hash_of(stream, thread));
   User user;
   user.stream = stream;
   user.thread = thread;
   slots_[slot].users.push_back(std::move(user));
   slots_[slot].completed.store(Epoch());
-  for (std::size_t i = 0; i < kKeys; ++i) {
-    Key& key = keys_[(hash + i) % kKeys];
-    const std::uint32_t state = key.slot_plus_one.load(std::memory_order_relaxed);
-    if (state != 0 && state != kForgotten) continue;
-    key.stream.store(stream.value(), std::memory_order_release);
-    key.thread.store(thread, std::memory_order_release);
-    key.slot_plus_one.store(slot + 1, std::memory_order_release);
-    break;
-  }
+  keys_.put(stream, thread, slot);
   return slot;
 }
 
 Epoch StreamTable::needed(const Slot& slot, Epoch epoch) { return std::min(epoch, slot.last.load()); }
+
+std::vector<StreamTable::Fence>::const_iterator StreamTable::first_covering(const User& user, Epoch label) {
+  return std::find_if(user.pending.begin(), user.pending.end(),
+                      [label](const Fence& fence) { return fence.epoch >= label; });
+}
 
 Result<EventId> StreamTable::take_event() {
   if (spare_events_.empty()) return driver_.create_event(device_);
@@ -158,22 +101,13 @@ Status StreamTable::declare_dead(User& user) {
 
 // REQUIRES: its work is over.
 void StreamTable::forget(User& user) {
-  forget_key(user.stream, user.thread);
+  keys_.forget(user.stream, user.thread);
   user.retired = true;
   user.completed = Epoch::forever();
   drop_pending(user, user.pending.size());
 }
 
-// The handle may be reused for a new stream, which is another user.
-void StreamTable::forget_key(StreamId stream, std::uint64_t thread) {
-  for (Key& key : keys_) {
-    if (key.slot_plus_one.load() != 0 && key.stream.load() == stream.value() && key.thread.load() == thread) {
-      key.slot_plus_one.store(kForgotten);
-    }
-  }
-}
-
-bool StreamTable::is_left(const User& user) { return !user.retired && has_ended(user.thread); }
+bool StreamTable::is_left(const User& user) { return !user.retired && thread_has_ended(user.thread); }
 
 // Only a thread itself can fence its own stream, so its work is known to be over only where its last fence covers
 // everything noted.
@@ -235,6 +169,20 @@ Status StreamTable::fence_own(std::uint32_t index) {
   return {};
 }
 
+// Work queued since work was last known to be over may fill the stream. A stream that makes progress will soon have
+// room.
+Result<bool> StreamTable::takes_fence(Slot& slot, User& user) {
+  if (!can_be_asked(user)) return true;
+  if (slot.turn.load() - user.turn + kUncounted < queue_depth_) return true;
+  const Status looked = user.pending.empty() ? driver_.synchronize(user.stream, kMoment)
+                                             : driver_.synchronize(user.pending.front().event, kMoment);
+  if (looked.code() == Code::kNotReady) return false;
+  if (!looked.is_ok()) return true;  // recording the fence reports or handles the error
+  if (user.pending.empty()) user.turn = slot.turn.load();
+  TESSERA_TRY(poll_slot(slot));
+  return true;
+}
+
 // Everything noted so far is queued, on any slot: a fence covers it, also for questions asked after the slot's stream
 // has queued more.
 Status StreamTable::fence(std::uint64_t mask, Epoch epoch) {
@@ -266,7 +214,7 @@ Status StreamTable::poll_slot(Slot& slot) {
       user.completed = std::max(user.completed, user.pending[done++].epoch);
     }
     drop_pending(user, done);
-    if (done != 0) note_passes(slot, done);
+    if (done != 0) progress_.note_ended(index_of(slot), done);
     if (!status.is_ok() && status.code() != Code::kNotReady) return status;
   }
   sum_up(slot);
@@ -333,7 +281,103 @@ Status StreamTable::retire(StreamId stream) {
       user.retired = true;
     }
   }
-  forget_key(stream, 0);
+  keys_.forget(stream, 0);
+  return {};
+}
+
+Status StreamTable::mark(std::uint32_t index, Epoch epoch) {
+  MutexLock lock(mutex_);
+  for (User& user : slots_[index].users) {
+    const bool own = user.thread == 0 || user.thread == this_thread_key();
+    const bool covered = user.completed >= epoch || (!user.pending.empty() && user.pending.back().epoch >= epoch);
+    if (!own || covered || user.retired || user.stream == kNoStream) continue;
+    TESSERA_TRY(record(user, epoch, slots_[index].turn.load()));
+  }
+  return {};
+}
+
+std::optional<StreamTable::Reach> StreamTable::reach_of_next(std::uint32_t index) {
+  MutexLock lock(mutex_);
+  for (const User& user : slots_[index].users) {
+    if (!user.pending.empty()) return Reach{user.completed, user.pending.front().epoch};
+  }
+  return std::nullopt;
+}
+
+// Fences that this makes redundant are recycled.
+void StreamTable::note_over(Slot& slot, User& user, Epoch epoch) {
+  if (user.retired || user.completed >= epoch) return;
+  user.completed = epoch;
+  user.turn = slot.turn.load();  // estimate: other threads have launched little there since
+  const auto later = first_covering(user, epoch.next());
+  drop_pending(user, static_cast<std::size_t>(later - user.pending.cbegin()));
+  progress_.note_ended(index_of(slot), 1);
+  sum_up(slot);
+}
+
+void StreamTable::note_over(StreamId stream, Epoch epoch) {
+  const std::uint64_t thread = stream == kPerThreadStream ? this_thread_key() : 0;
+  MutexLock lock(mutex_);
+  for (std::uint32_t i = 0; i < used_slots_; ++i) {
+    for (User& user : slots_[i].users) {
+      if (user.stream == stream && user.thread == thread) note_over(slots_[i], user, epoch);
+    }
+  }
+}
+
+// Work on unknown streams (kNoStream) may belong to another device.
+void StreamTable::note_all_over(Epoch epoch) {
+  MutexLock lock(mutex_);
+  for (std::uint32_t i = 0; i < used_slots_; ++i) {
+    for (User& user : slots_[i].users) {
+      if (user.stream != kNoStream) note_over(slots_[i], user, epoch);
+    }
+  }
+}
+
+StreamTable::Unpassed StreamTable::unpassed(std::uint64_t mask, Epoch epoch) {
+  MutexLock lock(mutex_);
+  Unpassed result;
+  for (std::size_t i : SlotsIn{mask}) {
+    const Epoch label = needed(slots_[i], epoch);
+    if (slots_[i].completed.load() >= label) continue;
+    result.slots |= std::uint64_t{1} << i;
+    for (const User& user : slots_[i].users) {
+      if (result.can_be_looked_at || user.completed >= label) continue;
+      const auto fence = first_covering(user, label);
+      result.stream = user.stream;
+      result.label = label;
+      if (fence != user.pending.end()) result.fence = fence->event;
+      if (!result.fence && !user.pending.empty()) result.fence = user.pending.back().event;
+      result.can_be_looked_at = result.fence.has_value() || can_be_asked(user);
+    }
+  }
+  return result;
+}
+
+std::vector<std::uint64_t> StreamTable::left_by_threads() {
+  MutexLock lock(mutex_);
+  std::vector<std::uint64_t> threads;
+  for (const Slot& slot : slots_) {
+    for (const User& user : slot.users) {
+      if (is_left(user)) threads.push_back(user.thread);
+    }
+  }
+  return threads;
+}
+
+Status StreamTable::note_device_idle(std::uint64_t mask, Epoch epoch, const std::vector<std::uint64_t>& left) {
+  MutexLock lock(mutex_);
+  for (Slot& slot : slots_) {
+    for (User& user : slot.users) {
+      if (std::ranges::find(left, user.thread) != left.end()) forget(user);
+    }
+  }
+  for (std::size_t i : SlotsIn{mask}) {
+    const Epoch label = needed(slots_[i], epoch);
+    for (User& user : slots_[i].users) user.completed = std::max(user.completed, label);
+    TESSERA_TRY(poll_slot(slots_[i]));
+  }
   return {};
 }
 

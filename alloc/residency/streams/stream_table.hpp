@@ -15,10 +15,6 @@
 //
 // Work on a stream that cannot be fenced here counts as work of kNoStream, which is over when the device is idle.
 //
-// A kernel may wait for the program, or for a kernel that the program launches later, as a collective does. A fence
-// behind it passes only afterwards, so every wait here is bounded, and work that the program itself has waited for
-// counts as over, whatever is queued behind it (docs/decisions/0028-waiting-kernels.md).
-//
 // There are 64 slots, so that a block can name its users in one word. Further streams share slots: answers come later
 // then, but are never wrong. The slot of a per-thread stream is reused once its thread and its work have ended.
 //
@@ -35,6 +31,9 @@
 #include "base/epoch.hpp"
 #include "base/mutex.hpp"
 #include "driver/driver.hpp"
+#include "residency/streams/slots_in.hpp"
+#include "residency/streams/stream_keys.hpp"
+#include "residency/streams/work_progress.hpp"
 
 namespace tessera {
 
@@ -45,24 +44,18 @@ inline constexpr StreamId kNoStream{~std::uint64_t{0}};
 
 class StreamTable {
  public:
-  static constexpr std::uint32_t kSlots = 64;
+  static constexpr std::uint32_t kSlots = kStreamSlots;
   static constexpr Epoch kAllSoFar = Epoch::forever();             // for fence(): all noted uses
   static constexpr std::uint64_t kAllStreams = ~std::uint64_t{0};  // as a mask
   static constexpr std::uint32_t kMostGrace = 16;
   // The stream may queue nothing more, so the grace also ends after this many times as many launches on all streams.
   static constexpr std::uint64_t kGraceOfAll = 8;
 
-  // How long a wait continues without any of the awaited work ending.
-  enum class Bound : std::uint8_t {
-    kPatience,  // for `patience`: then the caller proceeds without work that may wait for the program
-    kWhole,     // kWholePatience times that: then the work is assumed not to end
-  };
-  static constexpr std::uint64_t kWholePatience = 30;
   static constexpr Nanoseconds kUsualPatience{2'000'000'000};
   // A stream that makes progress completes something within this time.
   static constexpr Nanoseconds kMoment{2'000'000};
 
-  // `queue_depth`: as in DeviceProperties.
+  // `patience`: the longest wait for work that no event covers. `queue_depth`: as in DeviceProperties.
   StreamTable(Driver& driver, DeviceId device, Nanoseconds patience = kUsualPatience, std::size_t queue_depth = 0)
       : driver_(driver), device_(device), patience_(patience), queue_depth_(queue_depth) {}
   ~StreamTable();
@@ -78,15 +71,9 @@ class StreamTable {
 
   // The slot of a stream, assigned at its first use. Cheap afterwards.
   std::uint32_t slot_of(StreamId stream) {
-    // The key may be reassigned between the loads: then its slot has changed too, or is still right.
-    const Key& key = keys_[hash_of(stream, 0) % kKeys];
-    const std::uint32_t slot_plus_one = key.slot_plus_one.load(std::memory_order_acquire);
-    const bool found = key.stream.load(std::memory_order_acquire) == stream.value() &&
-                       key.thread.load(std::memory_order_acquire) == 0 && slot_plus_one - 1 < kSlots &&
-                       stream != kPerThreadStream;
-    if (found && key.slot_plus_one.load(std::memory_order_relaxed) == slot_plus_one) [[likely]] {
-      return slot_plus_one - 1;
-    }
+    const auto slot = stream == kPerThreadStream ? std::nullopt : keys_.slot_of(stream);
+    if (slot) [[likely]]
+      return *slot;
     return find_slot(stream);
   }
   // Whether the stream was used here; a stream of another device was not.
@@ -118,13 +105,6 @@ class StreamTable {
   Status poll();
   // Whether every stream in `mask` is done with its uses up to `epoch`, as of the last poll. Cheap.
   bool passed(std::uint64_t mask, Epoch epoch) const;
-  // stream_waits.cpp
-  // Waits until passed(mask, epoch). Errors: kNotReady where none of the work has ended for the bound, counted over all
-  // waits for the same work. REQUIRES: fence(mask, epoch) was called.
-  Status wait(std::uint64_t mask, Epoch epoch, Bound bound = Bound::kWhole);
-  // A kernel that waits for others was launched on the slot: until it is over, kPatience means `allowance` there.
-  // Cheap.
-  void note_waiter(std::uint32_t slot, Epoch epoch, Nanoseconds allowance);
   // Records a fence before work that is about to be queued, for uses up to `epoch`. REQUIRES: these are queued.
   Status mark(std::uint32_t slot, Epoch epoch);
   // The epochs between which the unfinished work of a slot lies: covered by the last fence that passed, and by the
@@ -133,21 +113,33 @@ class StreamTable {
     Epoch after{}, until{};
   };
   std::optional<Reach> reach_of_next(std::uint32_t slot);
-  // The slots with work that was waited for as long as `patience` and has not ended. Cheap.
-  std::uint64_t stuck() const;
-  // Waits until one of these slots has completed a piece of work: true; false after the whole patience.
-  Result<bool> await_news(std::uint64_t slots);
   // The program has waited for its work noted up to `epoch` on the stream, or on all streams of the device's context.
   // REQUIRES: that work was queued when the program's wait began.
   void note_over(StreamId stream, Epoch epoch);
   void note_all_over(Epoch epoch);
-  // Waits until all work noted up to `epoch` is over. By fences where possible: a device-wide wait would break a stream
-  // capture of the program. REQUIRES: the gate is closed.
-  Status wait_for_all(Epoch epoch);
-  // Makes `waiter` wait on the device for that work. REQUIRES: as wait().
+  // Makes `waiter` wait on the device for that work. REQUIRES: fence(mask, epoch) was called. Errors: kBusy where
+  // it cannot be made to.
   Status make_wait(StreamId waiter, std::uint64_t mask, Epoch epoch);
   // The program destroys the stream: records its last fence while that is still possible.
   Status retire(StreamId stream);
+
+  // What a wait still has to wait for (stream_waits.hpp).
+  struct Unpassed {
+    std::uint64_t slots = 0;
+    StreamId stream{};               // of the first that can be queried
+    std::optional<EventId> fence{};  // the same, where there is one
+    Epoch label{};                   // the same
+    bool can_be_looked_at = false;
+  };
+  Unpassed unpassed(std::uint64_t mask, Epoch epoch);
+  // Keys of threads that have ended and will queue nothing more.
+  std::vector<std::uint64_t> left_by_threads();
+  // The device was found idle after left_by_threads() had returned `left`: the work up to `epoch` is over.
+  Status note_device_idle(std::uint64_t mask, Epoch epoch, const std::vector<std::uint64_t>& left);
+  Epoch completed(std::size_t slot) const { return slots_[slot].completed.load(); }
+  // Whether all uses noted on the slot are known to be over.
+  bool is_over(std::size_t slot) const { return completed(slot) >= slots_[slot].last.load(); }
+  WorkProgress& progress() { return progress_; }
 
  private:
   struct Fence {
@@ -167,10 +159,6 @@ class StreamTable {
   struct alignas(64) Slot {
     std::atomic<Epoch> last{};                            // newest epoch noted
     std::atomic<Epoch> completed{};                       // every user has passed this epoch
-    std::atomic<std::uint64_t> passes{0};                 // pieces of work that were found to be over
-    std::atomic<std::uint64_t> quiet{0};                  // nanoseconds waited since the last of them
-    std::atomic<Epoch> waiter{};                          // newest epoch of a kernel that is known to wait for others
-    std::atomic<std::uint64_t> allowance{0};              // nanoseconds to wait for it
     std::vector<User> users;                              // under mutex_
     std::array<std::atomic<Epoch>, kMostGrace> recent{};  // epochs of the last uses
     std::atomic<std::uint32_t> turn{0};                   // the next index into `recent`
@@ -185,10 +173,6 @@ class StreamTable {
   // The newest epoch on this slot that matters for a question about `epoch`.
   static Epoch needed(const Slot& slot, Epoch epoch);
   static std::vector<Fence>::const_iterator first_covering(const User& user, Epoch label);
-  static std::size_t hash_of(StreamId stream, std::uint64_t thread) {
-    return static_cast<std::size_t>(((stream.value() >> 4) ^ stream.value() ^ (thread << 7)) * 0x9E3779B97F4A7C15u >>
-                                    32);
-  }
   // slot_of() for streams that are not found at their first key.
   std::uint32_t find_slot(StreamId stream);
   std::uint32_t assign(StreamId stream, std::uint64_t thread);
@@ -198,55 +182,28 @@ class StreamTable {
   Result<bool> takes_fence(Slot& slot, User& user) REQUIRES_LOCK(mutex_);
   Status declare_dead(User& user) REQUIRES_LOCK(mutex_);
   void forget(User& user) REQUIRES_LOCK(mutex_);
-  void forget_key(StreamId stream, std::uint64_t thread) REQUIRES_LOCK(mutex_);
-  static std::uint64_t this_thread_key();
   // Whether a missing fence may mean a full stream, and any thread can wait for the stream itself.
   bool can_be_asked(const User& user) const {
     return queue_depth_ != 0 && user.takes_events && user.thread == 0 && !user.retired && user.stream != kNoStream;
   }
   static bool is_left(const User& user);  // by a thread that ended
-  std::vector<std::uint64_t> left_by_threads();
   void look_for_ended_threads() REQUIRES_LOCK(mutex_);
   // Recycles the events of the user's first `count` fences.
   void drop_pending(User& user, std::size_t count) REQUIRES_LOCK(mutex_);
   Status poll_slot(Slot& slot) REQUIRES_LOCK(mutex_);
-  Status wait_for_device(std::uint64_t mask, Epoch epoch, std::uint64_t slots, Bound bound);
-  Nanoseconds quiet_of(std::uint64_t slots) const;
-  Nanoseconds time_left(std::uint64_t slots, Bound bound) const;
-  // What a wait still has to wait for.
-  struct Unpassed {
-    std::uint64_t slots = 0;
-    StreamId stream{};               // of the first that can be queried
-    std::optional<EventId> fence{};  // the same, where there is one
-    Epoch label{};                   // the same
-    bool can_be_looked_at = false;
-  };
-  Unpassed unpassed(std::uint64_t mask, Epoch epoch);
-  Status look_at(const Unpassed& rest, Nanoseconds limit);
-  Nanoseconds look_for(std::uint64_t slots) const;
-  std::uint64_t passes(std::uint64_t slots) const;
-  std::uint64_t bound_of(const Slot& slot, Bound bound) const;
-  bool is_patient(std::uint64_t slots, Bound bound) const;
-  void note_waited(std::uint64_t slots, std::uint64_t passes_before, Nanoseconds time);
   void note_over(Slot& slot, User& user, Epoch epoch) REQUIRES_LOCK(mutex_);
   static void sum_up(Slot& slot);
-  static void note_passes(Slot& slot, std::uint64_t count);
+  std::size_t index_of(const Slot& slot) const { return static_cast<std::size_t>(&slot - slots_.data()); }
   Result<EventId> take_event() REQUIRES_LOCK(mutex_);
-
-  struct Key {
-    std::atomic<std::uint64_t> stream{0};
-    std::atomic<std::uint64_t> thread{0};
-    std::atomic<std::uint32_t> slot_plus_one{0};
-  };
-  static constexpr std::size_t kKeys = 256;
 
   Driver& driver_;
   const DeviceId device_;
   const Nanoseconds patience_;
   const std::size_t queue_depth_;
   Mutex mutex_{LockRank::kStreams};
-  std::array<Key, kKeys> keys_;
+  StreamKeys keys_;  // written under mutex_
   std::array<Slot, kSlots> slots_;
+  WorkProgress progress_;
   alignas(64) std::atomic<std::uint64_t> ticks_{0};  // the value of the newest epoch
   std::uint32_t used_slots_ GUARDED_BY(mutex_) = 0;
   std::vector<EventId> spare_events_ GUARDED_BY(mutex_);

@@ -116,7 +116,7 @@ TEST_F(BundleCacheTest, APlaceFreedOnAnotherStreamIsQueued) {
   EXPECT_TRUE(cache_.settle(key()));
   EXPECT_FALSE(take(3_MiB));
   held.reset();
-  expect_ok(residency().streams().wait(cache_.latest().mask, cache_.latest().epoch));
+  expect_ok(residency().waits().wait(cache_.latest().mask, cache_.latest().epoch));
   cache_.settle_all();
   EXPECT_FALSE(cache_.has_late(key()));
   EXPECT_EQ(take(3_MiB), first);

@@ -64,7 +64,7 @@ TEST_F(SlotCacheTest, QueuedSlotsCanBeWaitedFor) {
   const Late late = cache_.latest();
   EXPECT_EQ(late.epoch, slab.run->last_work());
   expect_ok(residency().poll_streams());
-  expect_ok(residency().streams().wait(late.mask, late.epoch));
+  expect_ok(residency().waits().wait(late.mask, late.epoch));
   cache_.settle_all();
   EXPECT_TRUE(slab.is_empty());
   expect_sound(0);

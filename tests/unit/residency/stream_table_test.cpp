@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <list>
 #include <set>
 #include <thread>
 
 #include "held_kernel.hpp"
+#include "residency/streams/stream_waits.hpp"
 #include "sim_machine.hpp"
 
 namespace tessera {
@@ -16,6 +18,7 @@ class Streams : public testing::Test {
  protected:
   ~Streams() override {
     let_go();
+    waits_.reset();
     table_.reset();
     for (StreamId stream : streams_) EXPECT_TRUE(driver().destroy_stream(stream).is_ok());
     machine_.finish();
@@ -52,6 +55,7 @@ class Streams : public testing::Test {
   std::list<HeldKernel> kernels_;
   std::vector<StreamId> streams_;
   std::unique_ptr<StreamTable> table_ = std::make_unique<StreamTable>(driver(), DeviceId(0));
+  std::unique_ptr<StreamWaits> waits_ = std::make_unique<StreamWaits>(driver(), DeviceId(0), *table_);
 };
 
 TEST_F(Streams, AStreamKeepsItsSlot) {
@@ -65,7 +69,7 @@ TEST_F(Streams, WithoutUsesEveryWaitIsOver) {
   const std::uint64_t bit = std::uint64_t{1} << table_->slot_of(stream());
   EXPECT_TRUE(table_->passed(bit, Epoch(7)));
   EXPECT_TRUE(table_->passed(0, Epoch(7)));
-  EXPECT_TRUE(table_->wait(bit, Epoch(7)).is_ok());
+  EXPECT_TRUE(waits_->wait(bit, Epoch(7)).is_ok());
 }
 
 TEST_F(Streams, AUseIsOverWhenTheFenceBehindItHasPassed) {
@@ -108,7 +112,7 @@ TEST_F(Streams, WaitingEndsWithTheUse) {
   const std::uint64_t bit = held_use(stream(), Epoch(3));
   ASSERT_TRUE(table_->fence(bit, Epoch(3)).is_ok());
   std::thread helper([this] { kernels_.back().let_go(); });
-  EXPECT_TRUE(table_->wait(bit, Epoch(3)).is_ok());
+  EXPECT_TRUE(waits_->wait(bit, Epoch(3)).is_ok());
   EXPECT_TRUE(table_->passed(bit, Epoch(3)));
   helper.join();
 }
@@ -118,7 +122,7 @@ TEST_F(Streams, AllWorkIsWaitedForByFences) {
   held_use(first, Epoch(1));
   use(second, Epoch(2));
   let_go();
-  EXPECT_TRUE(table_->wait_for_all(Epoch(2)).is_ok());
+  EXPECT_TRUE(waits_->wait_for_all(Epoch(2)).is_ok());
   EXPECT_TRUE(table_->passed(~std::uint64_t{0}, Epoch(2)));
 }
 
@@ -133,7 +137,7 @@ TEST_F(Streams, WorkOnAnUnknownStreamIsWaitedForWithTheDevice) {
                                    ran.store(true);
                                  })
                   .is_ok());
-  EXPECT_TRUE(table_->wait_for_all(Epoch(1)).is_ok());
+  EXPECT_TRUE(waits_->wait_for_all(Epoch(1)).is_ok());
   EXPECT_TRUE(ran.load());
 }
 
@@ -265,7 +269,7 @@ TEST_F(Streams, AThreadThatEndedWithoutAFenceIsWaitedForWithTheDevice) {
   std::uint64_t theirs = 0;
   std::thread([&] { theirs = use(kPerThreadStream, Epoch(1)); }).join();
   EXPECT_FALSE(passed(theirs, Epoch(1)));
-  EXPECT_TRUE(table_->wait(theirs, Epoch(1)).is_ok());
+  EXPECT_TRUE(waits_->wait(theirs, Epoch(1)).is_ok());
   EXPECT_TRUE(table_->passed(theirs, Epoch(1)));
 }
 
@@ -289,7 +293,7 @@ TEST_F(Streams, SlotsOfUnfencedEndedThreadsAreReusedAfterADeviceWait) {
     std::thread([&] { theirs |= use(kPerThreadStream, Epoch(epoch)); }).join();
   }
   EXPECT_FALSE(passed(theirs, Epoch(5 * StreamTable::kSlots)));
-  ASSERT_TRUE(table_->wait(theirs, Epoch(5 * StreamTable::kSlots)).is_ok());
+  ASSERT_TRUE(waits_->wait(theirs, Epoch(5 * StreamTable::kSlots)).is_ok());
   std::set<std::uint32_t> slots;
   for (std::uint32_t i = 0; i < StreamTable::kSlots; ++i) slots.insert(table_->slot_of(stream()));
   EXPECT_EQ(slots.size(), StreamTable::kSlots);
@@ -321,6 +325,42 @@ TEST_F(Streams, ManyThreadsFindTheirStreams) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(Streams, WorkTheProgramWaitedForIsOverBeforeItsFence) {
+  const StreamId one = stream(), two = stream();
+  const std::uint64_t first = use(one, Epoch(1));
+  held_use(one, Epoch(2));
+  const std::uint64_t second = held_use(two, Epoch(3));
+  ASSERT_TRUE(table_->fence(first | second, Epoch(3)).is_ok());
+  EXPECT_FALSE(table_->passed(first, Epoch(1)));
+  table_->note_over(one, Epoch(1));
+  EXPECT_TRUE(table_->passed(first, Epoch(1)));
+  EXPECT_FALSE(table_->passed(first, Epoch(2)));
+  EXPECT_FALSE(table_->passed(second, Epoch(3)));
+  table_->note_all_over(Epoch(3));
+  EXPECT_TRUE(table_->passed(first | second, Epoch(3)));
+}
+
+TEST_F(Streams, WorkOfNoStreamIsNotOverWithTheOthers) {
+  const std::uint64_t bit = use(kNoStream, Epoch(1));
+  table_->note_all_over(Epoch(1));
+  EXPECT_FALSE(table_->passed(bit, Epoch(1)));
+}
+
+TEST_F(Streams, AMarkSeparatesLaterWork) {
+  const StreamId on = stream();
+  const std::uint64_t bit = use(on, Epoch(1));
+  const auto slot = static_cast<std::uint32_t>(std::countr_zero(bit));
+  EXPECT_FALSE(table_->reach_of_next(slot));
+  ASSERT_TRUE(table_->mark(slot, Epoch(1)).is_ok());
+  held_use(on, Epoch(2));
+  use(on, Epoch(3));
+  ASSERT_TRUE(table_->fence(bit, Epoch(3)).is_ok());
+  while (!table_->passed(bit, Epoch(1))) ASSERT_TRUE(table_->poll().is_ok());
+  ASSERT_TRUE(table_->reach_of_next(slot));
+  EXPECT_EQ(table_->reach_of_next(slot)->after, Epoch(1));
+  EXPECT_EQ(table_->reach_of_next(slot)->until, Epoch(3));
 }
 
 }  // namespace

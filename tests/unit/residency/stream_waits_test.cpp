@@ -1,4 +1,5 @@
-// Bounded waits, and information from the program's own waits.
+#include "residency/streams/stream_waits.hpp"
+
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -7,7 +8,6 @@
 #include <thread>
 
 #include "held_kernel.hpp"
-#include "residency/streams/stream_table.hpp"
 #include "sim_machine.hpp"
 
 namespace tessera {
@@ -15,10 +15,11 @@ namespace {
 
 constexpr Nanoseconds kShort(10'000'000);
 
-class StreamWaits : public testing::Test {
+class StreamWaitsTest : public testing::Test {
  protected:
-  ~StreamWaits() override {
+  ~StreamWaitsTest() override {
     let_go();
+    waits_.reset();
     table_.reset();
     for (StreamId stream : streams_) EXPECT_TRUE(driver().destroy_stream(stream).is_ok());
     machine_.finish();
@@ -42,83 +43,63 @@ class StreamWaits : public testing::Test {
     for (HeldKernel& kernel : kernels_) kernel.let_go();
     EXPECT_TRUE(driver().synchronize(DeviceId(0)).is_ok());
   }
-  Code wait(std::uint64_t mask, Epoch epoch, StreamTable::Bound bound) {
+  Code wait(std::uint64_t mask, Epoch epoch, StreamWaits::Bound bound) {
     EXPECT_TRUE(table_->fence(mask, epoch).is_ok());
-    return table_->wait(mask, epoch, bound).code();
+    return waits_->wait(mask, epoch, bound).code();
   }
 
   SimMachine machine_;
   std::list<HeldKernel> kernels_;
   std::vector<StreamId> streams_;
   std::unique_ptr<StreamTable> table_ = std::make_unique<StreamTable>(driver(), DeviceId(0), kShort);
+  std::unique_ptr<StreamWaits> waits_ = std::make_unique<StreamWaits>(driver(), DeviceId(0), *table_, kShort);
 };
 
-using enum StreamTable::Bound;
+using enum StreamWaits::Bound;
 
-TEST_F(StreamWaits, AWaitEndsAfterItsTimeoutAndTheNextAtOnce) {
+TEST_F(StreamWaitsTest, AWaitEndsAfterItsTimeoutAndTheNextAtOnce) {
   const std::uint64_t bit = held_use(stream(), Epoch(1));
-  EXPECT_EQ(table_->stuck(), 0U);
+  EXPECT_EQ(waits_->stuck(), 0U);
   EXPECT_EQ(wait(bit, Epoch(1), kPatience), Code::kNotReady);
-  EXPECT_EQ(table_->stuck(), bit);
+  EXPECT_EQ(waits_->stuck(), bit);
   const std::uint64_t waits = 100;  // if each waited that long again, this would show
   const auto begin = std::chrono::steady_clock::now();
   for (std::uint64_t i = 0; i < waits; ++i) EXPECT_EQ(wait(bit, Epoch(1), kPatience), Code::kNotReady);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::nanoseconds((kShort * waits).value()));
   let_go();
   EXPECT_EQ(wait(bit, Epoch(1), kPatience), Code::kOk);
-  EXPECT_EQ(table_->stuck(), 0U);
+  EXPECT_EQ(waits_->stuck(), 0U);
 }
 
-TEST_F(StreamWaits, TheWholeWaitHasABoundToo) {
+TEST_F(StreamWaitsTest, TheWholeWaitHasABoundToo) {
   const std::uint64_t bit = held_use(stream(), Epoch(1));
   EXPECT_EQ(wait(bit, Epoch(1), kWhole), Code::kNotReady);
-  EXPECT_FALSE(table_->await_news(bit).value());
+  EXPECT_FALSE(waits_->await_news(bit).value());
 }
 
-TEST_F(StreamWaits, CompletionsFromOtherThreadsAreSeen) {
+TEST_F(StreamWaitsTest, CompletionsFromOtherThreadsAreSeen) {
   const std::uint64_t bit = held_use(stream(), Epoch(1));
   EXPECT_EQ(wait(bit, Epoch(1), kPatience), Code::kNotReady);
   std::jthread other([this] { kernels_.front().let_go(); });
-  EXPECT_TRUE(table_->await_news(bit).value());
+  EXPECT_TRUE(waits_->await_news(bit).value());
   EXPECT_EQ(wait(bit, Epoch(1), kWhole), Code::kOk);
 }
 
-TEST_F(StreamWaits, WorkTheProgramWaitedForIsOverBeforeItsFence) {
-  const StreamId one = stream(), two = stream();
-  const std::uint64_t first = use(one, Epoch(1));
-  held_use(one, Epoch(2));
-  const std::uint64_t second = held_use(two, Epoch(3));
-  ASSERT_TRUE(table_->fence(first | second, Epoch(3)).is_ok());
-  EXPECT_FALSE(table_->passed(first, Epoch(1)));
-  table_->note_over(one, Epoch(1));
-  EXPECT_TRUE(table_->passed(first, Epoch(1)));
-  EXPECT_FALSE(table_->passed(first, Epoch(2)));
-  EXPECT_FALSE(table_->passed(second, Epoch(3)));
-  table_->note_all_over(Epoch(3));
-  EXPECT_TRUE(table_->passed(first | second, Epoch(3)));
-}
-
-TEST_F(StreamWaits, WorkOfNoStreamIsNotOverWithTheOthers) {
-  const std::uint64_t bit = use(kNoStream, Epoch(1));
-  table_->note_all_over(Epoch(1));
-  EXPECT_FALSE(table_->passed(bit, Epoch(1)));
-}
-
 // For such work there is no event: the device is waited for.
-TEST_F(StreamWaits, AWaitForTheDeviceHasABoundToo) {
+TEST_F(StreamWaitsTest, AWaitForTheDeviceHasABoundToo) {
   const StreamId on = stream();
   const std::uint64_t bit = use(kNoStream, Epoch(1));
   EXPECT_TRUE(kernels_.emplace_back().launch(driver(), on).is_ok());
   EXPECT_EQ(wait(bit, Epoch(1), kPatience), Code::kNotReady);
-  EXPECT_EQ(table_->stuck(), bit);
+  EXPECT_EQ(waits_->stuck(), bit);
   EXPECT_EQ(wait(bit, Epoch(1), kWhole), Code::kNotReady);
-  EXPECT_FALSE(table_->await_news(bit).value());
+  EXPECT_FALSE(waits_->await_news(bit).value());
   let_go();
   EXPECT_EQ(wait(bit, Epoch(1), kPatience), Code::kOk);
-  EXPECT_EQ(table_->stuck(), 0U);
+  EXPECT_EQ(waits_->stuck(), 0U);
 }
 
-TEST_F(StreamWaits, WorkOnAStreamThatHasGoneIsWaitedForWithABound) {
+TEST_F(StreamWaitsTest, WorkOnAStreamThatHasGoneIsWaitedForWithABound) {
   const StreamId on = stream();
   const std::uint64_t bit = held_use(on, Epoch(1));
   streams_.clear();
@@ -128,31 +109,16 @@ TEST_F(StreamWaits, WorkOnAStreamThatHasGoneIsWaitedForWithABound) {
   EXPECT_EQ(wait(bit, Epoch(1), kPatience), Code::kOk);
 }
 
-TEST_F(StreamWaits, BehindAWaitingKernelTheWaitIsBoundedByItsAllowance) {
+TEST_F(StreamWaitsTest, BehindAWaitingKernelTheWaitIsBoundedByItsAllowance) {
   const std::uint64_t bit = held_use(stream(), Epoch(5));
   ASSERT_TRUE(table_->fence(bit, Epoch(5)).is_ok());
-  table_->note_waiter(static_cast<std::uint32_t>(std::countr_zero(bit)), Epoch(5), Nanoseconds());
-  EXPECT_EQ(table_->stuck(), bit);
-  EXPECT_EQ(table_->wait(bit, Epoch(5), kPatience).code(), Code::kNotReady);
+  waits_->note_waiter(static_cast<std::uint32_t>(std::countr_zero(bit)), Epoch(5), Nanoseconds());
+  EXPECT_EQ(waits_->stuck(), bit);
+  EXPECT_EQ(waits_->wait(bit, Epoch(5), kPatience).code(), Code::kNotReady);
   let_go();
-  EXPECT_EQ(table_->wait(bit, Epoch(5), kPatience).code(), Code::kOk);
+  EXPECT_EQ(waits_->wait(bit, Epoch(5), kPatience).code(), Code::kOk);
   EXPECT_EQ(held_use(streams_.front(), Epoch(6)), bit);
-  EXPECT_EQ(table_->stuck(), 0U) << "another kernel is not meant";
-}
-
-TEST_F(StreamWaits, AMarkSeparatesLaterWork) {
-  const StreamId on = stream();
-  const std::uint64_t bit = use(on, Epoch(1));
-  const auto slot = static_cast<std::uint32_t>(std::countr_zero(bit));
-  EXPECT_FALSE(table_->reach_of_next(slot));
-  ASSERT_TRUE(table_->mark(slot, Epoch(1)).is_ok());
-  held_use(on, Epoch(2));
-  use(on, Epoch(3));
-  ASSERT_TRUE(table_->fence(bit, Epoch(3)).is_ok());
-  while (!table_->passed(bit, Epoch(1))) ASSERT_TRUE(table_->poll().is_ok());
-  ASSERT_TRUE(table_->reach_of_next(slot));
-  EXPECT_EQ(table_->reach_of_next(slot)->after, Epoch(1));
-  EXPECT_EQ(table_->reach_of_next(slot)->until, Epoch(3));
+  EXPECT_EQ(waits_->stuck(), 0U) << "another kernel is not meant";
 }
 
 // For a device with streams that accept this many operations.
@@ -174,6 +140,7 @@ TEST_F(FullStreams, NoFenceIsRecordedWhereTheCallWouldWait) {
   const StreamId stream = driver_.create_stream(DeviceId(0)).take();
   {
     StreamTable table(driver_, DeviceId(0), kShort, kDepth);
+    StreamWaits waits(driver_, DeviceId(0), table, kShort);
     const std::uint32_t slot = table.slot_of(stream);
     ASSERT_TRUE(kernel_.launch(driver_, stream).is_ok());
     for (std::uint64_t epoch = 1; epoch <= kDepth; ++epoch) {
@@ -185,10 +152,10 @@ TEST_F(FullStreams, NoFenceIsRecordedWhereTheCallWouldWait) {
     }
     const std::uint64_t bit = std::uint64_t{1} << slot;
     ASSERT_TRUE(table.fence(bit, Epoch(kDepth)).is_ok()) << "and it returns";
-    EXPECT_EQ(table.wait(bit, Epoch(kDepth), kPatience).code(), Code::kNotReady);
+    EXPECT_EQ(waits.wait(bit, Epoch(kDepth), kPatience).code(), Code::kNotReady);
     EXPECT_EQ(table.make_wait(stream, bit, Epoch(kDepth)).code(), Code::kBusy);
     kernel_.let_go();
-    EXPECT_TRUE(table.wait(bit, Epoch(kDepth)).is_ok()) << "the stream itself is asked";
+    EXPECT_TRUE(waits.wait(bit, Epoch(kDepth)).is_ok()) << "the stream itself is asked";
     EXPECT_TRUE(table.passed(bit, Epoch(kDepth)));
   }
   EXPECT_TRUE(driver_.destroy_stream(stream).is_ok());
