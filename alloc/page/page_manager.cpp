@@ -1,5 +1,7 @@
 #include "page/page_manager.hpp"
 
+#include <string>
+
 #include <fmt/format.h>
 
 #include "base/check.hpp"
@@ -8,7 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint64_t base_pages(RunShape shape) { return shape.bytes() / kBasePage; }
+Status broken(std::string what) { return Status(Code::kInternal, std::move(what)); }
 
 }  // namespace
 
@@ -20,7 +22,7 @@ Result<std::unique_ptr<PageManager>> PageManager::create(Driver& driver, Residen
 }
 
 PageManager::PageManager(Residency& residency, std::unique_ptr<AddressSpace> space, std::unique_ptr<PageMap> map)
-    : residency_(residency), space_(std::move(space)), map_(std::move(map)) {}
+    : residency_(residency), space_(std::move(space)), map_(std::move(map)), places_(*space_), reserved_(*space_) {}
 
 PageManager::~PageManager() {
   MutexLock lock(mutex_);
@@ -41,19 +43,19 @@ Result<Run*> PageManager::acquire(Bytes bytes, Domain domain, RunOwner owner) {
   }
   const RunShape shape = shape_for(bytes);
   MutexLock lock(mutex_);
-  const auto position = place(shape, domain);
+  const auto position = places_.take(shape, domain);
   if (!position) {
     return Status(Code::kOutOfMemory, fmt::format("no free range of {} bytes in {} bytes of addresses",
                                                   shape.bytes().value(), space_->bytes().value()));
   }
   auto added = residency_.runs().add(address_of(*position), shape, domain.tag, owner);
   if (!added.is_ok()) {
-    take_back(*position, shape, domain);
+    places_.give(*position, shape, domain);
     return added.status();
   }
   Run* const run = added.value();
   runs_.emplace(*position, Placed{run, shape, domain, false});
-  map_->set(run->address, base_pages(shape), run);
+  map_->set(run->address, base_pages_in(shape), run);
   stats_.in_runs += shape.bytes();
   ++stats_.runs;
   ++stats_.acquired;
@@ -63,12 +65,12 @@ Result<Run*> PageManager::acquire(Bytes bytes, Domain domain, RunOwner owner) {
 Status PageManager::release(Run* run) {
   const Address address = run->address;
   const RunShape shape = run->shape;
-  const std::uint64_t position = (address - low()) / kBasePage;
+  const std::uint64_t position = position_of(address);
   {
     MutexLock lock(mutex_);
     DCHECK(runs_.contains(position));
     runs_.at(position).run = nullptr;
-    map_->set(address, base_pages(shape), nullptr);
+    map_->set(address, base_pages_in(shape), nullptr);
   }
   // Without the lock: both calls may wait long, and the run can no longer be found.
   readers_.wait_for_all();
@@ -78,7 +80,7 @@ Status PageManager::release(Run* run) {
   const auto placed = runs_.find(position);
   if (removed.code() == Code::kBusy) {
     placed->second.run = run;
-    map_->set(address, base_pages(shape), run);
+    map_->set(address, base_pages_in(shape), run);
     return removed;
   }
   --stats_.runs;
@@ -89,7 +91,7 @@ Status PageManager::release(Run* run) {
     stats_.lost += shape.bytes();
     return removed;
   }
-  if (!placed->second.reserved) take_back(position, shape, placed->second.domain);
+  if (!placed->second.reserved) places_.give(position, shape, placed->second.domain);
   runs_.erase(placed);
   return Status::ok();
 }
@@ -98,61 +100,193 @@ PageStats PageManager::stats() const {
   MutexLock lock(mutex_);
   PageStats stats = stats_;
   stats.heap = space_->bytes();
+  stats.reserved = reserved_.bytes();
   stats.in_windows = kLargePage * (space_->windows() - space_->free_windows());
   return stats;
 }
 
-std::optional<std::uint64_t> PageManager::place(RunShape shape, const Domain& domain) {
-  if (shape.large == 0) return place_base(shape.base, domain);
-  const std::uint64_t windows = shape.large + (shape.base > 0 ? 1u : 0u);
-  const auto first = space_->take(windows);
-  if (!first) return std::nullopt;
-  const std::uint64_t position = *first * kBasePerLarge;
-  if (shape.base > 0) {
-    const std::uint64_t tail = *first + shape.large;
-    adopt_window(tail, domain);
-    homes_[domain].free.take_exactly(tail * kBasePerLarge, shape.base);
+Result<Address> PageManager::reserve(Bytes bytes) {
+  MutexLock lock(mutex_);
+  return reserved_.add(bytes);
+}
+
+Status PageManager::unreserve(Address address) {
+  Run* range = nullptr;
+  {
+    MutexLock lock(mutex_);
+    const Reservation* const known = reserved_.with(address);
+    if (known == nullptr || known->start != address) {
+      return Status(Code::kNotFound, fmt::format("no addresses are reserved from {:#x} on", address.value()));
+    }
+    if (has_run(position_of(address), known->windows * kBasePerLarge)) {
+      return Status(Code::kBusy, fmt::format("a block is in the addresses reserved from {:#x} on", address.value()));
+    }
+    range = known->range;
+    reserved_.remove(*known);
   }
-  return position;
+  if (range == nullptr) return Status::ok();
+  readers_.wait_for_all();  // one may have found it by a run that was there
+  residency_.ranges().remove(range);
+  return Status::ok();
 }
 
-std::optional<std::uint64_t> PageManager::place_base(std::uint64_t pages, const Domain& domain) {
-  if (const auto home = homes_.find(domain); home != homes_.end()) {
-    if (const auto found = home->second.free.take(pages)) return found;
+bool PageManager::is_reserved(Address address) const {
+  MutexLock lock(mutex_);
+  return reserved_.contain(address, kBasePage);
+}
+
+bool PageManager::has_run(std::uint64_t position, std::uint64_t pages) const {
+  auto after = runs_.lower_bound(position + pages);
+  if (after == runs_.begin()) return false;
+  --after;
+  return after->first + base_pages_in(after->second.shape) > position;
+}
+
+std::optional<std::pair<Address, Bytes>> PageManager::reservation_of(Address address) const {
+  MutexLock lock(mutex_);
+  const Reservation* const reservation = reserved_.with(address);
+  if (reservation == nullptr) return std::nullopt;
+  return std::pair(reservation->start, reservation->bytes);
+}
+
+// The position of this address, if all the bytes are in one reservation.
+std::optional<std::uint64_t> PageManager::reserved_place(Address address, Bytes bytes) const {
+  return reserved_.contain(address, bytes) ? std::optional(position_of(address)) : std::nullopt;
+}
+
+// The range that the run will be in; null where it fills the reservation.
+Run* PageManager::range_for(Address address, const Run& run) {
+  const Reservation& reservation = *reserved_.with(address);
+  if (reservation.bytes == run.shape.bytes()) return nullptr;
+  if (reservation.range == nullptr) {
+    reserved_.set_range(reservation, residency_.ranges().add(reservation.start, run.tag));
   }
-  const auto window = space_->take(1);
-  if (!window) return std::nullopt;
-  adopt_window(*window, domain);
-  return homes_[domain].free.take(pages);
+  return reservation.range;
 }
 
-void PageManager::take_back(std::uint64_t position, RunShape shape, const Domain& domain) {
-  const std::uint64_t first_window = position / kBasePerLarge;
-  if (shape.large > 0) space_->give(first_window, shape.large);
-  if (shape.base == 0) return;
-  const std::uint64_t tail = position + shape.large * kBasePerLarge;
-  homes_.at(domain).free.give(tail, shape.base);
-  // Base pages may cross the border between two windows of the domain.
-  const std::uint64_t window = tail / kBasePerLarge;
-  const std::uint64_t last = (tail + shape.base - 1) / kBasePerLarge;
-  return_window_if_free(window, domain);
-  if (last != window) return_window_if_free(last, domain);
+Status PageManager::move(Run* run, std::optional<Address> to) {
+  const std::uint64_t from = position_of(run->address);
+  const RunShape shape = run->shape;
+  const std::uint64_t pages = base_pages_in(shape);
+  std::uint64_t place_at = 0;
+  Run* range = nullptr;
+  {
+    MutexLock lock(mutex_);
+    const Placed& placed = runs_.at(from);
+    const auto found = to ? reserved_place(*to, shape.bytes()) : places_.take(shape, placed.domain);
+    if (!found && !to) return Status(Code::kOutOfMemory, "no addresses are free for a block that is unmapped");
+    if (!found || (to && has_run(*found, pages))) {
+      return Status(Code::kInvalidArgument, fmt::format("a block cannot be moved to {:#x}", to->value()));
+    }
+    place_at = *found;
+    if (to) range = range_for(*to, *run);
+    runs_.emplace(place_at, Placed{nullptr, shape, placed.domain, to.has_value()});
+    runs_.at(from).run = nullptr;
+    map_->set(run->address, pages, nullptr);
+  }
+  // As in release(): both calls may wait long.
+  readers_.wait_for_all();
+  Status moved = residency_.runs().rehome(run, address_of(place_at), range);
+  MutexLock lock(mutex_);
+  settle_move(from, place_at, moved.is_ok());
+  runs_.at(moved.is_ok() ? place_at : from).run = run;
+  map_->set(run->address, pages, run);
+  return moved;
 }
 
-void PageManager::adopt_window(std::uint64_t window, const Domain& domain) {
-  Home& home = homes_[domain];
-  home.free.give(window * kBasePerLarge, kBasePerLarge);
-  ++home.windows;
-  base_windows_.emplace(window, domain);
+// Frees the place that the run is not in.
+void PageManager::settle_move(std::uint64_t from, std::uint64_t to, bool moved) {
+  const auto left = runs_.find(moved ? from : to);
+  const Placed placed = left->second;
+  runs_.erase(left);
+  if (!placed.reserved) places_.give(moved ? from : to, placed.shape, placed.domain);
 }
 
-void PageManager::return_window_if_free(std::uint64_t window, const Domain& domain) {
-  const auto home = homes_.find(domain);
-  if (home == homes_.end()) return;
-  if (!home->second.free.take_exactly(window * kBasePerLarge, kBasePerLarge)) return;
-  base_windows_.erase(window);
-  space_->give(window, 1);
-  if (--home->second.windows == 0) homes_.erase(home);
+Status PageManager::validate() const {
+  MutexLock lock(mutex_);
+  TESSERA_TRY(space_->validate());
+  Bytes bytes;
+  for (const auto& [position, placed] : runs_) {
+    TESSERA_TRY(validate_run(position, placed));
+    bytes += placed.shape.bytes();
+  }
+  if (bytes != stats_.in_runs + stats_.lost) {
+    return broken(fmt::format("{} bytes in runs, but {} and {} lost counted", bytes.value(), stats_.in_runs.value(),
+                              stats_.lost.value()));
+  }
+  TESSERA_TRY(places_.validate([this](std::uint64_t page) { return map_->find(address_of(page)) != nullptr; }));
+  const RunPlaces& places = places_;
+  TESSERA_TRY(reserved_.validate(
+      [&](std::uint64_t window) { return space_->is_free(window) || places.domain_of(window) != nullptr; }));
+  TESSERA_TRY(validate_reserved());
+  return validate_windows();
+}
+
+// The map has every page of the run, and the tail is in windows of the run's domain.
+Status PageManager::validate_run(std::uint64_t position, const Placed& placed) const {
+  const std::uint64_t large = placed.shape.large * kBasePerLarge;
+  for (std::uint64_t i = 0; i < large + placed.shape.base; ++i) {
+    if (map_->find(address_of(position + i)) != placed.run) {
+      return broken(fmt::format("base page {} of the run at {:#x} belongs to another run in the map", i,
+                                address_of(position).value()));
+    }
+    if (i < large || placed.reserved) continue;
+    const Domain* const domain = places_.domain_of((position + i) / kBasePerLarge);
+    if (domain == nullptr || *domain != placed.domain) {
+      return broken(
+          fmt::format("the run at {:#x} has a page in a window of another domain", address_of(position).value()));
+    }
+  }
+  if (placed.run && placed.run->shape != placed.shape) {
+    return broken(fmt::format("the run at {:#x} changed its shape", address_of(position).value()));
+  }
+  return Status::ok();
+}
+
+// Runs that were moved to reserved addresses lie within one reservation, side by side.
+Status PageManager::validate_reserved() const {
+  std::uint64_t end = 0;
+  for (const auto& [position, placed] : runs_) {
+    if (position < end) return broken(fmt::format("two runs at {:#x}", address_of(position).value()));
+    end = position + placed.shape.bytes() / kBasePage;
+    if (placed.reserved && !reserved_.contain(address_of(position), placed.shape.bytes())) {
+      return broken(fmt::format("the run at {:#x} is not where addresses are reserved", address_of(position).value()));
+    }
+    if (placed.run == nullptr) continue;
+    const Reservation* const in = placed.reserved ? reserved_.with(address_of(position)) : nullptr;
+    const bool fills = in == nullptr || in->bytes == placed.shape.bytes();
+    if (placed.run->row != (fills ? nullptr : in->range)) {
+      return broken(fmt::format("the run at {:#x} is in another range", address_of(position).value()));
+    }
+  }
+  return Status::ok();
+}
+
+// Every window has exactly one role, and so has every page of a base window.
+Status PageManager::validate_windows() const {
+  std::uint64_t large_windows = 0;
+  std::uint64_t pages = 0;
+  for (const auto& [position, placed] : runs_) {
+    if (placed.reserved) continue;  // validate_reserved()
+    large_windows += placed.shape.large;
+    pages += placed.shape.base;
+    for (std::uint64_t i = 0; i < placed.shape.large; ++i) {
+      const std::uint64_t window = position / kBasePerLarge + i;
+      if (space_->is_free(window) || places_.domain_of(window) != nullptr) {
+        return broken(fmt::format("window {} is a large page and also something else", window));
+      }
+    }
+  }
+  pages += places_.free_pages();
+  const std::uint64_t reserved = reserved_.bytes() / kLargePage;
+  const std::uint64_t used = large_windows + places_.base_windows() + reserved;
+  if (used + space_->free_windows() != space_->windows()) {
+    return broken(fmt::format("{} windows used and {} free of {}", used, space_->free_windows(), space_->windows()));
+  }
+  if (pages != places_.base_windows() * kBasePerLarge) {
+    return broken(fmt::format("{} base pages free or in runs, in {} base windows", pages, places_.base_windows()));
+  }
+  return Status::ok();
 }
 
 }  // namespace tessera

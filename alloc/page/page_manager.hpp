@@ -1,13 +1,11 @@
 // Which addresses a run occupies: the front of this layer.
 //
 // A run of 32 MiB or more consists of large pages, each one window of the address space, and a tail of base
-// pages at the start of the following window. A smaller run consists of base pages within a base window. A base
-// window belongs to one domain, so a page never mixes two domains and the pages of a window are freed together
-// (Mosaic's soft guarantee). Free base pages are extents: best fit, coalesced on return. Runs are split and
-// merged only here; the layer above caches whole runs.
+// pages at the start of the following window. A smaller run consists of base pages within a base window of its domain
+// (run_places.hpp). Runs are split and merged only here; the layer above caches whole runs.
 //
-// A program that maps memory itself reserves addresses here, as whole windows, and runs can be moved there and back. A
-// run that does not fill its reservation is in the range of this reservation (residency/pages/row.hpp).
+// A program that maps memory itself reserves addresses here (reservations.hpp), and runs can be moved there and back. A
+// run that does not fill its reservation is in the range of this reservation.
 //
 // Thread safety: all functions may be called from any thread; find() takes no lock.
 //
@@ -26,21 +24,15 @@
 #include <span>
 #include <utility>
 
-#include "base/extent_map.hpp"
 #include "base/mutex.hpp"
 #include "page/address_space.hpp"
 #include "page/page_map.hpp"
+#include "page/reservations.hpp"
+#include "page/run_places.hpp"
 #include "page/run_readers.hpp"
 #include "residency/residency.hpp"
 
 namespace tessera {
-
-struct Domain {
-  std::uint32_t pool = 0;  // chosen by the layer above, e.g. to separate slabs from single blocks
-  StreamId stream;
-  TagId tag;
-  constexpr auto operator<=>(const Domain&) const = default;
-};
 
 struct PageStats {
   Bytes heap;        // the whole range
@@ -116,35 +108,18 @@ class PageManager {
     Domain domain;
     bool reserved = false;  // in a range that the program reserved
   };
-  struct Reserved {
-    std::uint64_t windows = 0;
-    Bytes bytes;           // as asked for
-    Run* range = nullptr;  // once a run did not fill it
-  };
-  using Reservations = std::map<std::uint64_t, Reserved>;  // by first window
-  struct Home {
-    ExtentMap free;  // base pages in this domain's windows
-    std::uint64_t windows = 0;
-  };
 
   PageManager(Residency& residency, std::unique_ptr<AddressSpace> space, std::unique_ptr<PageMap> map);
 
   Address address_of(std::uint64_t position) const { return low() + kBasePage * position; }
   std::uint64_t position_of(Address address) const { return (address - low()) / kBasePage; }
-  Reservations::const_iterator reservation_with(Address address) const REQUIRES_LOCK(mutex_);
   std::optional<std::uint64_t> reserved_place(Address address, Bytes bytes) const REQUIRES_LOCK(mutex_);
   Run* range_for(Address address, const Run& run) REQUIRES_LOCK(mutex_);
   bool has_run(std::uint64_t position, std::uint64_t pages) const REQUIRES_LOCK(mutex_);
   void settle_move(std::uint64_t from, std::uint64_t to, bool moved) REQUIRES_LOCK(mutex_);
-  std::optional<std::uint64_t> place(RunShape shape, const Domain& domain) REQUIRES_LOCK(mutex_);
-  std::optional<std::uint64_t> place_base(std::uint64_t pages, const Domain& domain) REQUIRES_LOCK(mutex_);
-  void take_back(std::uint64_t position, RunShape shape, const Domain& domain) REQUIRES_LOCK(mutex_);
-  void adopt_window(std::uint64_t window, const Domain& domain) REQUIRES_LOCK(mutex_);
-  void return_window_if_free(std::uint64_t window, const Domain& domain) REQUIRES_LOCK(mutex_);
   Status validate_run(std::uint64_t position, const Placed& placed) const REQUIRES_LOCK(mutex_);
   Status validate_windows() const REQUIRES_LOCK(mutex_);
   Status validate_reserved() const REQUIRES_LOCK(mutex_);
-  Status validate_free(const Domain& domain, const Home& home) const REQUIRES_LOCK(mutex_);
 
   Residency& residency_;
   const std::unique_ptr<AddressSpace> space_;
@@ -152,9 +127,8 @@ class PageManager {
   RunReaders readers_;
 
   mutable Mutex mutex_{LockRank::kPage};
-  std::map<Domain, Home> homes_ GUARDED_BY(mutex_);
-  std::map<std::uint64_t, Domain> base_windows_ GUARDED_BY(mutex_);  // by window number
-  std::map<std::uint64_t, Placed> runs_ GUARDED_BY(mutex_);          // by position
+  RunPlaces places_ GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Placed> runs_ GUARDED_BY(mutex_);  // by position
   Reservations reserved_ GUARDED_BY(mutex_);
   PageStats stats_ GUARDED_BY(mutex_);
 };
