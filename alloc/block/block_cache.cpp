@@ -1,5 +1,10 @@
 #include "block/block_cache.hpp"
 
+#include <array>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
 #include <fmt/format.h>
 
 #include "base/log.hpp"
@@ -10,21 +15,30 @@ namespace {
 // A block that can be recomputed, or that is pinned, needs a run of its own.
 bool shares_willingly(const Run& run) { return run.recomputed_in.load() == 0 && run.pins.load() == 0; }
 
+// A miss fetches one line of slots, including the requested one; a thread without a cache fetches only that
+// one.
+using SlotLine = std::array<Address, Slab::kLineSlots>;
+static_assert(ThreadCache::kPerMagazine >= Slab::kLineSlots, "or a part of the line goes to another thread");
+std::span<Address> wanted(SlotLine& line, const ThreadCache* cache) {
+  return std::span(line).first(cache ? line.size() : 1);
+}
+
 }  // namespace
 
 BlockCache::BlockCache(Residency& residency, PageManager& pages, BlockCacheOptions options)
     : residency_(residency),
       pages_(pages),
-      options_(options),
-      slots_(residency.streams()),
-      slot_pages_(residency.streams(), slots_),
-      bundles_(residency.streams(), options.bundle_limit),
-      runs_(residency.streams()),
+      shared_(residency, pages, options.bundle_limit),
       burst_(pages),
       placed_(options.planned_limit, [&residency] { return residency.spare_for_each_block(); }),
-      threads_([this](ThreadCache& cache) { empty(cache); }),
+      threads_([this](ThreadCache& cache) {
+        cache.steal([this](Address address) { shared_.put(address); });
+        counts_.take_remainder(cache);
+      }),
+      counts_(threads_),
+      trim_(residency, threads_, shared_, options.warm_limit),
       mappable_(residency, pages, [this](Bytes bytes, bool made) {
-        made ? count_allocation(nullptr, bytes, false) : count_free(nullptr, bytes);
+        made ? counts_.note_allocation(nullptr, bytes, false) : counts_.note_free(nullptr, bytes);
       }) {}
 
 BlockCache::~BlockCache() { release_all(); }
@@ -39,9 +53,7 @@ void BlockCache::release_all() {
     }
   };
   for (const auto& block : mappable_.remove_all()) release(block->run);
-  for (const auto& block : runs_.remove_all()) release(block->run);
-  for (const SlotPage& page : slot_pages_.remove_all()) release(page.run());
-  for (const auto& bundle : bundles_.remove_all()) release(bundle->run);
+  shared_.remove_all(release);
 }
 
 // Step 1.
@@ -53,11 +65,11 @@ void BlockCache::release_all() {
   if (!address) return allocate_slow(request, cache);
   const auto block = locate(pages_.find(address), address);
   if (const Status started = start(*block, request); !started.is_ok()) {
-    put_shared(address);
+    shared_.put(address);
     if (started.code() != Code::kOutOfMemory) return started;
     return allocate_slow(request, cache);
   }
-  count_allocation(cache, request.bytes, true);
+  counts_.note_allocation(cache, request.bytes, true);
   return address;
 }
 
@@ -89,8 +101,141 @@ AllocationLog::Stay BlockCache::stay_at(Address address) const {
   return {.address = address, .has_own_run = has_own_run, .made = residency_.epoch()};
 }
 
+// If memory runs out with a bundle or a planned place, the block alone may still fit.
+Result<Address> BlockCache::allocate_slow(Request request, ThreadCache* cache) {
+  request.in_bundle = belongs_in_bundle(request);
+  auto served = serve(request, cache);
+  if (served.status().code() != Code::kOutOfMemory) return served;
+  request.in_bundle = false;
+  request.spot = nullptr;
+  TESSERA_TRY(trim_.trim());
+  served = serve(request, cache);
+  if (served.status().code() != Code::kOutOfMemory) return served;
+  TESSERA_TRY(trim_.wait_and_trim());
+  served = serve(request, cache);
+  if (served.status().code() != Code::kOutOfMemory) return served;
+  const BlockStats now = stats();
+  return Status(Code::kOutOfMemory,
+                fmt::format("{} bytes do not fit in addition to {} bytes in {} live blocks, and nothing "
+                            "more can be freed: {}",
+                            request.bytes.value(), now.live_bytes.value(), now.live_blocks, served.status().message()));
+}
+
+// Steps 2 to 5, once.
+Result<Address> BlockCache::serve(const Request& request, ThreadCache* cache) {
+  Address address;
+  if (request.spot != nullptr) {
+    TESSERA_TRY_ASSIGN(address, shared_.take_spot(request.key, *request.spot, placed_));
+  }
+  if (!address) address = take_shared(request, cache);
+  if (!address) {
+    TESSERA_TRY_ASSIGN(address, grow(request, cache));
+  }
+  const auto block = locate(pages_.find(address), address);
+  const Status started = start(*block, request);
+  if (!started.is_ok()) {
+    shared_.put(address);
+    return started;
+  }
+  counts_.note_allocation(cache, request.bytes, false);
+  if (!request.key.size_class.is_slot()) burst_.note_served(block->run->address);
+  return address;
+}
+
+// The burst is asked about all blocks that are not slots, even those that never go into bundles.
+bool BlockCache::belongs_in_bundle(const Request& request) {
+  if (request.key.size_class.is_slot()) return false;
+  return burst_.ask(residency_.streams().epoch(), counts_.frees()) && Bundle::is_for(request.bytes);
+}
+
+// Steps 2 and 3.
+Address BlockCache::take_shared(const Request& request, ThreadCache* cache) {
+  const CacheKey& key = request.key;
+  if (key.size_class.is_slot()) {
+    SlotLine line;
+    const std::size_t taken = shared_.take_slots(key, wanted(line, cache));
+    return taken == 0 ? Address() : keep_rest(key, cache, std::span(line).first(taken));
+  }
+  if (const Address place = request.in_bundle ? shared_.take_place(key, request.bytes) : Address()) return place;
+  return shared_.take_single(key);
+}
+
+// Step 4.
+Result<Address> BlockCache::grow(const Request& request, ThreadCache* cache) {
+  const CacheKey& key = request.key;
+  if (request.in_bundle) return shared_.grow_place(key, request.bytes);
+  if (!key.size_class.is_slot()) return shared_.grow_single(key);
+  SlotLine line;
+  std::size_t taken = 0;
+  TESSERA_TRY_ASSIGN(taken, shared_.grow_slots(key, wanted(line, cache)));
+  return keep_rest(key, cache, std::span(line).first(taken));
+}
+
+// Returns the first slot and puts the others into the thread's cache.
+Address BlockCache::keep_rest(const CacheKey& key, ThreadCache* cache, std::span<const Address> slots) {
+  if (slots.size() > 1) make_place(key, *cache);
+  for (std::size_t i = slots.size(); i-- > 1;) {
+    if (!cache->push(key, slots[i])) shared_.put(slots[i]);
+  }
+  return slots[0];
+}
+
+// Caches a freed block where the next request for it looks first.
+void BlockCache::cache_freed(const LocatedBlock& block, Freed freed, ThreadCache* cache) {
+  const StreamId freed_on = stream_key(freed.stream);
+  CacheKey key{block.owner->size_class, freed_on, block.owner->tag};
+  if (block.owner->kind == OwnerKind::kSlab) {
+    key.stream = block.slab().stream;
+    if (freed_on != key.stream && freed_on != kNoStream) return cache_late(block, freed);
+  } else if (block.owner->kind == OwnerKind::kBundle) {
+    if (freed_on != block.bundle().stream && freed_on != kNoStream) return cache_late(block, freed);
+    cache = nullptr;  // requests for a place do not look in the thread's cache
+  } else {
+    SingleBlock& single = block.single();
+    single.freed_on.store(freed_on, std::memory_order_relaxed);
+    if (freed_on == kNoStream) key.stream = single.stream.load(std::memory_order_relaxed);
+  }
+  if (cache) {
+    if (cache->push(key, block.address)) return;
+    make_place(key, *cache);
+    if (cache->push(key, block.address)) return trim_.shed();
+  }
+  shared_.put(block.address);
+  trim_.shed();
+}
+
+void BlockCache::cache_late(const LocatedBlock& block, Freed freed) {
+  StreamTable& streams = residency_.streams();
+  const std::uint32_t slot = streams.slot_of(freed.stream);
+  if (freed.stream == kPerThreadStream) {  // no other thread can record a fence on it
+    const Status fenced = streams.fence_own(slot);
+    if (!fenced.is_ok()) log_line(LogLevel::kDebug, "no fence: {}", fenced.to_string());
+  }
+  const Late late{std::uint64_t{1} << slot, freed.epoch};
+  shared_.put_late(block, late);
+}
+
+// Moves the blocks that must make room for the key to the shared cache.
+void BlockCache::make_place(const CacheKey& key, ThreadCache& cache) {
+  std::array<Address, ThreadCache::kPerMagazine> out;
+  std::size_t count = 0;
+  cache.make_place(key, [&](Address address) { out[count++] = address; });
+  shared_.put(std::span(out).first(count));
+}
+
+Status BlockCache::retire(StreamId stream) {
+  const StreamId key = stream_key(stream);
+  // A stream of another device must not get a slot: its last fence would be recorded on this device, which
+  // cannot fence it.
+  StreamTable& streams = residency_.streams();
+  const std::uint64_t mask = streams.knows(stream) ? std::uint64_t{1} << streams.slot_of(stream) : 0;
+  threads_.steal_all([this](Address address) { shared_.put(address); });
+  shared_.retire(key, {mask, streams.open_epoch()});
+  return streams.retire(stream);
+}
+
 Status BlockCache::free(Address address, StreamId stream) {
-  std::optional<Located> block;
+  std::optional<LocatedBlock> block;
   std::optional<BlockState> ended;
   {
     // The address may be stale, and its run may be in release.
@@ -104,7 +249,7 @@ Status BlockCache::free(Address address, StreamId stream) {
     placed_.note_freed(address, !shares_willingly(*block->run), residency_.epoch() + 1);
   }
   ThreadCache* const cache = threads_.mine();
-  count_free(cache, block->capacity - ended->slack);
+  counts_.note_free(cache, block->capacity - ended->slack);
   const Epoch epoch = residency_.note_free(block->run, stream);
   if (block->owner->kind == OwnerKind::kSingle) {
     block->run->live.store(0, std::memory_order_release);
@@ -115,7 +260,7 @@ Status BlockCache::free(Address address, StreamId stream) {
 }
 
 // Makes a block that is out of the caches live, with its bytes in place; on an error nothing has changed.
-Status BlockCache::start(const Located& block, const Request& request) {
+Status BlockCache::start(const LocatedBlock& block, const Request& request) {
   const bool single = block.owner->kind == OwnerKind::kSingle;
   if (single) {
     block.single().stream.store(request.key.stream, std::memory_order_relaxed);
@@ -130,25 +275,6 @@ Status BlockCache::start(const Located& block, const Request& request) {
   block.word->end();
   if (single) block.run->live.store(0, std::memory_order_release);
   return backed;
-}
-
-std::optional<BlockCache::Located> BlockCache::locate_in(Bundle& bundle, Run* run, Address address) {
-  const auto place = bundle.place_at(address - run->address);
-  if (!place) return std::nullopt;
-  return Located{run, &bundle, &bundle.word(*place), run->address + bundle.offset(*place), bundle.capacity(*place)};
-}
-
-std::optional<BlockInfo> BlockCache::info_of(Run* run, Address address) {
-  const auto block = locate(run, address);
-  if (!block) return std::nullopt;
-  const BlockState state = block->word->read();
-  const Bytes bytes = block->capacity - state.slack;
-  if (!state.live || address - block->address >= bytes) return std::nullopt;
-  return BlockInfo{run, block->address, bytes, block->capacity, block->owner->tag, state.generation};
-}
-
-std::optional<BlockInfo> BlockCache::Lookup::block_of(Address address) const {
-  return info_of(blocks_.pages_.find(address), address);
 }
 
 Result<BlockInfo> BlockCache::find(Address address) const {
@@ -175,6 +301,75 @@ Status BlockCache::not_ours(Address address) const {
   }
   return refuse(fmt::format("{:#x} is {} bytes into the block of {} bytes at {:#x}", address.value(), inside.value(),
                             (block->capacity - state.slack).value(), block->address.value()));
+}
+
+BlockStats BlockCache::stats() const {
+  BlockStats stats;
+  counts_.sum_up(stats);
+  shared_.sum_up(stats);
+  stats.mappable_blocks = mappable_.blocks();
+  return stats;
+}
+
+std::vector<TagUse> BlockCache::tags() const {
+  std::map<TagId, TagUse> sums;
+  const auto count = [&](const BlockOwner& owner, const BlockWord& word, Bytes capacity) {
+    const BlockState state = word.read();
+    if (!state.live) return;
+    TagUse& use = sums[owner.tag];
+    use.tag = owner.tag;
+    ++use.live_blocks;
+    use.live_bytes += capacity - state.slack;
+  };
+  shared_.for_each(count);
+  mappable_.for_each([&](const MappableBlock& block) { count(block, block.word, block.size_class.bytes()); });
+  std::vector<TagUse> uses;
+  for (const auto& [tag, use] : sums) uses.push_back(use);
+  return uses;
+}
+
+Status BlockCache::validate() const {
+  std::unordered_map<const BlockOwner*, std::uint32_t> in_slabs;
+  std::unordered_set<const BlockOwner*> singles;
+  Status result;
+  threads_.for_each([&](const ThreadCache& cache) {
+    cache.for_each([&](Address address) {
+      const auto block = locate(pages_.find(address), address);
+      const bool fine = block && block->address == address && !block->word->read().live &&
+                        (block->owner->kind == OwnerKind::kSlab ||
+                         (block->owner->kind == OwnerKind::kSingle && singles.insert(block->owner).second));
+      if (!fine) {
+        result = Status(Code::kInternal, fmt::format("a thread's cache has {:#x}, which is not a free "
+                                                     "block, or is cached twice",
+                                                     address.value()));
+      } else if (block->owner->kind == OwnerKind::kSlab) {
+        ++in_slabs[block->owner];
+      }
+    });
+  });
+  TESSERA_TRY(result);
+  TESSERA_TRY(shared_.validate(singles, [&](const Slab& slab) {
+    const auto found = in_slabs.find(&slab);
+    return found == in_slabs.end() ? 0 : found->second;
+  }));
+  const BlockStats now = stats();
+  if (now.slot_pages + now.bundles + now.single_blocks + now.mappable_blocks != pages_.stats().runs) {
+    return Status(
+        Code::kInternal,
+        fmt::format("{} pages of slots, {} bundles, {} single and {} mappable blocks, but {} runs", now.slot_pages,
+                    now.bundles, now.single_blocks, now.mappable_blocks, pages_.stats().runs));
+  }
+  TagUse sum;
+  for (const TagUse& use : tags()) {
+    sum.live_blocks += use.live_blocks;
+    sum.live_bytes += use.live_bytes;
+  }
+  if (sum.live_blocks != now.live_blocks || sum.live_bytes != now.live_bytes) {
+    return Status(Code::kInternal,
+                  fmt::format("{} bytes in {} live blocks, but {} in {} counted", sum.live_bytes.value(),
+                              sum.live_blocks, now.live_bytes.value(), now.live_blocks));
+  }
+  return Status::ok();
 }
 
 }  // namespace tessera

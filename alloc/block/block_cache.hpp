@@ -40,13 +40,14 @@
 #include <vector>
 
 #include "base/epoch.hpp"
+#include "block/block_counts.hpp"
 #include "block/block_stats.hpp"
-#include "block/bundle_cache.hpp"
 #include "block/burst.hpp"
+#include "block/cache_trim.hpp"
+#include "block/located_block.hpp"
 #include "block/mappable_blocks.hpp"
-#include "block/run_cache.hpp"
-#include "block/slot_cache.hpp"
-#include "block/slot_pages.hpp"
+#include "block/placed_blocks.hpp"
+#include "block/shared_cache.hpp"
 #include "block/thread_caches.hpp"
 #include "page/page_manager.hpp"
 
@@ -69,15 +70,6 @@ struct BlockCacheOptions {
     return {std::max(memory, usual.warm_limit), std::min(memory / 64, usual.bundle_limit),
             std::min(memory / 4, usual.planned_limit)};
   }
-};
-
-struct BlockInfo {
-  Run* run = nullptr;
-  Address address;  // of the block's first byte
-  Bytes bytes;      // as requested
-  Bytes capacity;
-  TagId tag;
-  std::uint64_t generation = 0;  // incremented with each reuse
 };
 
 class BlockCache {
@@ -119,7 +111,9 @@ class BlockCache {
     // The run of the live block that contains this byte; null if there is none.
     Run* run_of(Address address) const { return block_run_of(blocks_.pages_.map(), address); }
     // The live block that contains this byte; empty if there is none.
-    std::optional<BlockInfo> block_of(Address address) const;
+    std::optional<BlockInfo> block_of(Address address) const {
+      return live_block_at(blocks_.pages_.find(address), address);
+    }
 
    private:
     const BlockCache& blocks_;
@@ -127,7 +121,7 @@ class BlockCache {
   };
 
   // Step 6. Errors: the first driver error; the other blocks are returned to the pages all the same.
-  Status trim();
+  Status trim() { return trim_.trim(); }
   // Call before the program destroys a stream; notifies residency as well.
   Status retire(StreamId stream);
 
@@ -151,103 +145,31 @@ class BlockCache {
     StreamId stream;
     Epoch epoch{};
   };
-  struct Located {
-    Run* run = nullptr;
-    BlockOwner* owner = nullptr;
-    BlockWord* word = nullptr;
-    Address address;
-    Bytes capacity;
-    Slab& slab() const { return static_cast<Slab&>(*owner); }
-    Bundle& bundle() const { return static_cast<Bundle&>(*owner); }
-    SingleBlock& single() const { return static_cast<SingleBlock&>(*owner); }
-  };
 
-  // The block, live or not, with this byte in its capacity. REQUIRES: the run cannot be released.
-  static std::optional<Located> locate(Run* run, Address address);
-  static std::optional<Located> locate_in(Bundle& bundle, Run* run, Address address);
-  // Whether the byte belongs to a live block.
-  static bool lives_at(Run* run, Address address);
-  static std::optional<BlockInfo> info_of(Run* run, Address address);
   Result<Address> allocate_cached(const Request& request);
   Result<Address> allocate_noted(Request request);
   AllocationLog::Stay stay_at(Address address) const;
-  Status start(const Located& block, const Request& request);
+  Status start(const LocatedBlock& block, const Request& request);
   Status not_ours(Address address) const;
-  void count_allocation(ThreadCache* cache, Bytes bytes, bool hit);
-  void count_free(ThreadCache* cache, Bytes bytes);
-  void empty(ThreadCache& cache);
-  void add_live(std::int64_t bytes);
-  std::int64_t live_bytes() const;
-  std::uint64_t frees() const;
-
-  // block_steps.cpp
   Result<Address> allocate_slow(Request request, ThreadCache* cache);
   bool belongs_in_bundle(const Request& request);
   Result<Address> serve(const Request& request, ThreadCache* cache);
-  Result<Address> serve_spot(const Request& request);
   Address take_shared(const Request& request, ThreadCache* cache);
-  Address take_slots(const CacheKey& key, ThreadCache* cache);
-  Address take_slots_settled(const CacheKey& key, ThreadCache* cache);
-  Address take_place_settled(const Request& request);
   Result<Address> grow(const Request& request, ThreadCache* cache);
-  Result<Address> grow_slots(const CacheKey& key, ThreadCache* cache);
-  Result<Address> grow_bundle(const Request& request);
-  Result<Run*> acquire_for(Bundle& bundle);
   Address keep_rest(const CacheKey& key, ThreadCache* cache, std::span<const Address> slots);
-  void cache_freed(const Located& block, Freed freed, ThreadCache* cache);
-  void cache_late(const Located& block, Freed freed);
+  void cache_freed(const LocatedBlock& block, Freed freed, ThreadCache* cache);
+  void cache_late(const LocatedBlock& block, Freed freed);
   void make_place(const CacheKey& key, ThreadCache& cache);
-  void put_shared(std::span<const Address> addresses);
-  void put_shared(Address address) { put_shared({&address, 1}); }
-  Status give_back(Bytes bytes, bool quiet) REQUIRES_LOCK(give_back_mutex_);
-  Status wait_for_cached();
-  void shed();
-  void poll();
 
   Residency& residency_;
   PageManager& pages_;
-  const BlockCacheOptions options_;
-  SlotCache slots_;
-  SlotPages slot_pages_;
-  BundleCache bundles_;
-  RunCache runs_;
+  SharedCache shared_;
   Burst burst_;
   PlacedBlocks placed_;
   ThreadCaches threads_;
-  LiveMeter live_;
+  BlockCounts counts_;
+  CacheTrim trim_;
   MappableBlocks mappable_;
-  // Runs that are being returned to the pages are in no cache and not free yet. A thread that runs out of
-  // memory meanwhile waits here and retries, so it never fails because of them.
-  Mutex give_back_mutex_{LockRank::kGiveBack};
-  // Calls on threads that are ending and therefore have no cache.
-  std::atomic<std::uint64_t> other_allocations_{0};
-  std::atomic<std::uint64_t> other_frees_{0};
 };
-
-inline std::optional<BlockCache::Located> BlockCache::locate(Run* run, Address address) {
-  if (!run) return std::nullopt;
-  auto* const owner = static_cast<BlockOwner*>(run->owner.record);
-  if (fills_run(owner->kind)) {
-    return Located{run, owner, &static_cast<SingleBlock*>(owner)->word, run->address, owner->size_class.bytes()};
-  }
-  if (owner->kind == OwnerKind::kBundle) [[unlikely]]
-    return locate_in(static_cast<Bundle&>(*owner), run, address);
-  auto* slab = static_cast<Slab*>(owner);
-  if (owner->kind == OwnerKind::kSharedPage) {
-    slab = static_cast<SharedPage*>(owner)->slab_at(address - run->address);
-    if (!slab) return std::nullopt;
-  }
-  const Address start = run->address + slab->start;
-  const auto slot = slab->slot_at(address - start);
-  if (!slot) return std::nullopt;
-  return Located{run, slab, &slab->word(*slot), start + slab->offset(*slot), slab->size_class.bytes()};
-}
-
-inline bool BlockCache::lives_at(Run* run, Address address) {
-  const auto block = locate(run, address);
-  if (!block) return false;
-  const BlockState state = block->word->read();
-  return state.live && address - block->address < block->capacity - state.slack;
-}
 
 }  // namespace tessera

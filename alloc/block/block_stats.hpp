@@ -27,7 +27,7 @@ struct TagUse {
 
 // The sum of live bytes and its peak. Threads add to it in grains, and add the bytes of a free only at their
 // next free, so that threads which reallocate what they free do not share a cache line, whatever the size. The
-// owner of the threads' counters (BlockCache) adds the remainders that they hold back.
+// owner of the threads' counters (BlockCounts) adds the remainders that they hold back.
 class alignas(64) LiveMeter {
  public:
   static constexpr std::int64_t kGrain = 256 << 10;

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint32_t kMappablePool = 3;  // Domain::pool; block_steps.cpp has the others
+constexpr std::uint32_t kMappablePool = 3;  // Domain::pool; shared_cache.cpp has the others
 
 }  // namespace
 

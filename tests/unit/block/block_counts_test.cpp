@@ -1,4 +1,5 @@
-// The counts add up, and validate() detects counts that do not.
+#include "block/block_counts.hpp"
+
 #include <gtest/gtest.h>
 
 #include <thread>
