@@ -32,12 +32,12 @@ Status AutomaticEviction::keep_evicting_runs() {
       if (is_apart(run->pages[i].state)) apart.push_back({run, i});
     }
   }
-  Status status = locked_.transfers.recall(apart);
+  Status status = locked_.transfers.parted.recall(apart);
   while (status.is_ok() && locked_.moves.ledger.evicting_bytes())
-    status = locked_.transfers.finish(Transfers::Await::kEvicting, locked_.moves.ledger.evicting_bytes());
+    status = locked_.transfers.ends.finish(Transfers::Await::kEvicting, locked_.moves.ledger.evicting_bytes());
   locked_.held_uses.let_go(leaving);
   while (status.is_ok() && locked_.moves.ledger.moving(PageState::kApartFetching)) {
-    status = locked_.transfers.finish(Transfers::Await::kOldest);
+    status = locked_.transfers.ends.finish(Transfers::Await::kOldest);
   }
   return status;
 }

@@ -17,7 +17,7 @@ Bytes round_up_to_pages(Bytes bytes) { return (bytes + kBasePage - Bytes(1)) / k
 Status DriverYield::free_idle(Bytes bytes) {
   TESSERA_TRY(locked_.engine.fence_all());
   TESSERA_TRY(locked_.streams.poll());
-  TESSERA_TRY(locked_.transfers.finish(Transfers::Await::kNone));
+  TESSERA_TRY(locked_.transfers.ends.finish(Transfers::Await::kNone));
   return locked_.device_evictor.page_out_dead(bytes).status();
 }
 
@@ -51,7 +51,7 @@ Status DriverYield::drop_host_copies() {
   MutexLock lock(locked_.mutex);
   if (locked_.tiers.is_backed()) return {};
   // Copies in flight have frames too. Those behind work that does not end keep them, and so do those that fail.
-  note_given_up(locked_.transfers.finish_all());
+  note_given_up(locked_.transfers.ends.finish_all());
   const Bytes all = locked_.tiers.host.usage().used;
   locked_.host_evictor.drop_idle_copies(Location::kHost, all);
   return locked_.host_evictor.discard_dead(Location::kHost, all).status();

@@ -52,7 +52,7 @@ Status Recomputation::recompute(std::span<Run* const> runs, StreamId stream) {
   MutexLock lock(locked_.mutex);
   locked_.engine.turn.give_back();
   locked_.held_uses.wake();
-  return status.is_ok() && stream == kNoStream ? locked_.transfers.await_arrivals(runs, stream) : status;
+  return status.is_ok() && stream == kNoStream ? locked_.transfers.ends.await_arrivals(runs, stream) : status;
 }
 
 Status Recomputation::await_unfinished(LockedEngine& locked, Run& run) {
@@ -85,7 +85,7 @@ Status Recomputation::recompute(Run& run, StreamId on) {
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
     if (page->state != PageState::kBlank) continue;
-    TESSERA_TRY(work ? locked_.transfers.await_recompute(page, on) : locked_.moves.recomputes.accept(page));
+    TESSERA_TRY(work ? locked_.transfers.starts.await_recompute(page, on) : locked_.moves.recomputes.accept(page));
   }
   if (!work) return {};
   run.unfinished.reset();                       // now tracked by its pages

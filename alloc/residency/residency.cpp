@@ -5,6 +5,7 @@
 
 #include "base/atomic_max.hpp"
 #include "base/log.hpp"
+#include "residency/eviction/initial_places.hpp"
 #include "residency/pages/row.hpp"
 
 namespace tessera {
@@ -129,7 +130,7 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
   {
     MutexLock lock(locked_.mutex);
     if (contents == Contents::kUndefined && run->lives_alone()) {
-      for (Run* part : with_parts({&run, 1})) TESSERA_TRY(locked_.transfers.discard(*part));
+      for (Run* part : with_parts({&run, 1})) TESSERA_TRY(locked_.transfers.releases.discard(*part));
     }
     if (locked_.rows.is_too_large(*run)) locked_.rows.make(*run);
     if (run->is_row.load()) return {};  // its pages come when they are used
@@ -218,7 +219,7 @@ Status Residency::poll_streams() {
 
 Status Residency::place(Run* run, std::span<const Locations> places) {
   MutexLock lock(locked_.mutex);
-  return locked_.transfers.place(*run, places);
+  return place_pages(locked_.engine, locked_.moves, locked_.transfers, *run, places);
 }
 
 Status Residency::prefetch(std::span<Run* const> runs) {
@@ -268,7 +269,7 @@ void Residency::keep_to_plan() {
 
 Status Residency::drain() {
   MutexLock lock(locked_.mutex);
-  return locked_.transfers.finish_all();
+  return locked_.transfers.ends.finish_all();
 }
 
 void Residency::prepare_checks() {

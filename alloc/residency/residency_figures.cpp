@@ -84,7 +84,8 @@ Status ResidencyFigures::validate() const {
   }
   for (const auto& row : locked_.engine.rows) TESSERA_TRY(validate_row(*row));
   TESSERA_TRY(locked_.engine.by_trait.validate(locked_.engine.runs));
-  TESSERA_TRY(locked_.transfers.validate());
+  TESSERA_TRY(locked_.moves.ledger.validate(locked_.engine.runs));
+  TESSERA_TRY(locked_.transfers.in_flight.validate(locked_.engine.runs, locked_.moves.ledger));
   if (run_bytes != locked_.engine.stats.run_bytes) return Status(Code::kInternal, "run bytes do not add up");
   if (pinned_bytes != locked_.engine.pinned_bytes) return Status(Code::kInternal, "pinned bytes do not add up");
   const TierUsage device = locked_.tiers.device.usage();

@@ -71,7 +71,7 @@ Status RunTable::remove(Run* run) {
   Status result;
   for (Run* part : parts) {
     if (result.is_ok()) result = locked_.await_uses(*part, fenced);
-    if (result.is_ok()) result = locked_.transfers.await_way_out(*part);
+    if (result.is_ok()) result = locked_.transfers.ends.await_way_out(*part);
   }
   if (result.code() == Code::kNotReady) return Status(Code::kBusy, std::string(result.message()));
   TESSERA_TRY(locked_.rows.leave_range(*run));
@@ -116,7 +116,7 @@ Status RunTable::rehome(Run* run, Address to, Run* range) {
   Status over;
   for (Run* const part : parts) {
     if (over.is_ok()) over = locked_.await_uses(*part, fenced);
-    if (over.is_ok()) over = locked_.transfers.await_way_out(*part);
+    if (over.is_ok()) over = locked_.transfers.ends.await_way_out(*part);
   }
   if (over.code() == Code::kNotReady) return Status(Code::kBusy, std::string(over.message()));
   TESSERA_TRY(over);
@@ -144,7 +144,7 @@ Status RunTable::settle(Run& run) {
   std::vector<PageRef> copied;
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
-    const Status settled = locked_.transfers.settle(page);
+    const Status settled = locked_.transfers.ends.settle(page);
     if (page->state == PageState::kEvicting) {
       copied.push_back(page);
     } else if (is_moving(page->state)) {

@@ -68,7 +68,7 @@ Status Sleeper::start_evicting(std::optional<TagId> tag) {
       passed = run->address + Bytes(1);
       queued += run->bytes_there();
       while (run->is_fetching()) {
-        TESSERA_TRY(locked_.transfers.finish(Transfers::Await::kOldest));
+        TESSERA_TRY(locked_.transfers.ends.finish(Transfers::Await::kOldest));
       }
       drop_peer_copies(*run);
       TESSERA_TRY(locked_.device_evictor
@@ -92,7 +92,7 @@ Status Sleeper::finish_evicting(std::optional<TagId> tag) {
   MutexLock lock(locked_.mutex);
   for (Run* run : tagged(tag, Side::kThere)) {
     while (run->evicting_bytes()) {
-      TESSERA_TRY(locked_.transfers.finish(Transfers::Await::kEvicting, run->evicting_bytes()));
+      TESSERA_TRY(locked_.transfers.ends.finish(Transfers::Await::kEvicting, run->evicting_bytes()));
     }
     if (!run->bytes_there()) continue;
     drop_peer_copies(*run);
@@ -170,7 +170,7 @@ Status Sleeper::bring_back(std::span<Run* const> runs) {
     first = end;
   }
   MutexLock lock(locked_.mutex);
-  return locked_.transfers.await_arrivals(runs, kNoStream);
+  return locked_.transfers.ends.await_arrivals(runs, kNoStream);
 }
 
 }  // namespace tessera

@@ -22,7 +22,6 @@ CUT = {
     "SimDriver": "the same contract on the simulated device",
     "FuzzPlayer": "one player; each source has the operations on one feature",
     "DeviceEvictor": "to be cut: the choice of a victim, the eviction of one",
-    "Transfers": "to be cut: progress, checks, parting, placing",
 }
 
 

@@ -61,7 +61,7 @@ Bytes DeviceEvictor::room_for(Bytes bytes) {
 // The awaited transfers may be queued behind work that does not end. Runs that need no copy can then still make room.
 Status DeviceEvictor::await(Transfers::Await await, Bytes bytes) {
   const Bytes before = engine_.tiers.device.usage().room();
-  const Status awaited = transfers_.finish(await, bytes);
+  const Status awaited = transfers_.ends.finish(await, bytes);
   if (awaited.code() != Code::kNotReady) return awaited;
   bool full = false;
   TESSERA_TRY(page_out(bytes, Patience::kDemand, Which::kWithoutCopy, Recency::kAny, full).status());
@@ -70,7 +70,7 @@ Status DeviceEvictor::await(Transfers::Await await, Bytes bytes) {
 
 Status DeviceEvictor::make_room(Bytes bytes) {
   ends_seen_ = engine_.held_uses.ends();
-  TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
+  TESSERA_TRY(transfers_.ends.finish(Transfers::Await::kNone));
   Bytes room = room_for(bytes);
   for (int round = 0; room < bytes;) {
     if (round == kMaxRounds) return no_room(bytes);
@@ -255,7 +255,8 @@ bool DeviceEvictor::carry_out(const IterationTracker::Order& order) {
 
 void DeviceEvictor::await_fetch(const Run& run) {
   while (run.is_fetching() && transfers_.any()) {
-    if (Status status = transfers_.finish(Transfers::Await::kOldest); !status.is_ok()) return note_given_up(status);
+    if (Status status = transfers_.ends.finish(Transfers::Await::kOldest); !status.is_ok())
+      return note_given_up(status);
   }
 }
 
@@ -294,7 +295,7 @@ Result<Bytes> DeviceEvictor::force_out(Bytes bytes) {
     const Result<Bytes> left = start_eviction(run, bytes, Patience::kDemand);
     Status status = left.status();
     while (status.is_ok() && run.evicting_bytes()) {
-      status = transfers_.finish(Transfers::Await::kEvicting, run.evicting_bytes());
+      status = transfers_.ends.finish(Transfers::Await::kEvicting, run.evicting_bytes());
     }
     run.drop_missing();
     TESSERA_TRY(status);

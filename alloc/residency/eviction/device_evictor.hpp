@@ -98,6 +98,7 @@ class DeviceEvictor {
                                    Epoch decided);
   Status let_copies_wait(const Work& work, Location to);
   Result<Bytes> evict_by_copy(EvictionSet set, const Work& work, Patience patience, Location to);
+  Result<std::size_t> begin_copies(std::span<const PageRef> batch, Location to);
   Result<std::size_t> copy_out(std::span<const PageRef> batch, Epoch used, Patience patience, Location to);
   Result<Bytes> peer_room(Bytes wanted);
   Result<std::size_t> copy_to_peer(std::span<const PageRef> batch, Epoch used);

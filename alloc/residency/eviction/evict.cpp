@@ -161,7 +161,7 @@ Result<Bytes> DeviceEvictor::start_eviction(Run& run, Bytes wanted, Patience pat
   Bytes total;
   if (in_turn && !set.free_at_once.empty()) {
     TESSERA_TRY_ASSIGN(total, free_behind(run, *work, [&] { return moves_.mover.vacate(set.free_at_once); }));
-    transfers_.go_onward(set.free_at_once);
+    transfers_.onward.go_onward(set.free_at_once);
   }
   if (which == Which::kWithoutCopy || (set.to_check.empty() && set.to_copy.empty())) return total;
   const bool waits = !swaps && !set.apart && engine_.unseen.load() && !engine_.streams.passed(work->mask, work->until);
@@ -193,7 +193,8 @@ Result<Bytes> DeviceEvictor::evict_by_copy(EvictionSet set, const Work& work, Pa
   for (auto* each : {&set.to_check, &pages}) {
     for (const PageRef& page : *each) page->eviction.parts = set.apart;
   }
-  Bytes total = transfers_.check(set.to_check, work.mask, work.until, to);
+  Bytes total = set.apart ? transfers_.parted.begin_checks(set.to_check, work.mask, work.until, to)
+                          : transfers_.checks.begin(set.to_check, work.mask, work.until, to);
   pages.insert(pages.end(), set.to_check.begin(), set.to_check.end());
   for (const PageRef& page : pages) moves_.checks.plan_fingerprint(page);
   for (std::span<const PageRef> rest = pages; !rest.empty();) {
@@ -205,8 +206,13 @@ Result<Bytes> DeviceEvictor::evict_by_copy(EvictionSet set, const Work& work, Pa
     for (const PageRef& page : rest.first(begun.value())) total += page.bytes();
     rest = rest.subspan(begun.value());
   }
-  TESSERA_TRY(transfers_.go_apart());
+  TESSERA_TRY(transfers_.parted.go_apart());
   return total;
+}
+
+// By way of kParting where the pages request it (Page::eviction.parts).
+Result<std::size_t> DeviceEvictor::begin_copies(std::span<const PageRef> batch, Location to) {
+  return batch.front()->eviction.parts ? transfers_.parted.begin(batch, to) : transfers_.starts.copy_out(batch, to);
 }
 
 // Returns of how many of the first pages the eviction has begun. Pages without a host frame have lost only stale
@@ -221,18 +227,18 @@ Result<std::size_t> DeviceEvictor::copy_out(std::span<const PageRef> batch, Epoc
   }
   const bool passes = batch.front()->eviction.onward;  // no room is made for pages that will not stay
   for (;;) {
-    transfers_.spare_host_room(total_bytes(batch));
+    transfers_.starts.spare_host_room(total_bytes(batch));
     bool awaited = false;
     if (!passes) {
       TESSERA_TRY_ASSIGN(awaited, host_evictor_.yield_to(*batch.front().run, batch.front().bytes()));
     }
     if (awaited) {
       if (patience != Patience::kDemand) return Status(Code::kBusy, "other pages are spilled from host memory first");
-      TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
+      TESSERA_TRY(transfers_.ends.finish(Transfers::Await::kOldest));
       continue;
     }
     for (const PageRef& page : batch) page->copy.epoch = used;
-    Result<std::size_t> begun = transfers_.copy_out(batch, Location::kHost);
+    Result<std::size_t> begun = begin_copies(batch, Location::kHost);
     if (begun.status().code() != Code::kOutOfMemory) return begun;
     if (passes && patience != Patience::kDemand &&
         (moves_.ledger.evicting_bytes() || moves_.ledger.moving(PageState::kSpilling))) {
@@ -258,7 +264,7 @@ Result<std::size_t> DeviceEvictor::copy_to_peer(std::span<const PageRef> batch, 
   const Bytes room = engine_.tiers.peer->usage().room();
   if (room < wanted && moves_.ledger.idle_peer_bytes()) host_evictor_.drop_idle_copies(Location::kPeer, wanted - room);
   for (const PageRef& page : batch) page->copy.epoch = used;
-  return transfers_.copy_out(batch, Location::kPeer);
+  return begin_copies(batch, Location::kPeer);
 }
 
 // Waits for all work on the device, including unannounced work, so the swap is complete on return.
@@ -298,11 +304,11 @@ Status DeviceEvictor::evict(Run& run, std::optional<Location> to) {
   for (Bytes before = run.shape.bytes() + Bytes(1);;) {
     if (!run.is_evictable()) return Status(Code::kBusy, "the block is pinned or in use");
     while (run.is_fetching()) {
-      TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
+      TESSERA_TRY(transfers_.ends.finish(Transfers::Await::kOldest));
     }
     TESSERA_TRY(start_eviction(run, run.shape.bytes(), Patience::kDemand, to).status());
     while (run.evicting_bytes()) {
-      TESSERA_TRY(transfers_.finish(Transfers::Await::kEvicting, run.evicting_bytes()));
+      TESSERA_TRY(transfers_.ends.finish(Transfers::Await::kEvicting, run.evicting_bytes()));
     }
     const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kFetching) +
                        run.bytes_in(PageState::kApart) + run.bytes_in(PageState::kRecomputing);

@@ -43,7 +43,7 @@ Status Fetcher::fetch(Runs runs, StreamId stream, Oversized oversized) {
   if (oversized == Oversized::kUsedInHost) TESSERA_TRY(make_fit(wanted));
   // A launch is queued before the bytes are there, and its stream waits for them.
   TESSERA_TRY(bring_in(wanted, stream == kNoStream ? Transfers::Mapped::kOnArrival : Transfers::Mapped::kAtOnce));
-  return transfers_.await_arrivals(wanted, stream);
+  return transfers_.ends.await_arrivals(wanted, stream);
 }
 
 bool Fetcher::fits(Runs runs) const { return check_fits(distinct(runs)).is_ok(); }
@@ -91,7 +91,7 @@ Status Fetcher::bring_in(Runs runs, Transfers::Mapped mapped) {
 // Starts all evictions that are needed; fetches take room as it becomes free, so that both directions of the link are
 // busy.
 Status Fetcher::bring_by_parts(std::span<const PageRef> pages, Transfers::Mapped mapped) {
-  TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
+  TESSERA_TRY(transfers_.ends.finish(Transfers::Await::kNone));
   const Bytes wanted = total_bytes(pages);
   Bytes leaving;
   TESSERA_TRY_ASSIGN(leaving, device_evictor_.evicting_for(wanted));
@@ -116,7 +116,7 @@ Result<std::vector<PageRef>> Fetcher::absent_pages(Runs runs, Transfers::Mapped 
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run, i};
       if (page->state == PageState::kSpilling || page->state == PageState::kLoading) {
-        TESSERA_TRY(transfers_.settle(page));
+        TESSERA_TRY(transfers_.ends.settle(page));
       }
       if (page->state == PageState::kLost) return data_loss(page);
       if (is_mapped(page->state) || page->state == PageState::kZeroCopy) continue;
@@ -129,7 +129,7 @@ Result<std::vector<PageRef>> Fetcher::absent_pages(Runs runs, Transfers::Mapped 
       pages.push_back(page);
     }
   }
-  TESSERA_TRY(transfers_.recall(apart));
+  TESSERA_TRY(transfers_.parted.recall(apart));
   return pages;
 }
 
@@ -163,7 +163,7 @@ Status Fetcher::bring(std::vector<PageRef> pages, Transfers::Mapped mapped) {
       TESSERA_TRY_ASSIGN(there, on_host(page));
       (there ? ready : waiting).push_back(page);
     }
-    const Status mounted = transfers_.mount(ready, mapped);
+    const Status mounted = transfers_.starts.mount(ready, mapped);
     if (mounted.code() == Code::kOutOfMemory && rounds++ < kMountRounds) {
       // Making room may spill these pages, so they are looked at again.
       std::erase_if(pages, has_frame);
@@ -176,9 +176,9 @@ Status Fetcher::bring(std::vector<PageRef> pages, Transfers::Mapped mapped) {
     const auto rising = std::find_if(pages.begin(), pages.end(),
                                      [](const PageRef& page) { return page->state == PageState::kLoading; });
     if (rising != pages.end()) {
-      TESSERA_TRY(transfers_.settle(*rising));
+      TESSERA_TRY(transfers_.ends.settle(*rising));
     } else if (transfers_.any()) {
-      TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
+      TESSERA_TRY(transfers_.ends.finish(Transfers::Await::kOldest));
     } else {
       TESSERA_TRY(host_evictor_.make_room(pages.front().bytes()));
     }
@@ -190,19 +190,19 @@ Status Fetcher::bring_one_by_one(std::span<const PageRef> pages, Transfers::Mapp
   for (const PageRef& page : pages) {
     TESSERA_TRY(device_evictor_.make_room(page.bytes()));
     TESSERA_TRY(bring({page}, mapped));
-    TESSERA_TRY(transfers_.settle(page));  // its host frame is free for the next eviction
+    TESSERA_TRY(transfers_.ends.settle(page));  // its host frame is free for the next eviction
   }
   return {};
 }
 
 // Whether the page can be mounted now; if not, its read from the file has been started.
 Result<bool> Fetcher::on_host(PageRef page) {
-  if (page->state == PageState::kSpilling) TESSERA_TRY(transfers_.settle(page));
-  if (page->state == PageState::kLoading) return transfers_.has_risen(page);
+  if (page->state == PageState::kSpilling) TESSERA_TRY(transfers_.ends.settle(page));
+  if (page->state == PageState::kLoading) return transfers_.ends.has_risen(page);
   if (page->state == PageState::kLost) return data_loss(page);
   const bool comes_by_copy = page->state == PageState::kCold;
   if (!comes_by_copy || page->is_near()) return true;
-  const Status status = transfers_.load(page);
+  const Status status = transfers_.starts.load(page);
   if (!status.is_ok() && status.code() != Code::kBusy) return status;
   return false;
 }
@@ -213,13 +213,13 @@ Status Fetcher::help_driver(Bytes bytes, const Status& refusal) {
   Bytes leaving;
   TESSERA_TRY_ASSIGN(leaving, device_evictor_.page_out(bytes, DeviceEvictor::Patience::kDemand));
   if (!leaving && !transfers_.any()) return refusal;
-  TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
+  TESSERA_TRY(transfers_.ends.finish(Transfers::Await::kOldest));
   engine_.tiers.device.trim();
   return {};
 }
 
 Status Fetcher::prefetch(Runs runs) {
-  TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
+  TESSERA_TRY(transfers_.ends.finish(Transfers::Await::kNone));
   Bytes room = engine_.tiers.device.usage().room();
   std::vector<PageRef> ready;
   for (Run* run : with_parts(runs)) {
@@ -230,14 +230,14 @@ Status Fetcher::prefetch(Runs runs) {
       const PageRef page{run, i};
       if (page->state != PageState::kCold) continue;
       if (!page->is_near()) {
-        transfers_.try_rise(page);
+        transfers_.starts.try_rise(page);
       } else if (room >= page.bytes()) {
         ready.push_back(page);
         room -= page.bytes();
       }
     }
   }
-  const Status mounted = transfers_.mount(ready, Transfers::Mapped::kOnArrival);
+  const Status mounted = transfers_.starts.mount(ready, Transfers::Mapped::kOnArrival);
   if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was incomplete: {}", mounted.to_string());
   return {};
 }

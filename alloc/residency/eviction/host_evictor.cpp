@@ -22,7 +22,7 @@ Status HostEvictor::make_room(Bytes bytes) {
   if (!moves_.ledger.moving(PageState::kSpilling)) {
     TESSERA_TRY_ASSIGN(sunk, spill_coldest(std::max(bytes, batch_of(engine_.tiers.host))));
   }
-  if (transfers_.any()) return transfers_.finish(Transfers::Await::kOldest);
+  if (transfers_.any()) return transfers_.ends.finish(Transfers::Await::kOldest);
   if (sunk) return {};
   return Status(Code::kOutOfMemory, "host memory is full and nothing can be spilled");
 }
@@ -32,7 +32,7 @@ Result<bool> HostEvictor::yield_to(const Run& newcomer, Bytes bytes) {
   if (tiers.is_backed() || !tiers.file.reach()) return false;
   if (const Bytes room = tiers.host.usage().room(); room < bytes) drop_idle_copies(Location::kHost, bytes - room);
   if (tiers.host.usage().room() >= bytes) return false;
-  Bytes yielding = transfers_.yielding();
+  Bytes yielding = transfers_.in_flight.yielding();
   const Bytes batch = batch_of(tiers.host);
   if (yielding < std::max(bytes, batch * 2)) {
     Bytes more;
@@ -144,7 +144,7 @@ Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer, Which
         moves_.copies.drop_host(page);
       } else if (run.is_dead()) {
         TESSERA_TRY(moves_.releases.discard(page));
-      } else if (Status status = transfers_.spill(page);
+      } else if (Status status = transfers_.starts.spill(page);
                  status.code() == Code::kOutOfMemory || status.code() == Code::kBusy) {
         full = status.code() == Code::kOutOfMemory;
         return total;

@@ -81,7 +81,7 @@ Status PartialRuns::settle(Runs runs) {
   for (Run* const run : runs) {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run, i};
-      TESSERA_TRY(transfers_.settle(page));
+      TESSERA_TRY(transfers_.ends.settle(page));
       if (page->state == PageState::kEvicting) copied.push_back(page);
     }
   }
@@ -114,14 +114,14 @@ Result<std::vector<PageRef>> PartialRuns::choose(Runs runs, Bytes wanted) {
 
 Status PartialRuns::load(PageRef page) {
   while (!page->is_near()) {
-    const Status begun = transfers_.load(page);
+    const Status begun = transfers_.starts.load(page);
     if (begun.code() == Code::kBusy) {
-      TESSERA_TRY(transfers_.any() ? transfers_.finish(Transfers::Await::kOldest)
+      TESSERA_TRY(transfers_.any() ? transfers_.ends.finish(Transfers::Await::kOldest)
                                    : host_evictor_.make_room(page.bytes()));
       continue;
     }
     TESSERA_TRY(begun);
-    TESSERA_TRY(transfers_.settle(page));
+    TESSERA_TRY(transfers_.ends.settle(page));
     if (page->state != PageState::kCold) return Status(Code::kDataLoss, "a page was read back corrupt from the file");
   }
   return {};

@@ -23,6 +23,7 @@ void Rows::make(Run& run) {
   }
   engine_.rows.push_back(std::move(row));
   transfers_.follow_row(run);
+  moves_.copies.follow_row(run);
 }
 
 // Host-backed pages have to be there from the start, for work that is not announced.
@@ -126,7 +127,7 @@ Status Rows::remove(Run& run) {
   run.live.store(0);
   run.owner = {};
   run.prefetch.requested = false;
-  Status result = transfers_.take_back(run);
+  Status result = transfers_.releases.take_back(run);
   for (const Page& page : run.pages) {
     if (page.device) engine_.tiers.device.write_off(*page.device);
   }

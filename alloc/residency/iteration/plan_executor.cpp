@@ -19,7 +19,7 @@ constexpr double kCommonLink = 25e9, kCommonWrite = 1.5e9, kCommonRead = 3e9;
 }  // namespace
 
 void PlanExecutor::advance() {
-  if (Status status = transfers_.finish(Transfers::Await::kNone); !status.is_ok()) {
+  if (Status status = transfers_.ends.finish(Transfers::Await::kNone); !status.is_ok()) {
     log_line(LogLevel::kDebug, "a move could not be completed: {}", status.to_string());
   }
   follow();
@@ -126,7 +126,7 @@ bool PlanExecutor::bring_back(IterationTracker::Order& order) {
     } else if (!page->is_near() && (fits || page.bytes() <= host_evictor)) {
       if (!fits) host_evictor -= page.bytes();
       ++order.loads;
-      transfers_.try_rise(page);  // continues to the device by itself
+      transfers_.starts.try_rise(page);  // continues to the device by itself
     } else {
       const Result<Bytes> freed = device_evictor_.page_out_dead(page.bytes());
       waits = !freed.is_ok() || !freed.value();
@@ -135,7 +135,7 @@ bool PlanExecutor::bring_back(IterationTracker::Order& order) {
       --i;  // retry this page
     }
   }
-  note_given_up(transfers_.mount(ready, Transfers::Mapped::kOnArrival));
+  note_given_up(transfers_.starts.mount(ready, Transfers::Mapped::kOnArrival));
   return !waits && std::ranges::none_of(
                        pages, [](const PageRef& page) { return page->state == PageState::kCold && page->is_near(); });
 }

@@ -71,4 +71,16 @@ void PageLedger::forget(const Run& run) {
   }
 }
 
+Status PageLedger::validate(const RunList& runs) const {
+  Bytes idle_with_peer;
+  for (const auto& run : runs) {
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      const bool counts = run->pages[i].peer && run->pages[i].state == PageState::kResident;
+      if (counts) idle_with_peer += page_bytes(run->shape.page_class(i));
+    }
+  }
+  if (idle_with_peer == idle_peer_bytes_) return {};
+  return Status(Code::kInternal, "the idle copies on a peer do not add up");
+}
+
 }  // namespace tessera

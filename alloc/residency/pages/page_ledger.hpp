@@ -38,6 +38,8 @@ class PageLedger {
   }
   // Copies in a peer of pages that are kResident: they can be dropped.
   Bytes idle_peer_bytes() const { return idle_peer_bytes_; }
+  // Errors: kInternal where these do not add up. REQUIRES: all runs with pages.
+  Status validate(const RunList& runs) const;
 
  private:
   const PageMachine& machine_;

@@ -1,19 +1,16 @@
-// Evictions without a copy because the page has not changed: checked before the eviction, copied if it has.
-//
-// A launch counts as writing all of its blocks, so without the check weights would be copied out, and written to the
-// disk, at each eviction. Their old copies are kept below them as long as the room is not needed
-// (docs/decisions/0018-what-has-not-changed.md).
+#include "residency/eviction/eviction_checks.hpp"
+
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/log.hpp"
-#include "residency/eviction/transfers.hpp"
+#include "residency/engine.hpp"
 
 namespace tessera {
 
-Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, Epoch used, Location to) {
+Bytes EvictionChecks::begin(std::vector<PageRef>& pages, std::uint64_t mask, Epoch used, Location to) {
   for (const PageRef& page : pages) page->eviction.asked = used;
-  if (!pages.empty() && pages.front()->eviction.parts) return part_to_ask(pages, mask, to);
   Bytes total;
   std::size_t done = 0;
   for (std::size_t count = 1; done < pages.size() && count > 0; done += count) {
@@ -23,23 +20,31 @@ Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, Epoch us
       page->eviction.to = to;
     }
     count = moves_.checks.begin(rest);
-    for (const PageRef& page : rest.first(count)) started(page);
+    for (const PageRef& page : rest.first(count)) in_flight_.add(page);
     total += total_bytes(rest.first(count));
   }
   pages.erase(pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(done));
   return total;
 }
 
+void EvictionChecks::begin_apart(std::span<const PageRef> pages) {
+  for (std::size_t count = 1; !pages.empty() && count > 0; pages = pages.subspan(count)) {
+    count = moves_.checks.begin(pages);
+    for (const PageRef& page : pages.first(count)) in_flight_.add(page);
+  }
+  copy_changed({pages.begin(), pages.end()});
+}
+
 // Maps those of them that are apart again.
-void Transfers::keep(std::span<const PageRef> pages) {
+void EvictionChecks::keep(std::span<const PageRef> pages) {
   std::vector<PageRef> apart;
   std::ranges::copy_if(pages, std::back_inserter(apart), [](const PageRef& page) { return is_apart(page->state); });
-  note_given_up(recall(apart));
+  note_given_up(moves_.partings.bring_back(apart));
 }
 
 // No use was queued for them since the check, so the outbound streams already wait for all their users. A page that was
 // used stays, as a forwarded one does; so does one without a host frame. A page that is apart is mapped again for that.
-void Transfers::copy_changed(std::vector<PageRef> pages) {
+void EvictionChecks::copy_changed(std::vector<PageRef> pages) {
   std::erase_if(pages, [](const PageRef& page) {
     const Run& run = *page.run;
     if (page->state == PageState::kApart) return false;
@@ -54,8 +59,8 @@ void Transfers::copy_changed(std::vector<PageRef> pages) {
       page->copy.epoch = page->eviction.asked;
       page->fingerprint.wanted = false;  // by its history at least one more copy goes unchecked
     }
-    if (to == Location::kHost) spare_host_room(total_bytes(batch));
-    const Result<std::size_t> begun = copy_out(batch, to);
+    if (to == Location::kHost) starts_.spare_host_room(total_bytes(batch));
+    const Result<std::size_t> begun = starts_.copy_out(batch, to);
     if (!begun.is_ok() && to == Location::kPeer) {
       for (const PageRef& page : batch) page->eviction.to = Location::kHost;
       continue;

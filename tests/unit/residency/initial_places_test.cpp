@@ -1,4 +1,5 @@
-// Where a simulation needs a run's pages before it begins.
+#include "residency/eviction/initial_places.hpp"
+
 #include "residency_fixture.hpp"
 
 namespace tessera {

@@ -1,19 +1,11 @@
-// Starting moves, and runs that end together with their moves.
+#include "residency/eviction/run_releases.hpp"
+
 #include "residency_fixture.hpp"
 
 namespace tessera {
 namespace {
 
-TEST(ResidencyTransfers, ANearlyFullDeviceGrowsHostMemory) {
-  ResidencyMachine machine({.device = 8_MiB});
-  ASSERT_OK(machine.write(machine.add(), 1));
-  ASSERT_OK(machine.write(machine.add(), 2));
-  EXPECT_FALSE(machine.tiers().host.grow_ahead()) << "half of it is free";
-  ASSERT_OK(machine.write(machine.add(), 3));
-  EXPECT_TRUE(machine.tiers().host.grow_ahead());
-}
-
-TEST(ResidencyTransfers, RemovingARunOfWhichPagesAreMovingEndsTheMoves) {
+TEST(RunReleases, RemovingARunOfWhichPagesAreMovingEndsTheMoves) {
   ResidencyMachine machine({.file = 64_MiB});
   auto* run = machine.add({0, 4});
   ASSERT_OK(machine.write(run, 1));
@@ -25,7 +17,7 @@ TEST(ResidencyTransfers, RemovingARunOfWhichPagesAreMovingEndsTheMoves) {
   EXPECT_FALSE(machine.residency().has_work());
 }
 
-TEST(ResidencyTransfers, MovesThatCannotBeWaitedForEndWithTheirRun) {
+TEST(RunReleases, MovesThatCannotBeWaitedForEndWithTheirRun) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 4});
   ASSERT_OK(machine.write(run, 1));
@@ -39,14 +31,14 @@ TEST(ResidencyTransfers, MovesThatCannotBeWaitedForEndWithTheirRun) {
   machine.abandon();
 }
 
-TEST(ResidencyTransfers, DestructionReleasesEverythingInFlight) {
+TEST(RunReleases, DestructionReleasesEverythingInFlight) {
   ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB, .file = 32_MiB});
   const auto runs = machine.add_many(16);
   for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.write(runs[i], i));
   ASSERT_OK(machine.residency().prefetch(runs));
 }  // the machine finds what was left
 
-TEST(ResidencyTransfers, FramesThatCannotBeUnmappedAreCountedAsLost) {
+TEST(RunReleases, FramesThatCannotBeUnmappedAreCountedAsLost) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 2});
   ASSERT_OK(machine.write(run, 1));

@@ -1,5 +1,5 @@
-// Blocks evicted while work may use them unseen: they are unmapped first and copied afterwards. Writes of such work are
-// in the copy, or the work faults.
+#include "residency/eviction/parted_evictions.hpp"
+
 #include <atomic>
 #include <thread>
 

@@ -1,4 +1,5 @@
-// Moves in flight: completing them, and the consequences of each.
+#include "residency/eviction/transfer_ends.hpp"
+
 #include <map>
 
 #include "residency_fixture.hpp"
@@ -6,7 +7,7 @@
 namespace tessera {
 namespace {
 
-TEST(ResidencyProgress, HasWorkOnlyWhileAPageMoves) {
+TEST(TransferEnds, HasWorkOnlyWhileAPageMoves) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
@@ -19,7 +20,7 @@ TEST(ResidencyProgress, HasWorkOnlyWhileAPageMoves) {
   EXPECT_EQ(run->missing.load(), 0U);
 }
 
-TEST(ResidencyProgress, AdvanceFinishesCompletedCopies) {
+TEST(TransferEnds, AdvanceFinishesCompletedCopies) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
@@ -31,7 +32,7 @@ TEST(ResidencyProgress, AdvanceFinishesCompletedCopies) {
   EXPECT_EQ(machine.residency().figures().stats().stalls, 0U);
 }
 
-TEST(ResidencyProgress, QueriesNoCopyAfterAnUnfinishedOne) {
+TEST(TransferEnds, QueriesNoCopyAfterAnUnfinishedOne) {
   // A page takes 50 ms, so all of them are in flight during this check.
   ResidencyMachine machine({.sim = {.memory = 64_MiB, .inbound = {40'000'000, {}}}});
   auto* run = machine.add({0, 7});
@@ -44,7 +45,7 @@ TEST(ResidencyProgress, QueriesNoCopyAfterAnUnfinishedOne) {
   EXPECT_OK(machine.check(run, 1));
 }
 
-TEST(ResidencyProgress, WorkWaitsOnlyForTheFetchesOfItsOwnRuns) {
+TEST(TransferEnds, WorkWaitsOnlyForTheFetchesOfItsOwnRuns) {
   // A page takes 50 ms, so the second run arrives long after the first.
   ResidencyMachine machine({.sim = {.memory = 64_MiB, .inbound = {40'000'000, {}}}});
   auto *wanted = machine.add(), *later = machine.add({0, 6});
@@ -61,7 +62,7 @@ TEST(ResidencyProgress, WorkWaitsOnlyForTheFetchesOfItsOwnRuns) {
   ASSERT_OK(machine.check(later, 2));
 }
 
-TEST(ResidencyProgress, ACompletedPrefetchDoesNotRefetchAnEvictedRun) {
+TEST(TransferEnds, ACompletedPrefetchDoesNotRefetchAnEvictedRun) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
@@ -74,33 +75,7 @@ TEST(ResidencyProgress, ACompletedPrefetchDoesNotRefetchAnEvictedRun) {
   EXPECT_EQ(run->missing.load(), 1U);
 }
 
-TEST(ResidencyProgress, StagedPagesSpillToTheFile) {
-  ResidencyMachine machine({.host = 0_B, .file = 32_MiB});
-  auto* run = machine.add({0, 2});
-  ASSERT_OK(machine.write(run, 1));
-  ASSERT_OK(machine.evict(run));
-  ASSERT_OK(machine.residency().drain());
-  EXPECT_EQ(machine.residency().figures().whereabouts(*run)[3], 4_MiB);
-  EXPECT_EQ(machine.residency().figures().stats().bytes_file_written, 4_MiB);
-  EXPECT_OK(machine.check(run, 1));
-}
-
-TEST(ResidencyProgress, StagedPagesStayInTheHostOnceItHasRoom) {
-  ResidencyMachine machine({.device = 8_MiB, .host = 2_MiB, .staging = 64_MiB});
-  auto* first = machine.add();
-  auto* second = machine.add();
-  ASSERT_OK(machine.write(first, 1));
-  ASSERT_OK(machine.write(second, 2));
-  ASSERT_OK(machine.evict(first));
-  ASSERT_OK(machine.evict(second));
-  EXPECT_TRUE(second->pages[0].copy.staging);
-  ASSERT_OK(machine.residency().runs().remove(first));
-  machine.residency().advance();
-  EXPECT_FALSE(second->pages[0].copy.staging);
-  EXPECT_OK(machine.check(second, 2));
-}
-
-TEST(ResidencyProgress, TrimReturnsSpareFramesToTheDriver) {
+TEST(TransferEnds, TrimReturnsSpareFramesToTheDriver) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 4});
   ASSERT_OK(machine.write(run, 1));
@@ -111,7 +86,7 @@ TEST(ResidencyProgress, TrimReturnsSpareFramesToTheDriver) {
   EXPECT_OK(machine.check(run, 1));
 }
 
-TEST(ResidencyProgress, MovesAreInTheEventLog) {
+TEST(TransferEnds, MovesAreInTheEventLog) {
   ResidencyMachine machine({.host = 0_B, .file = 32_MiB});
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
@@ -130,7 +105,7 @@ TEST(ResidencyProgress, MovesAreInTheEventLog) {
   }
 }
 
-TEST(ResidencyProgress, PagesOfOneRunCopiedAtDifferentTimesKeepTheirNewestBytes) {
+TEST(TransferEnds, PagesOfOneRunCopiedAtDifferentTimesKeepTheirNewestBytes) {
   // A reserve of one page, so that the pages of a run are evicted one by one, with writes between.
   ResidencyMachine machine({.device = 8_MiB, .host = 0_B, .staging = 2_MiB, .file = 64_MiB});
   auto* run = machine.add({0, 3});
@@ -147,7 +122,7 @@ TEST(ResidencyProgress, PagesOfOneRunCopiedAtDifferentTimesKeepTheirNewestBytes)
 
 std::uint64_t unmaps(ResidencyMachine& machine) { return machine.fault().calls(DriverCall::kUnmap); }
 
-TEST(ResidencyProgress, ARunThatIsEvictedIsUnmappedInOneCall) {
+TEST(TransferEnds, ARunThatIsEvictedIsUnmappedInOneCall) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 8});
   ASSERT_OK(machine.write(run, 1));
@@ -156,7 +131,7 @@ TEST(ResidencyProgress, ARunThatIsEvictedIsUnmappedInOneCall) {
   ASSERT_OK(machine.check(run, 1));
 }
 
-TEST(ResidencyProgress, EvictsAPartOfARunInOneCall) {
+TEST(TransferEnds, EvictsAPartOfARunInOneCall) {
   ResidencyMachine machine;
   auto* first = machine.add({0, 8});
   auto* second = machine.add({0, 3});
@@ -168,7 +143,7 @@ TEST(ResidencyProgress, EvictsAPartOfARunInOneCall) {
   ASSERT_OK(machine.check(second, 2));
 }
 
-TEST(ResidencyProgress, EvictsCleanPagesInOneCall) {
+TEST(TransferEnds, EvictsCleanPagesInOneCall) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 8});
   ASSERT_OK(machine.write(run, 1));
@@ -180,7 +155,7 @@ TEST(ResidencyProgress, EvictsCleanPagesInOneCall) {
   EXPECT_EQ(unmaps(machine), 2U);
 }
 
-TEST(ResidencyProgress, APageInAStagingFrameDoesNotWaitForOthers) {
+TEST(TransferEnds, APageInAStagingFrameDoesNotWaitForOthers) {
   // A copy takes 40 ms: while the first page is on its way to the file, the others are still being copied out.
   ResidencyMachine machine({.host = 0_B, .file = 32_MiB, .sim = {.memory = 64_MiB, .outbound = {50'000'000, {}}}});
   auto* run = machine.add({0, 4});
@@ -188,31 +163,6 @@ TEST(ResidencyProgress, APageInAStagingFrameDoesNotWaitForOthers) {
   ASSERT_OK(machine.evict(run));
   EXPECT_GE(unmaps(machine), 2U);
   ASSERT_OK(machine.check(run, 1));
-}
-
-// ---- reads and writes share the staging reserve -------------------------------------------------
-
-TEST(ResidencyProgress, AReadGetsAStagingFrameWhileWritesHoldThemAllAndNoWriteOvertakesIt) {
-  // A copy out takes 40 ms, so runs evicted ahead of need hold the whole reserve when the read begins.
-  ResidencyMachine machine({.host = 0_B,
-                            .staging = 8_MiB,
-                            .file = 64_MiB,
-                            .options = {.low_percent = 40, .high_percent = 50},
-                            .sim = {.memory = 64_MiB, .outbound = {50'000'000, {}}}});
-  auto* wanted = machine.add();
-  ASSERT_OK(machine.write(wanted, 1));
-  ASSERT_OK(machine.evict(wanted));
-  ASSERT_OK(machine.settle());
-  ASSERT_EQ(machine.residency().figures().whereabouts(*wanted)[3], 2_MiB);
-  // No run is evicted ahead of need while all runs fit: with the last one they do not.
-  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_OK(machine.write(machine.add(), i));
-  ASSERT_OK(machine.sim().synchronize(StreamId(0)));
-  machine.residency().advance();
-  ASSERT_EQ(machine.tiers().host.take_staging(PageClass::kBase, DeviceId(0)).status().code(), Code::kBusy);
-  const std::uint64_t begun = machine.fault().calls(DriverCall::kCopyOut);
-  ASSERT_OK(machine.check(wanted, 1));
-  EXPECT_EQ(machine.fault().calls(DriverCall::kCopyOut), begun);
-  EXPECT_GT(machine.residency().figures().stats().loads, 0U);
 }
 
 }  // namespace

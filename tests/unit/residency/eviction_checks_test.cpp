@@ -1,4 +1,5 @@
-// Runs evicted without a copy because they are unchanged, and events in the meantime.
+#include "residency/eviction/eviction_checks.hpp"
+
 #include "residency_fixture.hpp"
 
 namespace tessera {

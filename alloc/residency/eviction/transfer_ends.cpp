@@ -1,4 +1,5 @@
-// Finishes transfers, and does what follows from it.
+#include "residency/eviction/transfer_ends.hpp"
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -6,7 +7,6 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
-#include "residency/eviction/transfers.hpp"
 
 namespace tessera {
 namespace {
@@ -25,13 +25,10 @@ PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
   return awaited;
 }
 
-// The page may not stay in its host frame.
-bool must_move_on(const Page& page) { return page.copy.staging || (page.eviction.onward && page.host); }
-
 }  // namespace
 
 // What to do once all transfers have been polled.
-struct Transfers::Ended {
+struct TransferEnds::Ended {
   std::vector<PageRef> vacant;   // their device frames can be freed
   std::vector<PageRef> changed;  // they need a copy after all
   std::vector<PageRef> landed;   // their bytes are in frames that are not mapped yet
@@ -39,12 +36,12 @@ struct Transfers::Ended {
 
 // Copies in one direction over one link complete in the order in which they were queued, so nothing behind one in
 // flight has to be polled.
-Status Transfers::finish(Await await, Bytes bytes) {
-  if (!any() && stranded_.empty()) return {};
-  Status result = await_parted(await, bytes);
+Status TransferEnds::finish(Await await, Bytes bytes) {
+  if (!in_flight_.any() && !onward_.any()) return {};
+  Status result = await_parting(await, bytes);
   std::vector<PageRef> arrived;
   Ended ended;
-  const PageRef copy = await == Await::kEvicting ? awaited_copy(moving_, bytes) : PageRef();
+  const PageRef copy = await == Await::kEvicting ? awaited_copy(in_flight_.moving(), bytes) : PageRef();
   if (copy.run != nullptr) {
     Status ready = await_link(copy);
     const StallWait waiting(engine_.stall, cause_of(copy->state));
@@ -57,52 +54,51 @@ Status Transfers::finish(Await await, Bytes bytes) {
   const auto all = [](const std::array<bool, kLanes>& each) { return std::ranges::all_of(each, std::identity()); };
   const bool others = moves_.ledger.moving(PageState::kSpilling) || moves_.ledger.moving(PageState::kLoading) ||
                       moves_.ledger.moving(PageState::kRecomputing);
-  std::size_t kept = 0, asked = 0;
-  for (; asked < moving_.size() && (others || !all(coming) || !all(going) || await == Await::kOldest); ++asked) {
-    const PageRef page = moving_[asked];
+  const auto go_on = [&] { return others || !all(coming) || !all(going) || await == Await::kOldest; };
+  in_flight_.remove_moving_if(go_on, [&](const PageRef page) {
     const bool leaving = is_evicting(page->state);
     const auto beside = lane_to(beside_of(*page));
     bool* const under_way = leaving ? &going[beside] : is_arriving(page->state) ? &coming[beside] : nullptr;
     const bool wait = await == Await::kOldest;
     if (wait) await = Await::kNone;
-    if (!wait && under_way && *under_way) {
-      moving_[kept++] = page;
-      continue;
-    }
+    if (!wait && under_way && *under_way) return false;
     const Result<bool> done = finish_one(page, wait, ended);
     if (!done.is_ok() && result.is_ok()) result = done.status();
     if (under_way && done.is_ok() && !done.value()) *under_way = true;
-    if (done.is_ok() && done.value()) {
-      arrived.push_back(page);
-    } else {
-      moving_[kept++] = page;
-    }
-  }
-  moving_.erase(moving_.begin() + static_cast<std::ptrdiff_t>(kept),
-                moving_.begin() + static_cast<std::ptrdiff_t>(asked));
+    if (!done.is_ok() || !done.value()) return false;
+    arrived.push_back(page);
+    return true;
+  });
   const Status vacated = moves_.mover.vacate(ended.vacant, PageMover::Proof::kBytes);
   std::erase_if(ended.vacant, [](const PageRef& page) { return page->state != PageState::kEvicting; });
-  moving_.insert(moving_.begin(), ended.vacant.begin(), ended.vacant.end());  // a launch does not return
+  in_flight_.put_back(ended.vacant);  // a launch does not return
   note_error(result, vacated);
-  copy_changed(std::move(ended.changed));
+  checks_.copy_changed(std::move(ended.changed));
   if (const Status landed = moves_.arrivals.land(ended.landed); !landed.is_ok()) {
     log_line(LogLevel::kDebug, "a prefetch was abandoned: {}", landed.to_string());
   }
-  for (const PageRef& page : arrived) move_on(page);
-  clear_stranded();
-  publish_count();
+  for (const PageRef& page : arrived) onward_.move_on(page);
+  onward_.clear_stranded();
   return result;
 }
 
-Status Transfers::finish_all() {
-  while (any()) TESSERA_TRY(finish(Await::kOldest));
+// On return, the transfers to be waited for have been started.
+Status TransferEnds::await_parting(Await await, Bytes bytes) {
+  if (await == Await::kEvicting) return parted_.await_copies(bytes);
+  const bool none_moves = in_flight_.moving().empty() && !in_flight_.parting().empty();
+  if (await == Await::kOldest && none_moves) return parted_.await_oldest();
+  return parted_.go_apart();
+}
+
+Status TransferEnds::finish_all() {
+  while (in_flight_.any()) TESSERA_TRY(finish(Await::kOldest));
   return {};
 }
 
 // A copy out begins when the work queued before it is over. That work is waited for separately, so that a stall names
 // the right cause, and because the work may wait for the program, and so for this call. Errors: kNotReady in that case.
 // The copy is waited for next and is queued behind that work, so any other failure here is reported there.
-Status Transfers::await_users(PageRef page) {
+Status TransferEnds::await_users(PageRef page) {
   if (!is_evicting(page->state) || engine_.streams.passed(page->eviction.users, page->as_of())) return {};
   const StallWait waiting(engine_.stall, StallCause::kWork);
   Status status = engine_.waits.wait(page->eviction.users, page->as_of(), StreamWaits::Bound::kPatience);
@@ -112,21 +108,21 @@ Status Transfers::await_users(PageRef page) {
 }
 
 // Also waits for the work before earlier copies on its link, and for the work that recomputes the page.
-Status Transfers::await_link(PageRef page) {
+Status TransferEnds::await_link(PageRef page) {
   if (page->state == PageState::kRecomputing) {
     const StallWait waiting(engine_.stall, cause_of(page->state));
     const Status made = engine_.driver.synchronize(page->transfer.event, engine_.options.patience);
     if (made.code() == Code::kNotReady) return Status(Code::kNotReady, "work that recomputes a block has not ended");
   }
   if (!is_evicting(page->state)) return {};
-  for (const PageRef& before : moving_) {
+  for (const PageRef& before : in_flight_.moving()) {
     if (before.run == page.run && before.page == page.page) break;
     TESSERA_TRY(await_users(before));
   }
   return await_users(page);
 }
 
-Status Transfers::await_way_out(Run& run) {
+Status TransferEnds::await_way_out(Run& run) {
   for (std::uint32_t i = 0; run.evicting_bytes() && i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
     if (page->state != PageState::kParting) TESSERA_TRY(await_link(page));
@@ -136,7 +132,7 @@ Status Transfers::await_way_out(Run& run) {
 
 // Whether the page's transfer has ended. Failures of the spill file are handled here: the page has kept its valid copy,
 // or reports its loss when it is used.
-Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
+Result<bool> TransferEnds::finish_one(PageRef page, bool wait, Ended& ended) {
   if (wait) TESSERA_TRY(await_link(page));
   const StallWait waiting(wait ? engine_.stall : nullptr, cause_of(page->state));
   switch (page->state) {
@@ -192,63 +188,28 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
 }
 
 // A failed write loses no bytes; the file tier logs it and writes no more to that file.
-Result<bool> Transfers::finish_spill(PageRef page, bool wait) {
+Result<bool> TransferEnds::finish_spill(PageRef page, bool wait) {
   const Result<bool> done = moves_.files.finish_spill(page, wait);
   return done.is_ok() ? done : true;
 }
 
-// Follow-up of a step, for pages that no call waits for.
-void Transfers::move_on(PageRef page) {
-  if (page->state != PageState::kCold) return;
-  if (page.run->prefetch.requested && page.run->is_evictable()) go_on(page);
-  if (page->state == PageState::kCold && must_move_on(*page)) stranded_.push_back(page);
-}
-
-// The bytes of a prefetched page are in host memory: fetches it to the device, if that needs no eviction.
-void Transfers::go_on(PageRef page) {
-  if (!page->is_near() || engine_.tiers.device.usage().room() < page.bytes()) return;
-  const Status mounted = mount({&page, 1}, Mapped::kOnArrival);
-  if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was abandoned: {}", mounted.to_string());
-}
-
-// Vacates staging frames: pages move into the host budget if it has room by now, else to the file. A page that a plan
-// sends to the file goes there in any case, unless the file takes no more.
-void Transfers::clear_stranded() {
-  bool busy = false;  // the file has its maximum of transfers in flight
-  std::erase_if(stranded_, [&](const PageRef& page) {
-    if (page->state != PageState::kCold || !must_move_on(*page)) return true;
-    if (page.run->is_held()) return false;  // a fetch is about to mount it
-    if (!page->eviction.onward && moves_.copies.adopt(page)) return true;
-    if (page->file) {
-      page->eviction.onward = false;
-      moves_.copies.drop_host(page);
-      return true;
-    }
-    if (busy) return false;
-    const Status sunk = spill(page);
-    busy = sunk.code() == Code::kBusy;
-    if (!busy) page->eviction.onward &= sunk.is_ok();
-    return sunk.is_ok();
-  });
-}
-
 // ---- waiting ------------------------------------------------------------------------------------
 
-Status Transfers::settle(PageRef page) {
+Status TransferEnds::settle(PageRef page) {
   if (!is_moving(page->state)) return {};
   Status status = await_move(page);
-  if (status.is_ok() || !is_moving(page->state)) forget(page);
+  if (status.is_ok() || !is_moving(page->state)) in_flight_.remove(page);
   return status;
 }
 
-Result<bool> Transfers::has_risen(PageRef page) {
+Result<bool> TransferEnds::has_risen(PageRef page) {
   const Result<bool> done = moves_.files.finish_load(page, false);
-  if (!done.is_ok() || done.value()) forget(page);
+  if (!done.is_ok() || done.value()) in_flight_.remove(page);
   return done;
 }
 
 // As settle(), but the page stays listed: with many of them, each removal would search the whole list.
-Status Transfers::await_move(PageRef page) {
+Status TransferEnds::await_move(PageRef page) {
   if (page->state != PageState::kParting) TESSERA_TRY(await_link(page));
   const StallWait waiting(engine_.stall, cause_of(page->state));
   Result<bool> done = true;
@@ -275,7 +236,7 @@ Status Transfers::await_move(PageRef page) {
 // The copies of a link run in order on its inbound stream, so the event of the last page among these runs stands for
 // all of them. Waiting for the newest copy of the link would include copies that a plan has queued for later. Pages
 // being recomputed have events of their own.
-Status Transfers::await_arrivals(Runs runs, StreamId stream) {
+Status TransferEnds::await_arrivals(Runs runs, StreamId stream) {
   std::vector<PageRef> arriving;
   for (Run* run : runs) {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
@@ -292,7 +253,8 @@ Status Transfers::await_arrivals(Runs runs, StreamId stream) {
       copies[lane_to(beside_of(*page))] = true;
     }
   }
-  for (auto page = moving_.rbegin(); page != moving_.rend() && std::ranges::count(copies, true) != 0; ++page) {
+  const std::span<const PageRef> moving = in_flight_.moving();
+  for (auto page = moving.rbegin(); page != moving.rend() && std::ranges::count(copies, true) != 0; ++page) {
     bool& waits = copies[lane_to(beside_of(**page))];
     if (!waits || (*page)->state != PageState::kFetching || std::ranges::find(runs, page->run) == runs.end()) continue;
     TESSERA_TRY(engine_.driver.wait_event(stream, (*page)->transfer.event));
@@ -302,13 +264,12 @@ Status Transfers::await_arrivals(Runs runs, StreamId stream) {
   return {};
 }
 
-Status Transfers::await_all(std::span<const PageRef> arriving) {
+Status TransferEnds::await_all(std::span<const PageRef> arriving) {
   Status status;
   for (auto page = arriving.begin(); page != arriving.end() && status.is_ok(); ++page) {
     status = await_move(*page);
   }
-  std::erase_if(moving_, [](const PageRef& page) { return !is_moving(page->state); });
-  publish_count();
+  in_flight_.remove_settled();
   return status;
 }
 

@@ -1,0 +1,50 @@
+// Evictions of pages that work may use unannounced: the host waits for the work before them, unmaps them, and then
+// starts their copies.
+//
+// A copy queued behind that work would start by itself, but with the page still mapped. So each poll of the transfers
+// first checks for the end of that work, and a call that needs room waits for it before the copy.
+//
+// Thread safety: none; the engine's lock.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/epoch.hpp"
+#include "residency/engine.hpp"
+#include "residency/eviction/eviction_checks.hpp"
+#include "residency/eviction/pages_in_flight.hpp"
+#include "residency/pages/page_moves.hpp"
+
+namespace tessera {
+
+class PartedEvictions {
+ public:
+  PartedEvictions(Engine& engine, PageMoves& moves, PagesInFlight& in_flight, EvictionChecks& checks)
+      : engine_(engine), moves_(moves), in_flight_(in_flight), checks_(checks) {}
+
+  // As TransferStarts::copy_out().
+  Result<std::size_t> begin(std::span<const PageRef> batch, Location to);
+  // As EvictionChecks::begin(), for all pages that can part; no page is left in the list.
+  Bytes begin_checks(std::vector<PageRef>& pages, std::uint64_t mask, Epoch used, Location to);
+  // Unmaps pages that are kParting and starts their evictions, if the work before them is over. Errors: the first,
+  // after all were tried; a page that cannot be evicted stays.
+  Status go_apart();
+  // On return the oldest page has left the list, or the wait has failed. REQUIRES: there is one.
+  Status await_oldest();
+  // Waits until copies of this many bytes are in flight, or no page is left.
+  Status await_copies(Bytes bytes);
+  // Maps pages that are apart again. Errors: the driver's; the pages are still apart then.
+  Status recall(std::span<const PageRef> pages) { return moves_.partings.bring_back(pages); }
+
+ private:
+  Status copy(std::span<const PageRef> pages);
+
+  Engine& engine_;
+  PageMoves& moves_;
+  PagesInFlight& in_flight_;
+  EvictionChecks& checks_;
+};
+
+}  // namespace tessera
