@@ -44,10 +44,12 @@ LockedEngine::LockedEngine(Driver& driver, DeviceId device, TierStack tiers, std
             engine.by_trait, this->options.fingerprints),
       transfers(engine, moves, in_flight),
       host_evictor(engine, moves, transfers),
-      device_evictor(engine, moves, transfers, host_evictor),
+      run_eviction(engine, moves, transfers, host_evictor),
+      planned_evictions(engine, transfers, run_eviction),
+      device_evictor(engine, moves, transfers, run_eviction, planned_evictions),
       partial(engine, moves, transfers, host_evictor, device_evictor, any_partial),
       fetcher(engine, transfers, host_evictor, device_evictor, partial),
-      executor(engine, moves, transfers, host_evictor, device_evictor, awaits_room),
+      executor(engine, moves, transfers, host_evictor, planned_evictions, device_evictor, awaits_room),
       rows(engine, moves, transfers) {
   // Planned moves run beside the program's work, which host-backed pages must not.
   if (tiers.is_backed()) tracker.stop_logging();

@@ -17,7 +17,9 @@
 #include "residency/eviction/fetcher.hpp"
 #include "residency/eviction/host_evictor.hpp"
 #include "residency/eviction/partial_runs.hpp"
+#include "residency/eviction/planned_evictions.hpp"
 #include "residency/eviction/rows.hpp"
+#include "residency/eviction/run_eviction.hpp"
 #include "residency/eviction/transfers.hpp"
 #include "residency/held_uses.hpp"
 #include "residency/iteration/iteration_tracker.hpp"
@@ -68,6 +70,8 @@ struct LockedEngine {
   PageMoves moves GUARDED_BY(mutex);
   Transfers transfers GUARDED_BY(mutex);
   HostEvictor host_evictor GUARDED_BY(mutex);
+  RunEviction run_eviction GUARDED_BY(mutex);
+  PlannedEvictions planned_evictions GUARDED_BY(mutex);
   DeviceEvictor device_evictor GUARDED_BY(mutex);
   PartialRuns partial GUARDED_BY(mutex);
   Fetcher fetcher GUARDED_BY(mutex);

@@ -233,10 +233,9 @@ Status Residency::evict(std::span<Run* const> runs) {
   locked_.executor.cancel_fetches(runs);
   // All copies are queued before the first wait: the link is busy while pages are unmapped.
   for (Run* run : runs) {
-    TESSERA_TRY(
-        locked_.device_evictor.start_eviction(*run, run->shape.bytes(), DeviceEvictor::Patience::kDemand).status());
+    TESSERA_TRY(locked_.run_eviction.start(*run, run->shape.bytes(), RunEviction::Patience::kDemand).status());
   }
-  for (Run* run : runs) TESSERA_TRY(locked_.device_evictor.evict(*run));
+  for (Run* run : runs) TESSERA_TRY(locked_.run_eviction.evict(*run));
   return {};
 }
 

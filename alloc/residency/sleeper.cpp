@@ -71,8 +71,9 @@ Status Sleeper::start_evicting(std::optional<TagId> tag) {
         TESSERA_TRY(locked_.transfers.ends.finish(Transfers::Await::kOldest));
       }
       drop_peer_copies(*run);
-      TESSERA_TRY(locked_.device_evictor
-                      .start_eviction(*run, run->shape.bytes(), DeviceEvictor::Patience::kDemand, Location::kHost)
+      TESSERA_TRY(locked_.run_eviction
+                      .start(*run, run->shape.bytes(), RunEviction::Patience::kDemand, RunEviction::Which::kAll,
+                             Location::kHost)
                       .status());
     }
     if (!queued) return {};
@@ -96,7 +97,7 @@ Status Sleeper::finish_evicting(std::optional<TagId> tag) {
     }
     if (!run->bytes_there()) continue;
     drop_peer_copies(*run);
-    if (Status status = locked_.device_evictor.evict(*run, Location::kHost);
+    if (Status status = locked_.run_eviction.evict(*run, Location::kHost);
         !status.is_ok() && status.code() != Code::kBusy) {
       return status;
     }

@@ -21,7 +21,6 @@ CUT = {
     "CudaDriver": "one contract, for which each source has the calls of one kind: memory, copies, fingerprints",
     "SimDriver": "the same contract on the simulated device",
     "FuzzPlayer": "one player; each source has the operations on one feature",
-    "DeviceEvictor": "to be cut: the choice of a victim, the eviction of one",
 }
 
 

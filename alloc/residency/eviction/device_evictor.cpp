@@ -32,7 +32,7 @@ Status DeviceEvictor::no_room(Bytes bytes) const {
   if (engine_.held_uses.count() > own || engine_.held_uses.ends() != ends_seen_) {
     return Status(Code::kBusy, "calls in progress use device memory");
   }
-  if (stuck_ != 0) {
+  if (victims_.stuck() != 0) {
     return Status(Code::kNotReady,
                   fmt::format("{} MiB of device memory are needed, and everything evictable is, or may be, "
                               "in use by work that makes no progress: a kernel may be waiting for the program",
@@ -86,7 +86,7 @@ Status DeviceEvictor::make_room(Bytes bytes) {
         ++round;
       } else if (transfers_.any()) {  // what is being fetched can be evicted again
         TESSERA_TRY(await(Transfers::Await::kOldest, bytes - room));
-      } else if (engine_.waits.stuck() != stuck_) {
+      } else if (engine_.waits.stuck() != victims_.stuck()) {
         ++round;  // other runs may be evicted than those waited for
       } else if (engine_.tiers.device.usage().room() == room) {
         return no_room(bytes);
@@ -106,54 +106,6 @@ Result<Bytes> DeviceEvictor::evicting_for(Bytes bytes) {
   const Bytes room = room_for(bytes);
   if (moves_.ledger.evicting_bytes() && room < bytes) TESSERA_TRY(page_out_dead(bytes - room).status());
   return moves_.ledger.evicting_bytes();
-}
-
-Decision DeviceEvictor::choose(Bytes need, Which which, Recency recency) {
-  Snapshot snapshot = picture(need, which, recency);
-  Decision decision = engine_.tracker.device_decider().decide(snapshot);
-  pictures_ = std::move(snapshot.runs);
-  return decision;
-}
-
-Snapshot DeviceEvictor::picture(Bytes need, Which which, Recency recency) {
-  const Worth worth = which == Which::kWithoutCopy ? Worth::kAnyhow : Worth::kIfItPays;
-  Snapshot snapshot{
-      .shortage = Location::kDevice, .need = need, .epoch = engine_.streams.epoch(), .runs = std::move(pictures_)};
-  snapshot.runs.clear();
-  stuck_ = engine_.waits.stuck();
-  for (const Run& run : engine_.with(PageTrait::kResident)) {
-    if (!run.is_evictable()) continue;
-    if (which == Which::kDead && !run.is_dead()) continue;
-    RunPicture picture = engine_.picture_of(run, snapshot.epoch);
-    if (!picture.dead && !engine_.automatic.load()) continue;
-    if (which == Which::kIdle && (!picture.idle || run.is_expected())) continue;
-    if (which == Which::kDead && !picture.idle) continue;
-    if (recency == Recency::kSettled && !engine_.is_settled(run)) continue;
-    if (stuck_ != 0 && is_held_up(run, stuck_)) continue;
-    measure(run, which, may_drop(run, worth), picture);
-    if (picture.bytes) snapshot.runs.push_back(picture);
-  }
-  return snapshot;
-}
-
-// Of thousands of runs most have no copies, and then all their pages are alike.
-void DeviceEvictor::measure(const Run& run, Which which, bool drops, RunPicture& picture) const {
-  const auto can_go = [&](bool clean) { return which != Which::kWithoutCopy || clean || picture.dead; };
-  if (which != Which::kBasePages && !run.has_copies_beside()) {
-    if (can_go(drops)) picture.bytes = run.bytes_in(PageState::kResident);
-    if (drops) picture.clean = picture.bytes;
-    return;
-  }
-  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
-    const Page& page = run.pages[i];
-    if (page.state != PageState::kResident) continue;
-    if (which == Which::kBasePages && run.shape.page_class(i) != PageClass::kBase) continue;
-    const bool clean = drops || (is_clean(run, page) && !engine_.unseen.load());
-    if (!can_go(clean)) continue;
-    const Bytes bytes = page_bytes(run.shape.page_class(i));
-    picture.bytes += bytes;
-    if (clean) picture.clean += bytes;
-  }
 }
 
 Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience) {
@@ -176,11 +128,6 @@ Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience) {
   return total;
 }
 
-// By stuck work that is known to use the run.
-bool DeviceEvictor::is_held_up(const Run& run, std::uint64_t stuck) const {
-  return !engine_.streams.passed(run.users() & stuck, run.last_work());
-}
-
 Result<Bytes> DeviceEvictor::page_out_dead(Bytes bytes) {
   bool full = false;
   return page_out(bytes, Patience::kAhead, Which::kDead, Recency::kAny, full);
@@ -188,7 +135,7 @@ Result<Bytes> DeviceEvictor::page_out_dead(Bytes bytes) {
 
 // The copies of the other runs are queued before any wait for work on dead runs.
 Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full) {
-  const Decision decision = choose(bytes, which, recency);
+  const Decision decision = victims_.choose(bytes, which, recency);
   std::vector<Run*> later;
   Bytes total, promised;
   for (std::size_t index : decision.victims) {
@@ -197,7 +144,7 @@ Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which whic
     const bool dead = run.is_dead(), idle = engine_.streams.passed(run.users(), run.last_work());
     const bool strict = engine_.tracker.is_strict() && !(dead && idle);
     if (patience == Patience::kDemand && (strict || !dead)) {
-      total += evict_planned(bytes - total - promised, strict ? 0 : run.learned().uses.next, recency);
+      total += planned_.evict_for(bytes - total - promised, strict ? 0 : run.learned().uses.next, recency);
       if (total + promised >= bytes) break;
     }
     if (dead && !idle) {
@@ -207,7 +154,7 @@ Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which whic
     }
     const Bytes wanted = bytes - total - promised;
     const Bytes part = which == Which::kBasePages ? std::min(wanted, base_pages_of(run)) : wanted;
-    Result<Bytes> left = start_eviction(run, part, patience, which, std::nullopt);
+    Result<Bytes> left = eviction_.start(run, part, patience, which);
     full = !left.is_ok() && left.status().code() == Code::kOutOfMemory;
     if (full) break;
     if (!left.is_ok()) return left.status();
@@ -215,70 +162,11 @@ Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which whic
   }
   for (Run* const run : later) {
     if (total >= bytes) break;
-    if (patience == Patience::kDemand) start_due_evictions(run);
+    if (patience == Patience::kDemand) planned_.start_due(run);
     Bytes left;
-    TESSERA_TRY_ASSIGN(left, start_eviction(*run, bytes - total, patience, which, std::nullopt));
+    TESSERA_TRY_ASSIGN(left, eviction_.start(*run, bytes - total, patience, which));
     total += left;
   }
-  return total;
-}
-
-// A run with its fetch still in flight blocks the eviction of later runs in this queue; otherwise its own copy-out
-// would be queued behind theirs. Where `awaited` has later work on the same stream, the fetch is waited for too.
-void DeviceEvictor::start_due_evictions(const Run* awaited) {
-  bool kept_back = false;
-  std::erase_if(engine_.orders.evict, [&](const IterationTracker::Order& order) {
-    Run& run = *order.run;
-    if (run.last_work() != order.used) return true;
-    const bool is_before =
-        awaited != nullptr && order.used < awaited->last_work() && (run.users() & awaited->users()) != 0;
-    if (is_before && !kept_back) await_fetch(run);
-    kept_back |= run.is_fetching();
-    return !kept_back && carry_out(order);
-  });
-}
-
-// True when the order is done: its copies are in flight, or it cannot be followed.
-bool DeviceEvictor::carry_out(const IterationTracker::Order& order) {
-  Run& run = *order.run;
-  if (!run.is_evictable()) return true;
-  const Bytes stays = order.stays();
-  const Bytes there = run.bytes_in(PageState::kResident);
-  if (there <= stays) return true;
-  if (order.decided.is_never()) return false;
-  const Result<Bytes> left =
-      start_eviction(run, there - stays, Patience::kPlanned, Which::kAll, order.to, order.decided);
-  if (left.status().code() == Code::kBusy) return false;  // room for it is being made
-  note_given_up(left.status());
-  return !left.is_ok() || run.bytes_in(PageState::kResident) <= stays;
-}
-
-void DeviceEvictor::await_fetch(const Run& run) {
-  while (run.is_fetching() && transfers_.any()) {
-    if (Status status = transfers_.ends.finish(Transfers::Await::kOldest); !status.is_ok())
-      return note_given_up(status);
-  }
-}
-
-// Evicts up to `wanted` bytes of runs that are due by plan and have a later next use than launch `than`. They have to
-// be waited for; but any run evicted in their place would have to be fetched again, while these are evicted in any
-// case.
-Bytes DeviceEvictor::evict_planned(Bytes wanted, std::uint64_t than, Recency recency) {
-  Bytes total;
-  std::erase_if(engine_.orders.evict, [&](const IterationTracker::Order& order) {
-    Run& run = *order.run;
-    if (total >= wanted || run.uses.next <= than || !run.is_evictable() || run.last_work() != order.used) return false;
-    if (recency == Recency::kSettled && !engine_.is_settled(run)) return false;
-    await_fetch(run);
-    if (run.is_fetching()) return false;
-    const Bytes stays = order.stays(), there = run.bytes_in(PageState::kResident);
-    if (there <= stays) return false;
-    const Result<Bytes> left =
-        start_eviction(run, there - stays, Patience::kDemand, Which::kAll, order.to, order.decided);
-    note_given_up(left.status());
-    if (left.is_ok()) total += left.value();
-    return left.is_ok();
-  });
   return total;
 }
 
@@ -287,12 +175,12 @@ Bytes DeviceEvictor::evict_planned(Bytes wanted, std::uint64_t than, Recency rec
 Result<Bytes> DeviceEvictor::force_out(Bytes bytes) {
   TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(engine_.streams.poll());
-  const Decision decision = choose(bytes, Which::kAll, Recency::kAny);
+  const Decision decision = victims_.choose(bytes, Which::kAll, Recency::kAny);
   Bytes out;
   for (std::size_t index : decision.victims) {
     Run& run = *engine_.runs[index];
     run.add_missing();
-    const Result<Bytes> left = start_eviction(run, bytes, Patience::kDemand);
+    const Result<Bytes> left = eviction_.start(run, bytes, Patience::kDemand);
     Status status = left.status();
     while (status.is_ok() && run.evicting_bytes()) {
       status = transfers_.ends.finish(Transfers::Await::kEvicting, run.evicting_bytes());

@@ -92,7 +92,7 @@ void PlanExecutor::decide() {
 void PlanExecutor::carry_out_orders() {
   auto& [leave, come] = engine_.orders;
   if (!leave.empty() || !come.empty()) note_given_up(engine_.streams.poll());
-  device_evictor_.start_due_evictions();
+  planned_.start_due();
   std::size_t done = 0;
   while (done < come.size() && bring_back(come[done])) ++done;
   come.erase(come.begin(), come.begin() + static_cast<std::ptrdiff_t>(done));

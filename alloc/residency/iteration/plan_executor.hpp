@@ -13,6 +13,7 @@
 #include "residency/engine.hpp"
 #include "residency/eviction/device_evictor.hpp"
 #include "residency/eviction/host_evictor.hpp"
+#include "residency/eviction/planned_evictions.hpp"
 #include "residency/eviction/transfers.hpp"
 #include "residency/pages/page_moves.hpp"
 
@@ -23,11 +24,12 @@ class PlanExecutor {
   // `awaits_room`: set while an order waits for room that queued work may free; advance() has to be called when
   // that work is over.
   PlanExecutor(Engine& engine, PageMoves& moves, Transfers& transfers, HostEvictor& host_evictor,
-               DeviceEvictor& device_evictor, std::atomic<bool>& awaits_room)
+               PlannedEvictions& planned, DeviceEvictor& device_evictor, std::atomic<bool>& awaits_room)
       : engine_(engine),
         moves_(moves),
         transfers_(transfers),
         host_evictor_(host_evictor),
+        planned_(planned),
         device_evictor_(device_evictor),
         awaits_room_(awaits_room) {}
 
@@ -64,6 +66,7 @@ class PlanExecutor {
   PageMoves& moves_;
   Transfers& transfers_;
   HostEvictor& host_evictor_;
+  PlannedEvictions& planned_;
   DeviceEvictor& device_evictor_;
   std::atomic<bool>& awaits_room_;
 };

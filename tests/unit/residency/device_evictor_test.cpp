@@ -235,24 +235,6 @@ TEST(DeviceEvictor, EvictsToTheWatermarkAheadOfDemand) {
   EXPECT_EQ(machine.residency().figures().stats().stalls, stalls);
 }
 
-std::uint64_t fetches_of_a_scan(const std::string& policy) {
-  ResidencyMachine machine({.device = 20_MiB, .policy = policy, .options = {.low_percent = 0, .high_percent = 0}});
-  const auto runs = machine.add_many(15);
-  for (std::uint64_t round = 0; round < 10; ++round) {
-    for (auto* run : runs) {
-      EXPECT_OK(round == 0 ? machine.write(run, 1) : machine.check(run, 1));
-      EXPECT_OK(machine.sim().synchronize(DeviceId(0)));
-      machine.residency().advance();
-    }
-  }
-  return machine.residency().figures().stats().fetches;
-}
-
-TEST(DeviceEvictor, ACyclicScanKeepsHitsWithRecencyAndNoneWithLru) {
-  EXPECT_EQ(fetches_of_a_scan("lru"), 9U * 15);
-  EXPECT_LT(fetches_of_a_scan("recency"), 9U * 15 * 2 / 3);
-}
-
 TEST(DeviceEvictor, AFullFileIsNoErrorWhileAnotherTierHasRoom) {
   ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB, .file = 4_MiB});
   const auto runs = machine.add_many(9);

@@ -1,4 +1,5 @@
-// Individual moves of a plan, and the runs that they evict or keep.
+#include "residency/eviction/planned_evictions.hpp"
+
 #include <gtest/gtest.h>
 
 #include "residency_fixture.hpp"
@@ -9,9 +10,9 @@ namespace {
 using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
 // Two runs used alternately; the plan evicts the first after its use and fetches it for the next.
-class ActivatePlanTest : public ::testing::Test {
+class PlannedEvictionsTest : public ::testing::Test {
  protected:
-  explicit ActivatePlanTest(SimOptions sim = {.memory = 64_MiB, .inbound = {.bytes_per_second = 40'000'000}})
+  explicit PlannedEvictionsTest(SimOptions sim = {.memory = 64_MiB, .inbound = {.bytes_per_second = 40'000'000}})
       : machine_({.device = 32_MiB, .sim = std::move(sim)}) {}
 
   // The first is used in two steps, the second in one; the first is offloaded from its second use to its first.
@@ -74,7 +75,7 @@ class ActivatePlanTest : public ::testing::Test {
   DeviceRun* other_ = machine_.add({0, 2});
 };
 
-TEST_F(ActivatePlanTest, EvictsARunFetchedAfterItsDueStep) {
+TEST_F(PlannedEvictionsTest, EvictsARunFetchedAfterItsDueStep) {
   activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();  // 4 MiB at 40 MB/s
@@ -87,7 +88,7 @@ TEST_F(ActivatePlanTest, EvictsARunFetchedAfterItsDueStep) {
   EXPECT_OK(machine_.check(other_, 1));
 }
 
-TEST_F(ActivatePlanTest, KeepsARunThatOnlyThePreviousPlanEvicts) {
+TEST_F(PlannedEvictionsTest, KeepsARunThatOnlyThePreviousPlanEvicts) {
   activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();        // its eviction waits for its fetch
@@ -100,7 +101,7 @@ TEST_F(ActivatePlanTest, KeepsARunThatOnlyThePreviousPlanEvicts) {
   EXPECT_EQ(on_device(moved_), 4_MiB);
 }
 
-TEST_F(ActivatePlanTest, StartsADueEvictionAtItsLaunch) {
+TEST_F(PlannedEvictionsTest, StartsADueEvictionAtItsLaunch) {
   follow_three_step_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   EXPECT_OK(machine_.settle());
@@ -110,7 +111,7 @@ TEST_F(ActivatePlanTest, StartsADueEvictionAtItsLaunch) {
   EXPECT_TRUE(moved_->has(PageState::kEvicting));
 }
 
-TEST_F(ActivatePlanTest, EvictsOnlyThePlannedPart) {
+TEST_F(PlannedEvictionsTest, EvictsOnlyThePlannedPart) {
   follow_three_step_plan(2_MiB);
   for (int i = 0; i < 2; ++i) {
     iterate();
@@ -119,7 +120,7 @@ TEST_F(ActivatePlanTest, EvictsOnlyThePlannedPart) {
 }
 
 // As when the program declares that it no longer announces its uses.
-TEST_F(ActivatePlanTest, EvictsNothingWithoutAutomatic) {
+TEST_F(PlannedEvictionsTest, EvictsNothingWithoutAutomatic) {
   follow_three_step_plan();
   iterate();
   ASSERT_EQ(on_device(moved_), Bytes()) << "which the plan does else";
@@ -133,7 +134,7 @@ TEST_F(ActivatePlanTest, EvictsNothingWithoutAutomatic) {
   EXPECT_EQ(on_device(moved_), Bytes());
 }
 
-TEST_F(ActivatePlanTest, DropsPendingEvictionsWhenAutomaticIsSwitchedOff) {
+TEST_F(PlannedEvictionsTest, DropsPendingEvictionsWhenAutomaticIsSwitchedOff) {
   activate_plan();
   EXPECT_OK(machine_.check(moved_, 1));
   machine_.residency().advance();
@@ -147,9 +148,9 @@ TEST_F(ActivatePlanTest, DropsPendingEvictionsWhenAutomaticIsSwitchedOff) {
 }
 
 // A copy out takes 100 ms.
-class SlowEvictionTest : public ActivatePlanTest {
+class SlowEvictionTest : public PlannedEvictionsTest {
  protected:
-  SlowEvictionTest() : ActivatePlanTest({.memory = 64_MiB, .outbound = {.bytes_per_second = 40'000'000}}) {}
+  SlowEvictionTest() : PlannedEvictionsTest({.memory = 64_MiB, .outbound = {.bytes_per_second = 40'000'000}}) {}
 };
 
 TEST_F(SlowEvictionTest, KeepsAnEvictingRunWhenAutomaticIsSwitchedOff) {
@@ -167,7 +168,7 @@ TEST_F(SlowEvictionTest, KeepsAnEvictingRunWhenAutomaticIsSwitchedOff) {
   EXPECT_EQ(machine_.valid(), "ok");
 }
 
-TEST_F(ActivatePlanTest, EvictionCancelsAnEarlierPlannedFetch) {
+TEST_F(PlannedEvictionsTest, EvictionCancelsAnEarlierPlannedFetch) {
   follow_four_step_plan();
   step(moved_);
   step(moved_);
@@ -186,10 +187,10 @@ TEST_F(ActivatePlanTest, EvictionCancelsAnEarlierPlannedFetch) {
 }
 
 // Kernels of 50 ms: an eviction that waited for all queued work would take place after a second.
-class SlowKernelsTest : public ActivatePlanTest {
+class SlowKernelsTest : public PlannedEvictionsTest {
  protected:
   SlowKernelsTest()
-      : ActivatePlanTest(
+      : PlannedEvictionsTest(
             {.memory = 64_MiB, .inbound = {.bytes_per_second = 400'000'000}, .kernel_time = Nanoseconds(50'000'000)}) {}
 };
 
@@ -232,13 +233,13 @@ TEST_F(SlowKernelsTest, AFetchTakesTheRoomOfAFreedRunOnceItsWorkIsDone) {
 
 // A run still being fetched when its planned eviction is due, so that the eviction waits; and a freed run with work
 // queued behind.
-class SlowFetchTest : public ActivatePlanTest {
+class SlowFetchTest : public PlannedEvictionsTest {
  protected:
   SlowFetchTest()
-      : ActivatePlanTest({.memory = 64_MiB,
-                          .inbound = {.bytes_per_second = 40'000'000},
-                          .outbound = {.bytes_per_second = 40'000'000},
-                          .kernel_time = Nanoseconds(50'000'000)}) {}
+      : PlannedEvictionsTest({.memory = 64_MiB,
+                              .inbound = {.bytes_per_second = 40'000'000},
+                              .outbound = {.bytes_per_second = 40'000'000},
+                              .kernel_time = Nanoseconds(50'000'000)}) {}
 };
 
 TEST_F(SlowFetchTest, StartsADueEvictionBeforeWaitingForLaterWork) {

@@ -1,4 +1,5 @@
-// Eviction of a run: without a copy if one is valid, after the work that uses it, and not while it is used.
+#include "residency/eviction/run_eviction.hpp"
+
 #include <array>
 #include <chrono>
 #include <thread>
@@ -9,7 +10,7 @@
 namespace tessera {
 namespace {
 
-TEST(ResidencyEvict, EvictsACleanRunWithoutACopyRepeatedly) {
+TEST(RunEviction, EvictsACleanRunWithoutACopyRepeatedly) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 2});
   ASSERT_OK(machine.write(run, 1));
@@ -28,7 +29,7 @@ TEST(ResidencyEvict, EvictsACleanRunWithoutACopyRepeatedly) {
   EXPECT_OK(machine.check(run, 2));
 }
 
-TEST(ResidencyEvict, APageUsedDuringItsEvictionIsForwarded) {
+TEST(RunEviction, APageUsedDuringItsEvictionIsForwarded) {
   ResidencyMachine machine({.device = 8_MiB,
                             .options = {.low_percent = 50, .high_percent = 50},
                             .sim = {.memory = 64_MiB, .inbound = {50'000'000, {}}, .outbound = {50'000'000, {}}}});
@@ -54,7 +55,7 @@ TEST(ResidencyEvict, APageUsedDuringItsEvictionIsForwarded) {
   }
 }
 
-TEST(ResidencyEvict, EvictingWaitsForTheWorkThatUsesTheRun) {
+TEST(RunEviction, EvictingWaitsForTheWorkThatUsesTheRun) {
   ResidencyMachine machine;
   const StreamId stream = machine.stream();
   auto* run = machine.add({0, 3});
@@ -66,7 +67,7 @@ TEST(ResidencyEvict, EvictingWaitsForTheWorkThatUsesTheRun) {
   }
 }
 
-TEST(ResidencyEvict, QueuesAllCopiesBeforeWaitingForTheFirst) {
+TEST(RunEviction, QueuesAllCopiesBeforeWaitingForTheFirst) {
   ResidencyMachine machine;
   const std::array<tessera::Run*, 2> runs = {machine.add(), machine.add()};
   const StreamId stream = machine.stream();
@@ -85,7 +86,7 @@ TEST(ResidencyEvict, QueuesAllCopiesBeforeWaitingForTheFirst) {
   for (auto* run : runs) ASSERT_OK(machine.check(run, 2, stream));
 }
 
-TEST(ResidencyEvict, EvictsARunThatIsBeingFetched) {
+TEST(RunEviction, EvictsARunThatIsBeingFetched) {
   ResidencyMachine machine({.sim = {.memory = 64_MiB, .inbound = {100'000'000, {}}, .outbound = {50'000'000, {}}}});
   auto* run = machine.add({0, 2});
   ASSERT_OK(machine.write(run, 1));

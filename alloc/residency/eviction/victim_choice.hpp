@@ -1,0 +1,40 @@
+// Chooses which runs are evicted from the device: takes the policy's picture of those that may be, and asks the policy.
+//
+// Thread safety: none; the engine's lock.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "policy/snapshot.hpp"
+#include "residency/engine.hpp"
+#include "residency/eviction/run_eviction.hpp"
+
+namespace tessera {
+
+class VictimChoice {
+ public:
+  using Which = RunEviction::Which;
+  // kSettled: only runs that an unannounced kernel is no longer likely to use; the others if those do not suffice.
+  enum class Recency : std::uint8_t { kSettled, kAny };
+
+  VictimChoice(Engine& engine, const RunEviction& eviction) : engine_(engine), eviction_(eviction) {}
+
+  // The runs to evict, first to last.
+  Decision choose(Bytes need, Which which, Recency recency);
+  // Slots of streams with work that did not end, at the last choice: what that work uses was not chosen.
+  std::uint64_t stuck() const { return stuck_; }
+
+ private:
+  Snapshot picture(Bytes need, Which which, Recency recency);
+  // How much of the run may be evicted, and how much of that has a valid copy or is dropped.
+  void measure(const Run& run, Which which, bool drops, RunPicture& picture) const;
+  bool is_held_up(const Run& run, std::uint64_t stuck) const;
+
+  Engine& engine_;
+  const RunEviction& eviction_;
+  std::uint64_t stuck_ = 0;
+  std::vector<RunPicture> pictures_;  // of the last choice: buffer reused by the next, which is as large
+};
+
+}  // namespace tessera
