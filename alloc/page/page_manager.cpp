@@ -1,5 +1,6 @@
 #include "page/page_manager.hpp"
 
+#include <functional>
 #include <string>
 
 #include <fmt/format.h>
@@ -11,6 +12,11 @@ namespace tessera {
 namespace {
 
 Status broken(std::string what) { return Status(Code::kInternal, std::move(what)); }
+
+// Whether a window is free or has base pages.
+std::function<bool(std::uint64_t)> has_other_role(const AddressSpace& space, const RunPlaces& places) {
+  return [&](std::uint64_t window) { return space.is_free(window) || places.domain_of(window) != nullptr; };
+}
 
 }  // namespace
 
@@ -215,9 +221,7 @@ Status PageManager::validate() const {
                               stats_.lost.value()));
   }
   TESSERA_TRY(places_.validate([this](std::uint64_t page) { return map_->find(address_of(page)) != nullptr; }));
-  const RunPlaces& places = places_;
-  TESSERA_TRY(reserved_.validate(
-      [&](std::uint64_t window) { return space_->is_free(window) || places.domain_of(window) != nullptr; }));
+  TESSERA_TRY(reserved_.validate(has_other_role(*space_, places_)));
   TESSERA_TRY(validate_reserved());
   return validate_windows();
 }
