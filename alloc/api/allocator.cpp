@@ -56,34 +56,39 @@ Allocator::Allocator(Foundations foundations, std::vector<Loan> loans, const Opt
       lower_(*driver_, std::move(foundations.file), foundations.host_pages, std::move(loans), options_,
              foundations.clock, foundations.pump),
       heaps_(*driver_, lower_, log_, tags_, options_, foundations.pump),
+      activity_(heaps_, foundations.clock),
       sharing_(lower_, heaps_),
       recorder_(heaps_, *driver_, options_, foundations.clock),
       oom_(lower_, options_, !foundations.pump),
       unnamed_(heaps_, lower_),
       uses_(heaps_, recorder_, unnamed_, oom_),
       graded_(heaps_, uses_),
-      hints_(heaps_, recorder_, tags_),
+      hints_(heaps_, recorder_, tags_, activity_),
+      idle_sleep_(heaps_, hints_, activity_, foundations.clock, options_.sleep_when_idle),
       pins_(heaps_, options_.explain),
       mappable_(heaps_, recorder_, tags_, oom_),
       driver_memory_(heaps_, lower_),
       memory_(*driver_, heaps_, lower_, options_),
       streams_(*driver_, heaps_),
-      stats_(*driver_, heaps_, lower_, tags_, pins_),
+      stats_(*driver_, heaps_, lower_, tags_, pins_, activity_),
       reports_(stats_, heaps_, recorder_, log_, tags_, options_, foundations.clock) {
   if (!foundations.pump) return;  // a simulated machine
   std::function<void()> look;
   reports_.start(options_);
   if (reports_.has_board() || lower_.node() != nullptr) {
     look = [this] {
+      (void)activity_.look();
       reports_.show();
       sharing_.look();
     };
   }
   heaps_.start_pump(std::move(look));
+  idle_sleep_.start();
 }
 
 // Threads that use several members end before the first of these does.
 Allocator::~Allocator() {
+  idle_sleep_.stop();
   reports_.stop();
   heaps_.stop_pump();
   lower_.stop_growing();

@@ -12,12 +12,14 @@
 #include <string_view>
 #include <vector>
 
+#include "api/activity.hpp"
 #include "api/device_heaps.hpp"
 #include "api/driver_memory.hpp"
 #include "api/foundations.hpp"
 #include "api/graded_uses.hpp"
 #include "api/hints.hpp"
 #include "api/host_sharing.hpp"
+#include "api/idle_sleep.hpp"
 #include "api/lower_tiers.hpp"
 #include "api/mappable_memory.hpp"
 #include "api/memory_queries.hpp"
@@ -64,6 +66,7 @@ class Allocator {
   MemoryQueries& memory() { return memory_; }
   ProgramStreams& streams() { return streams_; }
   TagTable& tags() { return tags_; }
+  Activity& activity() { return activity_; }
   StatsCollector& stats() { return stats_; }
   Reports& reports() { return reports_; }
 
@@ -82,6 +85,7 @@ class Allocator {
   // Each refers to those before it.
   LowerTiers lower_;
   DeviceHeaps heaps_;
+  Activity activity_;
   HostSharing sharing_;
   TraceRecorder recorder_;
   const OomExplainer oom_;
@@ -89,6 +93,7 @@ class Allocator {
   Uses uses_;
   GradedUses graded_;
   Hints hints_;
+  IdleSleep idle_sleep_;
   Pins pins_;
   MappableMemory mappable_;
   DriverMemory driver_memory_;

@@ -48,17 +48,38 @@ Result<std::optional<TagId>> Hints::tag_named(const char* name) const {
   return tag;
 }
 
-Result<Moved> Hints::sleep(const char* tag) { return on_all_heaps(tag, &Sleeper::sleep); }
-Result<Moved> Hints::wake(const char* tag) { return on_all_heaps(tag, &Sleeper::wake); }
+Result<Moved> Hints::sleep(const char* tag) {
+  const Activity::Counts before = activity_.counts();
+  auto moved = on_all_heaps(tag, [](Sleeper& sleeper, std::optional<TagId> of) { return sleeper.sleep(of); });
+  if (moved.is_ok() && tag == nullptr) activity_.note_asleep(before);
+  return moved;
+}
+
+Result<Moved> Hints::sleep_unless(const Sleeper::Interrupted& interrupted) {
+  const Activity::Counts before = activity_.counts();
+  auto moved =
+      on_all_heaps(nullptr, [&](Sleeper& sleeper, std::optional<TagId> of) { return sleeper.sleep(of, interrupted); });
+  if (moved.is_ok() && !interrupted()) activity_.note_idle_sleep(before);
+  return moved;
+}
+
+Result<Moved> Hints::wake(const char* tag) {
+  auto moved = on_all_heaps(tag, [](Sleeper& sleeper, std::optional<TagId> of) { return sleeper.wake(of); });
+  Bytes away;
+  for (DeviceHeap* const heap : heaps_.all()) away += heap->residency().sleeper().away();
+  activity_.note_awake(tag == nullptr || away == Bytes());
+  return moved;
+}
 
 // Calls every device, also after one failed.
-Result<Moved> Hints::on_all_heaps(const char* name, Result<Moved> (Sleeper::*act)(std::optional<TagId>)) {
+template <class Act>
+Result<Moved> Hints::on_all_heaps(const char* name, Act act) {
   std::optional<TagId> tag;
   TESSERA_TRY_ASSIGN(tag, tag_named(name));
   Moved sum;
   Status result;
   for (DeviceHeap* const heap : heaps_.all()) {
-    const Result<Moved> moved = (heap->residency().sleeper().*act)(tag);
+    const Result<Moved> moved = act(heap->residency().sleeper(), tag);
     heaps_.kick_pump(*heap);
     if (moved.is_ok()) {
       sum.moved += moved.value().moved;

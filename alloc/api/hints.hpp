@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "api/activity.hpp"
 #include "api/device_heaps.hpp"
 #include "api/tag_table.hpp"
 #include "api/trace_recorder.hpp"
@@ -18,8 +19,8 @@ namespace tessera {
 class Hints {
  public:
   // REQUIRES: all of it outlives it.
-  Hints(DeviceHeaps& heaps, TraceRecorder& recorder, const TagTable& tags)
-      : heaps_(heaps), recorder_(recorder), tags_(tags) {}
+  Hints(DeviceHeaps& heaps, TraceRecorder& recorder, const TagTable& tags, Activity& activity)
+      : heaps_(heaps), recorder_(recorder), tags_(tags), activity_(activity) {}
 
   // Errors of both: kNotFound; Residency's.
   Status prefetch(std::span<const Address> addresses);
@@ -28,6 +29,8 @@ class Hints {
   // residency, after all devices were tried.
   Result<Moved> sleep(const char* tag);
   Result<Moved> wake(const char* tag);
+  // All blocks, because the program is idle. Ends early as Sleeper::sleep.
+  Result<Moved> sleep_unless(const Sleeper::Interrupted& interrupted);
   // An address in the block then means its extent; without extents, the block. Errors: kNotFound, and those of
   // Extents::of and Rows::set_extents.
   Status set_extents(Address address, std::vector<Extent> extents);
@@ -38,11 +41,13 @@ class Hints {
 
  private:
   Result<std::optional<TagId>> tag_named(const char* name) const;
-  Result<Moved> on_all_heaps(const char* name, Result<Moved> (Sleeper::*act)(std::optional<TagId>));
+  template <class Act>
+  Result<Moved> on_all_heaps(const char* name, Act act);
 
   DeviceHeaps& heaps_;
   TraceRecorder& recorder_;
   const TagTable& tags_;
+  Activity& activity_;
 };
 
 }  // namespace tessera

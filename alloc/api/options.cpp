@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "api/budgets.hpp"
+#include "base/duration_text.hpp"
 #include "base/size_text.hpp"
 #include "node/row.hpp"
 #include "policy/policy.hpp"
@@ -79,6 +80,11 @@ constexpr OptionEntry kTable[] = {
      "host-backed is slower: the program's work stops while blocks change places, and there is no file. auto selects "
      "it where the machine supports it (see `tessera doctor`), no file is requested, and no device lends "
      "(`peer-memory`)."},
+    {"sleep-when-idle", kBehaviour, &Options::sleep_when_idle, "off", "",
+     "After this time without a launch, a copy or another use of a block, all blocks that can be evicted leave the "
+     "device; off: never.",
+     "Less frees the device sooner for other programs. The first launches afterwards wait for the blocks that they "
+     "use, so more suits a program that pauses often."},
     {"control-dir", kBehaviour, &Options::control_dir, "", "",
      "Private folder of the socket through which `tessera sleep` and `tessera wake` of the same user reach the "
      "program; empty is none, and then `tessera top` does not see the program either.",
@@ -186,6 +192,11 @@ Status store(bool& field, std::string_view value, std::string_view) {
   return Status::ok();
 }
 
+Status store(Nanoseconds& field, std::string_view value, std::string_view) {
+  TESSERA_TRY_ASSIGN(field, parse_duration(value));
+  return Status::ok();
+}
+
 Status store(std::string& field, std::string_view value, std::string_view choices) {
   bool taken = choices.empty();
   for (std::string_view rest = choices; !taken && !rest.empty();) {
@@ -206,6 +217,7 @@ std::string text_of(const std::optional<SizeOrShare>& field) {
 }
 std::string text_of(std::uint32_t field) { return fmt::format("{}", field); }
 std::string text_of(bool field) { return field ? "true" : "false"; }
+std::string text_of(Nanoseconds field) { return duration_text(field); }
 std::string text_of(const std::string& field) { return field; }
 
 }  // namespace
@@ -300,7 +312,7 @@ std::string environment_name(const OptionEntry& entry) {
 }
 
 const char* kind_of(const OptionEntry& entry) {
-  constexpr const char* kKinds[] = {"size", "count", "flag", "text", "size or percent"};
+  constexpr const char* kKinds[] = {"size", "count", "flag", "text", "size or percent", "duration"};
   return *entry.choices != '\0' ? "choice" : kKinds[entry.field.index()];
 }
 

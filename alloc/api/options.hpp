@@ -36,7 +36,8 @@ struct Options {
   std::optional<SizeOrShare> node_host_memory;  // a share: of the available host memory
   std::uint32_t node_weight = 100;
   std::optional<Bytes> heap_size;
-  std::string control_dir;  // "" to disable control from outside
+  Nanoseconds sleep_when_idle{};  // 0: never
+  std::string control_dir;        // "" to disable control from outside
   std::string report_memory = "device";
   std::string unhinted_access = "off";
   bool off = false;
@@ -77,9 +78,9 @@ struct Options {
 enum class OptionSection : std::uint8_t { kBehaviour, kPerformance, kDebugging };
 const char* name_of(OptionSection section);
 
-// Where the value lives; its type is the option's kind: size, count, flag, text, size or share.
+// Where the value lives; its type is the option's kind: size, count, flag, text, size or share, duration.
 using OptionField = std::variant<std::optional<Bytes> Options::*, std::uint32_t Options::*, bool Options::*,
-                                 std::string Options::*, std::optional<SizeOrShare> Options::*>;
+                                 std::string Options::*, std::optional<SizeOrShare> Options::*, Nanoseconds Options::*>;
 
 struct OptionEntry {
   const char* name;
@@ -95,7 +96,7 @@ struct OptionEntry {
 std::span<const OptionEntry> option_table();
 // "TESSERA_DEVICE_MEMORY" for "device-memory".
 std::string environment_name(const OptionEntry& entry);
-// "size", "size or percent", "count", "flag", "choice" or "text".
+// "size", "size or percent", "count", "flag", "duration", "choice" or "text".
 const char* kind_of(const OptionEntry& entry);
 
 }  // namespace tessera

@@ -50,7 +50,9 @@ void take_progress(const HistoryPicture& picture, StatsSnapshot& stats) {
 
 void Reports::start(const Options& options) {
   if (!options.control_dir.empty()) board_ = LiveBoard::open_if_possible();
-  if (outputs_.has_any()) ticker_ = std::make_unique<Ticker>([this] { keep(); });
+  if (outputs_.has_any()) {
+    ticker_ = std::make_unique<Ticker>("no reports if this process is killed", [this] { keep(); });
+  }
 }
 
 // With too many tags for the page, only the totals are shown.

@@ -113,6 +113,10 @@ StatsSnapshot StatsCollector::snapshot() const {
   s.file_capacity = file.capacity.value();
   s.file_used = file.used.value();
   s.file_peak = file.peak_used.value();
+  const Activity::Report activity = activity_.look();
+  s.idle_ns = activity.idle.value();
+  s.asleep = activity.asleep ? 1 : 0;
+  s.idle_sleeps = activity.sleeps;
   lower_.host_memory().add_to(s);
   return stats;
 }

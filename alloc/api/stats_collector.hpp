@@ -4,6 +4,7 @@
 // while no other thread allocates.
 #pragma once
 
+#include "api/activity.hpp"
 #include "api/device_heaps.hpp"
 #include "api/lower_tiers.hpp"
 #include "api/outside_memory.hpp"
@@ -17,8 +18,8 @@ class StatsCollector {
  public:
   // REQUIRES: all of it outlives it.
   StatsCollector(Driver& driver, const DeviceHeaps& heaps, const LowerTiers& lower, const TagTable& tags,
-                 const Pins& pins)
-      : driver_(driver), heaps_(heaps), lower_(lower), tags_(tags), pins_(pins) {}
+                 const Pins& pins, Activity& activity)
+      : driver_(driver), heaps_(heaps), lower_(lower), tags_(tags), pins_(pins), activity_(activity) {}
 
   StatsSnapshot snapshot() const;
   // Device memory that the program has from the driver itself. Logs the line that is due.
@@ -31,6 +32,7 @@ class StatsCollector {
   const LowerTiers& lower_;
   const TagTable& tags_;
   const Pins& pins_;
+  Activity& activity_;
   OutsideMemory outside_;
 };
 

@@ -66,6 +66,10 @@ void add_totals(Emitter& out, const tessera_stats& s) {
   out.group("uses");
   out.count("launches", s.launches);
   out.count("uses", s.uses);
+  out.group("idle");
+  out.time("idle", Nanoseconds(s.idle_ns));
+  out.count("asleep", s.asleep);
+  out.count("idle_sleeps", s.idle_sleeps);
   out.group("held");
   out.bytes("pinned_bytes", Bytes(s.pinned_bytes));
   out.bytes("exposed_bytes", Bytes(s.exposed_bytes));

@@ -13,10 +13,10 @@ constexpr std::chrono::milliseconds kBetweenCalls{250};
 
 }  // namespace
 
-Ticker::Ticker(std::function<void()> call) : call_(std::move(call)) {
+Ticker::Ticker(const char* without, std::function<void()> call) : call_(std::move(call)) {
   const Status started = start_thread(thread_, [this] { run(); });
   if (!started.is_ok()) {
-    log_line(LogLevel::kWarning, "no reports if this process is killed: no background thread: {}", started.message());
+    log_line(LogLevel::kWarning, "{}: no background thread: {}", without, started.message());
   }
 }
 

@@ -12,8 +12,8 @@ namespace tessera {
 
 class Ticker {
  public:
-  // Where no thread can be started this is logged, and `call` is never called.
-  explicit Ticker(std::function<void()> call);
+  // Where no thread can be started this is logged, as `without`, what is then missing; `call` is never called.
+  Ticker(const char* without, std::function<void()> call);
   // Stops between two calls.
   ~Ticker();
   Ticker(const Ticker&) = delete;

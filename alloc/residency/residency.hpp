@@ -95,6 +95,7 @@ class Residency {
   Status poll_streams();
   Epoch epoch() const { return locked_.streams.epoch(); }  // of the newest use
   void note_moved(std::span<const MovedBlock> moved);      // they share runs from now on: IterationTracker::note_moved
+  std::uint64_t uses_begun() const { return locked_.counts.sum().launches; }  // but for unnamed work
   // All blocks have ever not fitted at once.
   bool is_short() const { return locked_.tracker.is_short(); }
   // The bytes by which every block used by a launch so far could grow with each of these launches still fitting.

@@ -39,11 +39,11 @@ Bytes Sleeper::tagged_bytes(std::optional<TagId> tag, Side side) const {
   return bytes;
 }
 
-Result<Moved> Sleeper::sleep(std::optional<TagId> tag) {
+Result<Moved> Sleeper::sleep(std::optional<TagId> tag, const Interrupted& interrupted) {
   TESSERA_TRY(automatic_.account_for_unannounced());
   const Bytes before = tagged_bytes(tag, Side::kThere);
-  TESSERA_TRY(start_evicting(tag));
-  TESSERA_TRY(finish_evicting(tag));
+  TESSERA_TRY(start_evicting(tag, interrupted));
+  TESSERA_TRY(finish_evicting(tag, interrupted));
   locked_.tiers.device.trim();
   if (locked_.tiers.peer != nullptr) locked_.tiers.peer->trim();
   const Bytes after = tagged_bytes(tag, Side::kThere);
@@ -52,13 +52,13 @@ Result<Moved> Sleeper::sleep(std::optional<TagId> tag) {
 
 // Queues the copies of all of them in sequence. Between batches the lock is released, and runs may be freed, so each
 // batch searches again; `passed` only rises through the addresses, so the loop ends.
-Status Sleeper::start_evicting(std::optional<TagId> tag) {
+Status Sleeper::start_evicting(std::optional<TagId> tag, const Interrupted& interrupted) {
   {
     MutexLock lock(locked_.mutex);
     locked_.executor.cancel_fetches(tagged(tag, Side::kThere));
     locked_.executor.cancel_fetches(tagged(tag, Side::kAway));
   }
-  for (Address passed;;) {
+  for (Address passed; !interrupted || !interrupted();) {
     MutexLock lock(locked_.mutex);
     std::vector<Run*> runs = tagged(tag, Side::kThere);
     std::erase_if(runs, [&](const Run* run) { return run->address < passed; });
@@ -78,6 +78,7 @@ Status Sleeper::start_evicting(std::optional<TagId> tag) {
     }
     if (!queued) return {};
   }
+  return {};
 }
 
 // A page with a valid copy is evicted to that copy, and sleeping pages belong in the host.
@@ -89,9 +90,10 @@ void Sleeper::drop_peer_copies(Run& run) {
 }
 
 // Waits for the copies. A run used during its eviction is evicted a second time; if used again, it stays.
-Status Sleeper::finish_evicting(std::optional<TagId> tag) {
+Status Sleeper::finish_evicting(std::optional<TagId> tag, const Interrupted& interrupted) {
   MutexLock lock(locked_.mutex);
   for (Run* run : tagged(tag, Side::kThere)) {
+    if (interrupted && interrupted()) return {};
     while (run->evicting_bytes()) {
       TESSERA_TRY(locked_.transfers.ends.finish(Transfers::Await::kEvicting, run->evicting_bytes()));
     }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -24,8 +25,11 @@ class Sleeper {
 
   // Evicts all runs with the tag (without one: all runs), and returns their frames to the driver. Pinned runs, and runs
   // used meanwhile, stay. Errors: kOutOfMemory when the tiers below have no room, kIo, kDriver; runs evicted by then
-  // are fetched again on use.
-  Result<Moved> sleep(std::optional<TagId> tag);
+  // are fetched again on use. It ends early once `interrupted` is true, which is asked between batches and runs.
+  using Interrupted = std::function<bool()>;
+  Result<Moved> sleep(std::optional<TagId> tag, const Interrupted& interrupted = {});
+  // Bytes of all runs that are not on the device.
+  Bytes away() const { return tagged_bytes(std::nullopt, Side::kAway); }
   // Fetches the live bytes of these runs and waits for them. Other runs may be evicted; what still does not fit stays
   // away until it is used. Errors: kDataLoss, kIo, kDriver.
   Result<Moved> wake(std::optional<TagId> tag);
@@ -37,8 +41,8 @@ class Sleeper {
   std::vector<Run*> tagged(std::optional<TagId> tag, Side side) const REQUIRES_LOCK(locked_.mutex);
   Bytes tagged_bytes(std::optional<TagId> tag, Side side) const;
   Result<Waking> hold_away(std::optional<TagId> tag);
-  Status start_evicting(std::optional<TagId> tag);
-  Status finish_evicting(std::optional<TagId> tag);
+  Status start_evicting(std::optional<TagId> tag, const Interrupted& interrupted);
+  Status finish_evicting(std::optional<TagId> tag, const Interrupted& interrupted);
   void drop_peer_copies(Run& run) REQUIRES_LOCK(locked_.mutex);
   Status bring_back(Runs runs);
 

@@ -226,6 +226,9 @@ typedef struct tessera_stats {
   uint64_t driver_host_bytes, registered_bytes; /* pinned host memory that the driver serves; from interposers */
   uint64_t outside_bytes, outside_peak; /* device memory of the program that the driver served: outside of the heap */
   uint64_t zero_copy_bytes; /* used in host memory, because launches use more than fits on the device */
+  uint64_t idle_ns;                     /* since the last use or allocation; observed a few times a second */
+  uint64_t asleep;                      /* 1: all blocks were put to sleep, and none was used since */
+  uint64_t idle_sleeps;                 /* of all blocks, because of the option sleep-when-idle */
 } tessera_stats;
 
 TESSERA_API tessera_result tessera_get_stats(tessera_allocator* allocator, tessera_stats* stats);

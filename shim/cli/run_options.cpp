@@ -82,6 +82,8 @@ RunOptions::RunOptions()
            "what cuMemGetInfo reports: device (the real device) or virtual (the whole heap)", ""},
           {"unhinted-access", "TESSERA_UNHINTED_ACCESS", "off|auto|host-backed",
            "kernel access to an evicted block by an unseen address: off (faults), auto, or host-backed", ""},
+          {"sleep-when-idle", "TESSERA_SLEEP_WHEN_IDLE", "TIME",
+           "evict all blocks from the device after this time without use, as 5m (off)", ""},
           {"control-dir", "TESSERA_CONTROL_DIR", "DIR",
            "private directory of the control socket for `tessera sleep` and `wake` (one per user)", ""},
           {"log-level", "TESSERA_LOG_LEVEL", "quiet|error|warning|info|debug", "messages on standard error (warning)",

@@ -47,6 +47,26 @@ std::string tier(const TopRow& row, const char* kind) {
                      rounded_bytes(figure(row, kind, fmt::format("{}_capacity", kind).c_str())));
 }
 
+// A program that launches often is not idle between two launches.
+constexpr std::uint64_t kIdleSeconds = 2;
+
+std::uint64_t idle_seconds(const TopRow& row) { return figure(row, "idle", "idle_ns") / 1'000'000'000; }
+
+const char* state_of(const TopRow& row) {
+  if (figure(row, "idle", "asleep") != 0) return "asleep";
+  return idle_seconds(row) < kIdleSeconds ? "active" : "idle";
+}
+
+// Such as "active", "idle 59s", "asleep 9h".
+std::string shown_state(const TopRow& row) {
+  const std::string state = state_of(row);
+  const std::uint64_t seconds = idle_seconds(row), minutes = seconds / 60, hours = minutes / 60;
+  if (state == "active") return state;
+  if (seconds < 60) return fmt::format("{} {}s", state, seconds);
+  if (minutes < 60) return fmt::format("{} {}m", state, minutes);
+  return hours < 24 ? fmt::format("{} {}h", state, hours) : fmt::format("{} {}d", state, hours / 24);
+}
+
 std::string speed(double bytes) { return rounded_bytes(static_cast<std::uint64_t>(bytes)); }
 
 std::string line_of(const TopRow& row) {
@@ -56,8 +76,8 @@ std::string line_of(const TopRow& row) {
     rates = fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9.0f} {:>5.0f}% {:<11}", speed(r.bytes_in), speed(r.bytes_out),
                         speed(r.file_read), speed(r.file_written), r.launches, 100 * r.stall_share, main_cause(r));
   }
-  return fmt::format("{:>8} {:<15} {:>21} {:>21} {:>21} {} {:>9} {:>9}\n", row.pid, row.name.substr(0, 15),
-                     tier(row, "device"), tier(row, "host"), tier(row, "file"), rates,
+  return fmt::format("{:>8} {:<15} {:<10} {:>21} {:>21} {:>21} {} {:>9} {:>9}\n", row.pid, row.name.substr(0, 15),
+                     shown_state(row), tier(row, "device"), tier(row, "host"), tier(row, "file"), rates,
                      rounded_bytes(figure(row, "held", "exposed_bytes")),
                      rounded_bytes(figure(row, "outside", "outside_bytes")));
 }
@@ -85,8 +105,9 @@ std::string tags_of(const TopRow& row) {
 }
 
 nlohmann::json json_of(const TopRow& row) {
-  nlohmann::json one = {
-      {"pid", row.pid}, {"name", row.name}, {"written_ns", row.written_ns}, {"stats", row.stats}, {"rates", nullptr}};
+  nlohmann::json one = {{"pid", row.pid},         {"name", row.name},
+                        {"state", state_of(row)}, {"written_ns", row.written_ns},
+                        {"stats", row.stats},     {"rates", nullptr}};
   if (!row.rates) return one;
   const TopRates& r = *row.rates;
   one["rates"] = {{"seconds", r.seconds},
@@ -123,9 +144,9 @@ std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after)
 std::string top_table(const std::vector<TopRow>& rows) {
   if (rows.empty()) return "no program of this user is running under `tessera run`\n";
   std::string table =
-      fmt::format("{:>8} {:<15} {:>21} {:>21} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11} {:>9} {:>9}\n", "PID",
-                  "PROGRAM", "DEVICE", "HOST", "FILE", "IN/s", "OUT/s", "READ/s", "WRITE/s", "LAUNCH/s", "STALL",
-                  "WAITING FOR", "EXPOSED", "OUTSIDE");
+      fmt::format("{:>8} {:<15} {:<10} {:>21} {:>21} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11} {:>9} {:>9}\n",
+                  "PID", "PROGRAM", "STATE", "DEVICE", "HOST", "FILE", "IN/s", "OUT/s", "READ/s", "WRITE/s", "LAUNCH/s",
+                  "STALL", "WAITING FOR", "EXPOSED", "OUTSIDE");
   for (const TopRow& row : rows) table += line_of(row) + tags_of(row);
   return table;
 }

@@ -32,10 +32,10 @@ class Watched(unittest.TestCase):
         self.environment["TESSERA_NO_PRESETS"] = "1"  # a line about them is no part of these tests
         self.environment["XDG_RUNTIME_DIR"] = str(self.folder)
 
-    def start(self, *options):
+    def start(self, *options, program=("watched",)):
         program = subprocess.Popen(
             [TESSERA, "run", "--software", "--device-memory", "64MiB", "--host-memory", "64MiB", *options,
-             "--", PROGRAMS / "watched"],
+             "--", PROGRAMS / program[0], *(PROGRAMS / word for word in program[1:])],
             env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.end, program)
         self.assertEqual(program.stdout.readline(), f"{program.pid}\n")
@@ -95,7 +95,7 @@ class Top(Watched):
         program = self.start()
         self.top_when(program.pid, lambda row: row["stats"]["device"]["device_used"] == 16 * MIB)
         result = self.tessera("top", "--once")
-        self.assertRegex(result.stdout, rf"(?m)^ *{program.pid} watched +16\.0 MiB / 64\.0 MiB ")
+        self.assertRegex(result.stdout, rf"(?m)^ *{program.pid} watched +\S+( \d+\w)? +16\.0 MiB / 64\.0 MiB ")
 
     def test_a_killed_program_is_not_shown(self):
         program = self.start()
@@ -185,6 +185,53 @@ class SleepAndWake(Watched):
             resource.prlimit(program.pid, resource.RLIMIT_NOFILE, limits)
             peer.settimeout(60)
             self.assertEqual(peer.recv(100), b"error unknown request\n")
+        self.finish(program)
+
+
+class Idle(Watched):
+    """A program with --sleep-when-idle, which launches when it is told to."""
+
+    def start_pausing(self):
+        return self.start("--sleep-when-idle", "1s", program=("pauses", "waiting_kernels.so"))
+
+    def tell(self, program, word):
+        program.stdin.write(word + "\n")
+        program.stdin.flush()
+        return program.stdout.readline().strip()
+
+    def asleep(self, row):
+        return row["state"] == "asleep"
+
+    def test_it_leaves_the_device_and_comes_back_at_the_next_launch(self):
+        program = self.start_pausing()
+        for sleeps in (1, 2):
+            row = self.top_when(program.pid, self.asleep)
+            self.assertEqual(row["stats"]["device"]["device_used"], 0)
+            self.assertEqual(row["stats"]["idle"]["idle_sleeps"], sleeps)
+            self.assertGreaterEqual(row["stats"]["idle"]["idle_ns"], 10 ** 9)
+            self.assertEqual(self.tell(program, "use"), "ok")
+        output, message = program.communicate(timeout=60)
+        self.assertEqual((program.returncode, output, message), (0, "", ""))
+
+    def test_a_kernel_may_run_for_longer(self):
+        program = self.start_pausing()
+        self.assertEqual(self.tell(program, "hold"), "held")
+        row = self.top_when(program.pid, lambda row: row["stats"]["idle"]["idle_ns"] >= 4 * 10 ** 9)
+        self.assertEqual((row["state"], row["stats"]["device"]["device_used"]), ("idle", 16 * MIB))
+        self.assertEqual(self.tell(program, "go"), "ok")
+        self.top_when(program.pid, self.asleep)
+        self.assertEqual(self.tell(program, "use"), "ok")
+
+    def test_a_program_that_ends_asleep_ends_at_once(self):
+        program = self.start_pausing()
+        self.top_when(program.pid, self.asleep)
+        output, message = program.communicate(timeout=60)
+        self.assertEqual((program.returncode, output, message), (0, "", ""))
+
+    def test_by_default_nothing_sleeps(self):
+        program = self.start()
+        row = self.top_when(program.pid, lambda row: row["stats"]["idle"]["idle_ns"] >= 3 * 10 ** 9)
+        self.assertEqual((row["state"], row["stats"]["device"]["device_used"]), ("idle", 16 * MIB))
         self.finish(program)
 
 

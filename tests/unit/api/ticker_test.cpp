@@ -13,7 +13,7 @@ namespace {
 
 TEST(Ticker, CallsAgainAndAgain) {
   std::atomic<int> calls{0};
-  const Ticker ticker([&] {
+  const Ticker ticker("nothing", [&] {
     calls.fetch_add(1);
     calls.notify_all();
   });
@@ -24,7 +24,7 @@ TEST(Ticker, CallsAgainAndAgain) {
 TEST(Ticker, WithoutAThreadCallsNothing) {
   std::atomic<int> calls{0};
   std::optional<NoThreads> none(std::in_place);
-  auto ticker = std::make_unique<Ticker>([&] { calls.fetch_add(1); });
+  auto ticker = std::make_unique<Ticker>("nothing", [&] { calls.fetch_add(1); });
   none.reset();
   ticker.reset();
   EXPECT_EQ(calls.load(), 0);

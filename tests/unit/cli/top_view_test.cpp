@@ -40,12 +40,30 @@ TEST(TopView, TheTableHasALineForEachProgram) {
   TopRow known = row(12, 3);
   known.rates = rates_between(row(10, 1), known);
   const std::string table = top_table({known, row(1, 1)});
-  EXPECT_NE(table.find("42 python3            96.0 MiB / 128 MiB"), std::string::npos) << table;
+  EXPECT_NE(table.find("42 python3         active        96.0 MiB / 128 MiB"), std::string::npos) << table;
   EXPECT_NE(table.find("10.0 MiB  20.0 MiB"), std::string::npos) << table;
   EXPECT_NE(table.find("  25% work         2.00 MiB  3.00 MiB\n"), std::string::npos) << table;
   EXPECT_NE(table.find("      - -            2.00 MiB  3.00 MiB\n"), std::string::npos) << table;
   const auto first = table.find('\n');
   EXPECT_EQ(table.find('\n', first + 1) - first, first + 1) << "the columns are not aligned\n" << table;
+}
+
+TEST(TopView, TheStateHasTheTimeSinceTheLastUse) {
+  const auto state = [](std::uint64_t seconds, bool asleep) {
+    TopRow one = row(1, 1);
+    one.stats["idle"] = {{"idle_ns", seconds * 1'000'000'000}, {"asleep", asleep ? 1 : 0}};
+    const std::string table = top_table({one});
+    const std::size_t at = table.find("python3         ") + 16;
+    const std::string json = top_json({one})["processes"][0]["state"];
+    EXPECT_EQ(table.substr(at, json.size()), json);
+    return table.substr(at, 10);
+  };
+  EXPECT_EQ(state(1, false), "active    ");
+  EXPECT_EQ(state(2, false), "idle 2s   ");
+  EXPECT_EQ(state(150, false), "idle 2m   ");
+  EXPECT_EQ(state(0, true), "asleep 0s ");
+  EXPECT_EQ(state(23 * 3600, true), "asleep 23h");
+  EXPECT_EQ(state(50 * 3600, true), "asleep 2d ");
 }
 
 TEST(TopView, TagsAreShownBelowTheirProgramLargestFirst) {
