@@ -10,6 +10,7 @@ CommandLine::CommandLine(CLI::App& app)
       bench(app.add_subcommand("policy-bench", "compare all policies on traces, under several budgets")),
       sleep(app.add_subcommand("sleep", "evict a running program's blocks from device memory")),
       wake(app.add_subcommand("wake", "fetch them back")),
+      control(app.add_subcommand("control", "let a controller do both by HTTP")),
       top(app.add_subcommand("top", "show this user's programs under Tessera, live")),
       metrics(app.add_subcommand("metrics", "print the figures of this user's programs for Prometheus")),
       stats(app.add_subcommand("stats", "show the statistics of a run, even if it was killed")),
@@ -19,7 +20,8 @@ CommandLine::CommandLine(CLI::App& app)
       completion(app.add_subcommand("completion", "print the completion of this command for a shell")),
       plan(app),
       sleep_options(*sleep),
-      wake_options(*wake) {
+      wake_options(*wake),
+      control_options(*control) {
   app.set_version_flag("--version", std::string("tessera ") + tessera_version());
   app.require_subcommand(1);
   run_options.add_to(*run);

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "control_command.hpp"
 #include "demo_command.hpp"
 #include "doctor_command.hpp"
 #include "fuzz_command.hpp"
@@ -33,6 +34,7 @@ struct CommandLine {
   CLI::App* bench;
   CLI::App* sleep;
   CLI::App* wake;
+  CLI::App* control;
   CLI::App* top;
   CLI::App* metrics;
   CLI::App* stats;
@@ -43,6 +45,7 @@ struct CommandLine {
   PlanCommand plan;
   MoveOptions sleep_options;
   MoveOptions wake_options;
+  ControlOptions control_options;
   TopOptions top_options;
   MetricsOptions metrics_options;
   StatsOptions stats_options;

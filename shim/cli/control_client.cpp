@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kControlFolder = "TESSERA_CONTROL_DIR";
 
-ControlReply failed(std::string why) { return {0, 0, std::move(why)}; }
+ControlReply failed(std::string why) { return {0, 0, std::move(why), false}; }
 
 // A folder may have a long path, such as /proc/PID/root/...; a socket address may not.
 int connect_in(int folder, const std::string& file, sockaddr_un& name) {
@@ -75,7 +75,7 @@ ControlReply read_reply(const std::string& reply) {
     return done;
   }
   std::string why = reply.starts_with("error ") ? reply.substr(6) : "an invalid answer";
-  return failed(why.substr(0, why.find('\n')));
+  return {0, 0, why.substr(0, why.find('\n')), true};
 }
 
 // A variable of the environment that the process was started with; "" also if that cannot be read.
@@ -131,6 +131,12 @@ std::vector<std::string> control_folders() {
   }
   folders.push_back(fmt::format("/tmp/tessera-{}", ::geteuid()));
   return folders;
+}
+
+// The numbers of its answer are those of a move.
+ProgramState ask_state(int pid, int timeout_seconds) {
+  const ControlReply reply = ask_program(pid, "state", timeout_seconds);
+  return {reply.moved_bytes != 0, reply.problem};
 }
 
 ControlReply ask_program(int pid, const std::string& request, int timeout_seconds) {

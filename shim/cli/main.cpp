@@ -11,6 +11,7 @@
 #include "command_tree.hpp"
 #include "completion_command.hpp"
 #include "control_client.hpp"
+#include "control_command.hpp"
 #include "demo_command.hpp"
 #include "doctor_command.hpp"
 #include "fuzz_command.hpp"
@@ -74,6 +75,7 @@ int main(int argc, char** argv) {
   if (commands.plan.was_called()) return commands.plan.run();
   if (*commands.sleep) return move_command("sleep", commands.sleep_options);
   if (*commands.wake) return move_command("wake", commands.wake_options);
+  if (*commands.control) return control_command(commands.control_options);
   if (*commands.stats) return stats_command(commands.stats_options);
   if (*commands.recover) return recover_command(commands.recover_options);
   if (*commands.report) return report_command(commands.report_options);

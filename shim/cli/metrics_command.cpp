@@ -36,8 +36,9 @@ int metrics_command(const MetricsOptions& options) {
   fmt::print("http://{}/metrics\n", server.place());
   std::fflush(stdout);
   for (;;) {
-    server.serve_one([&sampler](const std::string& path) -> HttpAnswer {
-      if (path != "/metrics") return {.status = 404, .body = "try /metrics\n"};
+    server.serve_one([&sampler](const HttpRequest& request) -> HttpAnswer {
+      if (request.method != "GET") return {.status = 405, .body = "only GET is answered\n"};
+      if (request.path() != "/metrics") return {.status = 404, .body = "try /metrics\n"};
       return {.type = kMetricsType, .body = current_metrics(sampler)};
     });
   }

@@ -10,7 +10,7 @@ namespace {
 
 enum class Type { kGauge, kCounter, kUnknown };
 
-struct Figure {
+struct MetricFigure {
   const char* group;   // of the statistics
   const char* key;     // in the group; empty: every entry of the group is a figure, and `label` has its key
   const char* family;  // without "tessera_" and "_total"
@@ -19,7 +19,7 @@ struct Figure {
 };
 
 // docs/stats.md has the meaning of each. Names that end in _seconds are given in nanoseconds.
-constexpr Figure kFigures[] = {
+constexpr MetricFigure kFigures[] = {
     {"tessera", "devices", "devices", "", Type::kGauge},
     {"blocks", "live_blocks", "live_blocks", "", Type::kGauge},
     {"blocks", "live_bytes", "live_bytes", "", Type::kGauge},
@@ -88,7 +88,7 @@ constexpr Figure kFigures[] = {
 };
 
 // The kernel may truncate a program's name inside a character: invalid UTF-8 is replaced.
-std::string quoted(const std::string& text) {
+std::string quoted_label(const std::string& text) {
   const std::string valid =
       nlohmann::json::parse(nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   std::string escaped = "\"";
@@ -153,7 +153,7 @@ std::string entry_name(const std::string& key) {
 void add_figure(Families& families, const std::string& group, const std::string& key, const nlohmann::json& value,
                 const std::string& of_process) {
   if (!value.is_number()) return;
-  const auto* const figure = std::find_if(std::begin(kFigures), std::end(kFigures), [&](const Figure& each) {
+  const auto* const figure = std::find_if(std::begin(kFigures), std::end(kFigures), [&](const MetricFigure& each) {
     return group == each.group && (*each.key == '\0' || key == each.key);
   });
   if (figure == std::end(kFigures)) {
@@ -162,7 +162,7 @@ void add_figure(Families& families, const std::string& group, const std::string&
   }
   std::string labels = of_process;
   if (*figure->key == '\0') {
-    labels += fmt::format(",{}={}", figure->label, quoted(entry_name(key)));
+    labels += fmt::format(",{}={}", figure->label, quoted_label(entry_name(key)));
   } else if (*figure->label != '\0') {
     labels += fmt::format(",{}", figure->label);
   }
@@ -174,7 +174,7 @@ std::string info_of(const nlohmann::json& stats, const std::string& of_process) 
   std::string labels = of_process;
   const nlohmann::json texts = stats.value("tessera", nlohmann::json::object());
   for (const auto& [key, value] : texts.items()) {
-    if (value.is_string()) labels += fmt::format(",{}={}", key, quoted(value));
+    if (value.is_string()) labels += fmt::format(",{}={}", key, quoted_label(value));
   }
   return fmt::format("tessera_info{{{}}} 1\n", labels);
 }
@@ -187,7 +187,7 @@ std::string metrics_text(const std::vector<TopRow>& rows, std::uint64_t now_ns) 
   std::string info;
   for (const TopRow& row : rows) {
     const std::string of_process =
-        fmt::format("pid=\"{}\",heap=\"{}\",program={}", row.pid, heaps[row.pid]++, quoted(row.name));
+        fmt::format("pid=\"{}\",heap=\"{}\",program={}", row.pid, heaps[row.pid]++, quoted_label(row.name));
     info += info_of(row.stats, of_process);
     families.add("sample_age_seconds", Type::kGauge, of_process, now_ns - std::min(now_ns, row.written_ns));
     for (const auto& [group, figures] : row.stats.items()) {

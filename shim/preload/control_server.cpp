@@ -144,14 +144,23 @@ bool read_line(int peer, std::string& line) {
   return false;
 }
 
+std::string state_of(tessera_allocator* allocator) {
+  tessera_stats stats{};
+  stats.size = sizeof(stats);
+  const Entry entry;
+  if (tessera_get_stats(allocator, &stats) != TESSERA_OK) return std::string("error ") + tessera_last_error() + "\n";
+  return "ok " + std::to_string(stats.asleep) + " " + std::to_string(stats.idle_ns) + "\n";
+}
+
 std::string answer(const std::string& request) {
   tessera_allocator* const allocator = running();
   const std::size_t blank = request.find(' ');
   const std::string verb = request.substr(0, blank);
   const std::string tag = blank == std::string::npos ? "" : request.substr(blank + 1);
   const bool known = (verb == "sleep" || verb == "wake") && (tag == "*" || tag.starts_with(':'));
-  if (!known) return "error unknown request\n";
+  if (!known && request != "state") return "error unknown request\n";
   if (allocator == nullptr) return "error the program is not using Tessera now\n";
+  if (!known) return state_of(allocator);
   tessera_moved moved{};
   moved.size = sizeof(moved);
   const Entry entry;

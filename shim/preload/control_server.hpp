@@ -1,8 +1,9 @@
-// Serves `tessera sleep` and `tessera wake` requests of the same user for this process.
+// Serves requests of `tessera sleep`, `wake` and `control` of the same user for this process.
 //
 // A socket in a private folder, named after the process (tessera/control.h), and one thread that serves one request at
 // a time:
 //   "sleep TAG\n", "wake TAG\n"  ->  "ok MOVED STAYED\n" in bytes, or "error WHY\n"
+//   "state\n"                    ->  "ok ASLEEP IDLE\n": 1 or 0, and nanoseconds since the last use
 // where "TAG" is ":" followed by the tag (":" alone means the blocks without a tag), or "*" for all blocks. No request
 // ends the program; a process of another user gets no reply. The size of a request and the time spent waiting for it
 // are bounded. Sockets left in the folder by killed programs are removed.

@@ -3,6 +3,7 @@
 Usage: watch_test.py BUILD_FOLDER
 """
 
+import http.client
 import json
 import os
 import pathlib
@@ -232,6 +233,92 @@ class Idle(Watched):
         program = self.start()
         row = self.top_when(program.pid, lambda row: row["stats"]["idle"]["idle_ns"] >= 3 * 10 ** 9)
         self.assertEqual((row["state"], row["stats"]["device"]["device_used"]), ("idle", 16 * MIB))
+        self.finish(program)
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a socket's file."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=120)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(str(self.path))
+
+
+class Http(Watched):
+    """`tessera control`, asked as a controller of inference servers would."""
+
+    def serve(self, program, *words):
+        server = subprocess.Popen([TESSERA, "control", str(program.pid), "--serve", *map(str, words)],
+                                  env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, server)
+        server.place = server.stdout.readline().strip()
+        return server
+
+    def ask(self, connection, method, path, **headers):
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        body = json.loads(answer.read())
+        connection.close()
+        return answer.status, body
+
+    def test_on_a_port_with_the_token(self):
+        program = self.start()
+        file = self.folder / "token"
+        server = self.serve(program, "127.0.0.1:0", "--token-file", file)
+        self.assertRegex(server.place, r"^http://127\.0\.0\.1:\d+$")
+        self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
+        allowed = {"Authorization": "Bearer " + file.read_text().strip()}
+        connection = http.client.HTTPConnection(server.place.removeprefix("http://"), timeout=120)
+        self.assertEqual(self.ask(connection, "GET", "/is_sleeping", **allowed), (200, {"is_sleeping": False}))
+        self.assertEqual(self.ask(connection, "POST", "/sleep?level=1", **allowed),
+                         (200, {"moved_bytes": 16 * MIB, "stayed_bytes": 0}))
+        self.assertEqual(self.ask(connection, "GET", "/is_sleeping", **allowed), (200, {"is_sleeping": True}))
+        self.assertEqual(self.ask(connection, "POST", "/wake_up?tags=no-such-tag", **allowed)[0], 500)
+        self.assertEqual(self.ask(connection, "POST", "/wake_up", **allowed),
+                         (200, {"moved_bytes": 16 * MIB, "stayed_bytes": 0}))
+        self.assertEqual(self.ask(connection, "GET", "/is_sleeping", **allowed), (200, {"is_sleeping": False}))
+        for status, headers in ((401, {}), (401, {"Authorization": "Bearer guessed-by-another"}),
+                                (403, {**allowed, "Origin": "http://localhost"}), (403, {**allowed, "Host": "evil.example"})):
+            self.assertEqual(self.ask(connection, "POST", "/sleep", **headers)[0], status, headers)
+        self.assertEqual(self.ask(connection, "GET", "/is_sleeping", **allowed), (200, {"is_sleeping": False}))
+        self.finish(program)
+        self.assertEqual((server.wait(timeout=60), server.stderr.read()), (0, ""))
+
+    def test_on_a_socket_of_the_same_user(self):
+        program = self.start()
+        path = self.folder / "control.sock"
+        server = self.serve(program, path)
+        self.assertEqual(server.place, str(path))
+        self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
+        self.assertEqual(self.ask(UnixConnection(path), "POST", "/sleep?level=2")[1]["moved_bytes"], 16 * MIB)
+        self.assertEqual(self.ask(UnixConnection(path), "GET", "/is_sleeping"), (200, {"is_sleeping": True}))
+        self.finish(program)
+        server.wait(timeout=60)
+        self.assertFalse(path.exists())
+
+    def test_a_use_wakes_it(self):
+        program = self.start(program=("pauses", "waiting_kernels.so"))
+        path = self.folder / "control.sock"
+        self.serve(program, path)
+        self.ask(UnixConnection(path), "POST", "/sleep")
+        program.stdin.write("use\n")
+        program.stdin.flush()
+        self.assertEqual(program.stdout.readline(), "ok\n")
+        self.assertEqual(self.ask(UnixConnection(path), "GET", "/is_sleeping"), (200, {"is_sleeping": False}))
+
+    def test_what_cannot_be_served_is_an_error(self):
+        program = self.start()
+        for words, code in ((("127.0.0.1:0",), 2), (("0.0.0.0:0", "--token-file", self.folder / "t"), 2),
+                            ((self.folder / "s", "--token-file", self.folder / "t"), 2),
+                            ((self.folder / "none" / "s",), 2)):
+            result = self.tessera("control", program.pid, "--serve", *words)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertRegex(result.stderr, r"^tessera: control: [^\n]+\n$")
+        self.assertEqual(self.tessera("control", os.getpid(), "--serve", self.folder / "s").returncode, 1)
         self.finish(program)
 
 

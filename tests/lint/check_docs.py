@@ -24,7 +24,7 @@ PAGES_ON_OTHERS = ("docs/cuda-core.md", "docs/realism.md", "docs/rmm.md")
 NOT_IN_TREE = ("build/", "bin/", "lib/", "usr/", "etc/", "proc/", "dev/", "sys/", "tmp/")
 OPTION_SOURCES = ("alloc/api/options", "shim/", "bench/", "docs/examples/", "tests/programs/", "tests/lint/")
 # Programs of others: their options are not ours to resolve.
-OTHERS = re.compile(r"\b(cmake|ctest|git|apt-get|pip|configure|clang|g\+\+|gcc|nvcc|pkg-config|jemalloc|ld|docker|podman|srun|systemctl|vllm|sglang|main\.py)\b")
+OTHERS = re.compile(r"\b(cmake|ctest|git|apt-get|pip|configure|clang|g\+\+|gcc|nvcc|pkg-config|jemalloc|ld|docker|podman|srun|systemctl|curl|vllm|sglang|main\.py)\b")
 
 
 def spans(text):

@@ -3,8 +3,12 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cstring>
+#include <fstream>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -18,7 +22,8 @@ class HttpServerTest : public ::testing::Test {
   // What a client that sends this gets.
   std::string reply_to(const std::string& request) {
     std::thread served([this] {
-      server_.serve_one([](const std::string& path) -> HttpAnswer {
+      server_.serve_one([](const HttpRequest& request) -> HttpAnswer {
+        const std::string path = request.path();
         if (path == "/large") return {.body = std::string(8 << 20, 'x')};
         return path == "/known" ? HttpAnswer{.type = "text/x", .body = "the body"}
                                 : HttpAnswer{.status = 404, .body = ""};
@@ -57,8 +62,14 @@ TEST_F(HttpServerTest, AnswersGet) {
   EXPECT_EQ(reply_to("GET /other HTTP/1.0\r\n\r\n").substr(0, 22), "HTTP/1.1 404 Not Found");
 }
 
+TEST_F(HttpServerTest, WaitsForABodyAndIgnoresIt) {
+  EXPECT_EQ(reply_to("POST /known HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc").substr(0, 12), "HTTP/1.1 200");
+  EXPECT_EQ(reply_to("POST /known HTTP/1.1\r\nContent-Length: 3\r\n\r\nab"), "");
+  EXPECT_EQ(reply_to("POST /known HTTP/1.1\r\nContent-Length: 9999\r\n\r\n"), "");
+}
+
 TEST_F(HttpServerTest, RefusesEverythingElse) {
-  EXPECT_EQ(reply_to("POST /known HTTP/1.1\r\n\r\n").substr(0, 12), "HTTP/1.1 405");
+  EXPECT_EQ(reply_to("POST /known HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n").substr(0, 12), "HTTP/1.1 400");
   EXPECT_EQ(reply_to("hello\r\n\r\n").substr(0, 12), "HTTP/1.1 400");
   EXPECT_EQ(reply_to("GET /known\r\n\r\n").substr(0, 12), "HTTP/1.1 400");
   EXPECT_EQ(reply_to("GET /known HTTP/1.1\r\n"), "") << "the request is not complete";
@@ -87,6 +98,39 @@ TEST(HttpServerPlace, IsALoopbackAddressWithAPort) {
   ASSERT_EQ(one.listen("localhost:0"), "");
   EXPECT_TRUE(one.place().starts_with("127.0.0.1:"));
   EXPECT_NE(other.listen(one.place()), "") << "the port is in use";
+}
+
+TEST(HttpServerFile, IsPrivateAndRemovedAtTheEnd) {
+  const std::string path = ::testing::TempDir() + "http_server_test.sock";
+  ::unlink(path.c_str());
+  {
+    HttpServer server, other;
+    ASSERT_EQ(server.listen_on_file(path), "");
+    EXPECT_EQ(server.place(), path);
+    struct stat found {};
+    ASSERT_EQ(::lstat(path.c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777, 0600U);
+    EXPECT_FALSE(server.wait(std::chrono::milliseconds(0)));
+    EXPECT_EQ(other.listen_on_file(path), path + ": exists");
+  }
+  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
+TEST(HttpServerFile, TakesThePlaceOfADeadSocketAndOfNothingElse) {
+  const std::string path = ::testing::TempDir() + "http_server_dead.sock";
+  ::unlink(path.c_str());
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  std::strncpy(name.sun_path, path.c_str(), sizeof(name.sun_path) - 1);
+  const int dead = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::bind(dead, reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0);
+  ::close(dead);
+  EXPECT_EQ(HttpServer().listen_on_file(path), "");
+  std::ofstream(path) << "a file";
+  EXPECT_EQ(HttpServer().listen_on_file(path), path + ": exists");
+  EXPECT_EQ(::access(path.c_str(), F_OK), 0);
+  ::unlink(path.c_str());
+  EXPECT_NE(HttpServer().listen_on_file(std::string(200, 'x')), "");
 }
 
 }  // namespace

@@ -1,0 +1,15 @@
+// The token that requests to a port have to carry, in a file that only its user can read.
+//
+// Thread safety: none.
+#pragma once
+
+#include <string>
+
+struct ControlToken {
+  std::string text;
+  std::string problem;  // "" on success
+};
+
+// Reads it from the file; makes a random one where there is no file yet. A file that others may read, that is no plain
+// file of this user, or does not have one line of 16 to 256 visible characters, is refused.
+ControlToken control_token(const std::string& path);
