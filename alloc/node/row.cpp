@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x3152'4744'4c52'5354;  // "TSRLDGR1"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 // Against damage, not against intent.
 template <class Record>

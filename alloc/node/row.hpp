@@ -19,8 +19,9 @@
 
 namespace tessera {
 
-enum class NodeResource : std::uint8_t { kHostMemory, kFile };
-inline constexpr std::size_t kNodeResources = 2;
+// kDevice is in the ledger of a device, which is a file of its own; the others are in that of the machine.
+enum class NodeResource : std::uint8_t { kHostMemory, kFile, kDevice };
+inline constexpr std::size_t kNodeResources = 3;
 inline constexpr std::size_t kRowName = 16;
 inline constexpr std::uint32_t kMostWeight = 10'000;
 inline constexpr Bytes kMostNodeBytes{std::uint64_t{1} << 56};
@@ -41,7 +42,10 @@ struct LedgerRow {
   std::uint64_t instance = 0;  // distinguishes several allocators of one process
   std::array<char, kRowName> name{};
   std::array<LedgerAmount, kNodeResources> amounts{};
-  std::array<std::uint8_t, 32> unused{};
+  std::uint64_t active_ns = 0;  // when the program last used the device, on the machine's monotonic clock
+  std::uint64_t turn_ns = 0;    // when its last time slice on the device began; 0: it had none
+  std::uint64_t waits_ns = 0;   // when it last waited for one; 0: it does not wait
+  std::array<std::uint8_t, 120> unused{};
 
   ProcessId process() const { return {pid, started, pid_namespace}; }
   LedgerAmount& of(NodeResource resource) { return amounts[static_cast<std::size_t>(resource)]; }

@@ -27,7 +27,7 @@ void put(File& file, std::size_t offset, const auto& record) { std::memcpy(&file
 File some_file() {
   File file(kLedgerBytes);
   LedgerHeader header;
-  header.budgets = {1'000'000, 2'000'000};
+  header.budgets = {1'000'000, 2'000'000, 3'000'000};
   seal(header);
   put(file, 0, header);
   put(file, row_offset(5), some_row());
