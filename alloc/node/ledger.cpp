@@ -78,10 +78,13 @@ Ledger::~Ledger() {
   const Unlock unlock(*file_);
   std::vector<std::byte> file(kLedgerBytes);
   const auto size = file_->read(file);
-  for (std::size_t i = 0; size.is_ok() && i < kLedgerRows; ++i) {
+  auto header = size.is_ok() ? read_header(std::span(file).first(size.value())) : std::nullopt;
+  for (std::size_t i = 0; header && i < kLedgerRows; ++i) {
     const auto row = read_row(std::span(file).first(size.value()), i);
     if (!row || !is_own(*row)) continue;
-    if (const Status left = write_row(i, kFree); !left.is_ok()) {
+    Status left = note_spent(*header, *row);
+    if (left.is_ok()) left = write_row(i, kFree);
+    if (!left.is_ok()) {
       log_line(LogLevel::kDebug, "the ledger keeps a row until it is swept: {}", left.to_string());
     }
   }
@@ -123,15 +126,20 @@ Status Ledger::update(const std::function<void(Books&)>& act) {
     if (!free_place) free_place = i;
   }
   TESSERA_TRY_ASSIGN(books.header, header_of(file, books.rows.empty() && !own_place));
-  for (const std::size_t i : over) TESSERA_TRY(write_row(i, kFree));
+  for (const std::size_t i : over) {
+    TESSERA_TRY(note_spent(books.header, *read_row(file, i)));
+    TESSERA_TRY(write_row(i, kFree));
+  }
   if (!own_place) own_place = free_place;
   if (!own_place) return Status(Code::kOutOfMemory, "the ledger has no row left");
   // The own row as this process knows it, whatever the file says.
   books.own = books.rows.size();
   books.rows.push_back(last_.is_free() ? fresh_row() : last_);
+  const LedgerRow found = *own_place != free_place ? read_row(file, *own_place).value_or(kFree) : kFree;
+  if (!found.is_free()) books.own_row().weight = found.weight;
   act(books);
   LedgerRow row = books.own_row();
-  const bool in_file = *own_place != free_place && same(last_, read_row(file, *own_place).value_or(kFree));
+  const bool in_file = !last_.is_free() && same(last_, found);
   row.seen_ns = last_.seen_ns;
   seal(row);
   if (in_file && same(row, last_) && now < Nanoseconds(last_.seen_ns) + kBetweenSigns) return {};
@@ -152,6 +160,15 @@ Result<LedgerHeader> Ledger::header_of(std::span<const std::byte> file, bool is_
   seal(header);
   TESSERA_TRY(file_->write(0, std::as_bytes(std::span(&header, 1))));
   return header;
+}
+
+// Before the row is freed: a process that is killed in between counts twice rather than not at all.
+Status Ledger::note_spent(LedgerHeader& header, const LedgerRow& ended) {
+  const std::uint64_t written = ended.of(NodeResource::kFileWrites).held;
+  if (written == 0) return {};
+  header.spent_writes = std::min(header.spent_writes + written, kMostNodeBytes.value());
+  seal(header);
+  return file_->write(0, std::as_bytes(std::span(&header, 1)));
 }
 
 LedgerRow Ledger::fresh_row() const {

@@ -8,6 +8,8 @@
 // for kUnseen. A program whose row is gone (it was stopped for that long, or the file was removed) writes it again with
 // what it holds.
 //
+// Another process may change the weight of a row: its program takes it over when it looks.
+//
 // Thread safety: every call may be made from any thread.
 #pragma once
 
@@ -77,6 +79,7 @@ class Ledger {
  private:
   Status update(const std::function<void(Books&)>& act) REQUIRES_LOCK(mutex_);
   Result<LedgerHeader> header_of(std::span<const std::byte> file, bool is_first) REQUIRES_LOCK(mutex_);
+  Status note_spent(LedgerHeader& header, const LedgerRow& ended) REQUIRES_LOCK(mutex_);
   LedgerRow fresh_row() const;
   bool is_own(const LedgerRow& row) const;
   bool is_over(const LedgerRow& row, Nanoseconds now) const;

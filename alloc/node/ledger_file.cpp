@@ -56,7 +56,8 @@ class Descriptor {
 
 class PosixLedgerFile final : public LedgerFile {
  public:
-  PosixLedgerFile(std::string folder, std::string name) : folder_(std::move(folder)), name_(std::move(name)) {}
+  PosixLedgerFile(std::string folder, const std::string& name)
+      : folder_(std::move(folder)), name_(ledger_file_name(name)) {}
 
   Status lock(std::chrono::milliseconds patience) override {
     const Status locked = open_and_lock(patience);
@@ -138,6 +139,8 @@ class PosixLedgerFile final : public LedgerFile {
 };
 
 }  // namespace
+
+std::string ledger_file_name(const std::string& name) { return fmt::format("{}.v{}", name, kLedgerVersion); }
 
 Result<std::unique_ptr<LedgerFile>> open_ledger_file(const std::vector<std::string>& parents, const std::string& name) {
   if (!is_name(name)) {

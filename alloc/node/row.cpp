@@ -9,7 +9,6 @@ namespace tessera {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x3152'4744'4c52'5354;  // "TSRLDGR1"
-constexpr std::uint32_t kVersion = 2;
 
 // Against damage, not against intent.
 template <class Record>
@@ -46,7 +45,7 @@ bool is_possible(const LedgerRow& row) {
 
 void seal(LedgerHeader& header) {
   header.magic = kMagic;
-  header.version = kVersion;
+  header.version = kLedgerVersion;
   header.row_bytes = sizeof(LedgerRow);
   header.rows = kLedgerRows;
   header.checksum = checksum_behind_first_word(header);
@@ -56,10 +55,11 @@ void seal(LedgerRow& row) { row.checksum = checksum_behind_first_word(row); }
 
 std::optional<LedgerHeader> read_header(std::span<const std::byte> file) {
   const auto header = record_at<LedgerHeader>(file, 0);
-  const bool known = header.magic == kMagic && header.version == kVersion && header.row_bytes == sizeof(LedgerRow) &&
-                     header.rows == kLedgerRows && header.checksum == checksum_behind_first_word(header);
+  const bool known = header.magic == kMagic && header.version == kLedgerVersion &&
+                     header.row_bytes == sizeof(LedgerRow) && header.rows == kLedgerRows &&
+                     header.checksum == checksum_behind_first_word(header);
   const auto too_much = [](std::uint64_t bytes) { return bytes > kMostNodeBytes.value(); };
-  if (!known || std::ranges::any_of(header.budgets, too_much)) return std::nullopt;
+  if (!known || std::ranges::any_of(header.budgets, too_much) || too_much(header.spent_writes)) return std::nullopt;
   return header;
 }
 

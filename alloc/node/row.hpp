@@ -7,6 +7,7 @@
 // Thread safety: values.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +21,11 @@
 namespace tessera {
 
 // kDevice is in the ledger of a device, which is a file of its own; the others are in that of the machine.
-enum class NodeResource : std::uint8_t { kHostMemory, kFile, kDevice };
-inline constexpr std::size_t kNodeResources = 3;
+// kFileWrites is used up, not held: what an ended program wrote stays counted.
+enum class NodeResource : std::uint8_t { kHostMemory, kFile, kDevice, kFileWrites };
+inline constexpr std::size_t kNodeResources = 4;
+// Part of the file's name, so that a file of another version is not in the way.
+inline constexpr std::uint32_t kLedgerVersion = 3;
 inline constexpr std::size_t kRowName = 16;
 inline constexpr std::uint32_t kMostWeight = 10'000;
 inline constexpr Bytes kMostNodeBytes{std::uint64_t{1} << 56};
@@ -45,7 +49,7 @@ struct LedgerRow {
   std::uint64_t active_ns = 0;  // when the program last used the device, on the machine's monotonic clock
   std::uint64_t turn_ns = 0;    // when its last time slice on the device began; 0: it had none
   std::uint64_t waits_ns = 0;   // when it last waited for one; 0: it does not wait
-  std::array<std::uint8_t, 120> unused{};
+  std::array<std::uint8_t, 104> unused{};
 
   ProcessId process() const { return {pid, started, pid_namespace}; }
   LedgerAmount& of(NodeResource resource) { return amounts[static_cast<std::size_t>(resource)]; }
@@ -61,8 +65,13 @@ struct LedgerHeader {
   std::uint32_t rows = 0;
   std::uint32_t unused = 0;
   std::array<std::uint64_t, kNodeResources> budgets{};  // of all programs together
+  std::uint64_t spent_writes = 0;                       // by programs that have ended
 
-  Bytes budget(NodeResource resource) const { return Bytes(budgets[static_cast<std::size_t>(resource)]); }
+  // What is left of it for the programs that run.
+  Bytes budget(NodeResource resource) const {
+    const std::uint64_t all = budgets[static_cast<std::size_t>(resource)];
+    return Bytes(resource == NodeResource::kFileWrites ? all - std::min(all, spent_writes) : all);
+  }
 };
 
 inline constexpr std::size_t kLedgerPage = 4096;

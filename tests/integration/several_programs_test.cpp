@@ -73,7 +73,7 @@ class SeveralPrograms : public ::testing::Test {
   }
   ~SeveralPrograms() override {
     for (const pid_t child : children_) end(child);
-    std::filesystem::remove(fmt::format("/dev/shm/tessera-{}/{}", ::geteuid(), name_));
+    std::filesystem::remove(fmt::format("/dev/shm/tessera-{}/{}", ::geteuid(), ledger_file_name(name_)));
     if (counters_ != nullptr) ::munmap(counters_, sizeof(Counters));
   }
 
@@ -208,7 +208,7 @@ class PreloadedPrograms : public SeveralPrograms {
         "./host_memory answers",
         {{"TESSERA_NODE", name_}, {"TESSERA_NODE_HOST_MEMORY", "256MiB"}, {"TESSERA_SOFTWARE_MEMORY", "256MiB"}});
   }
-  std::string path() const { return fmt::format("/dev/shm/tessera-{}/{}", ::geteuid(), name_); }
+  std::string path() const { return fmt::format("/dev/shm/tessera-{}/{}", ::geteuid(), ledger_file_name(name_)); }
 };
 
 TEST_F(PreloadedPrograms, JoinTheLedgerAndLeaveNothingInUse) {

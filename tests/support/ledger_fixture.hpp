@@ -58,7 +58,7 @@ class LedgerTest : public ::testing::Test {
   LedgerTest() { std::filesystem::create_directories(folder_); }
   ~LedgerTest() override { std::filesystem::remove_all(folder_); }
 
-  std::string path() const { return fmt::format("{}/tessera-{}/{}", folder_, ::geteuid(), kName); }
+  std::string path() const { return fmt::format("{}/tessera-{}/{}", folder_, ::geteuid(), ledger_file_name(kName)); }
   std::unique_ptr<LedgerFile> open() const { return open_ledger_file({folder_}, kName).take(); }
   std::unique_ptr<Ledger> join(std::uint32_t weight = 1, NodeBudgets budgets = {Bytes(1000), Bytes(500)}) {
     return join(open(), weight, budgets);

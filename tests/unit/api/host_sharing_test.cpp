@@ -16,7 +16,7 @@ class HostSharingTest : public AllocatorMachine {
   ~HostSharingTest() override {
     allocator_.reset();
     other_.reset();
-    std::filesystem::remove(fmt::format("/dev/shm/tessera-{}/{}", ::geteuid(), name_));
+    std::filesystem::remove(fmt::format("/dev/shm/tessera-{}/{}", ::geteuid(), ledger_file_name(name_)));
   }
 
   void SetUp() override {

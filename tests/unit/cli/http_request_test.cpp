@@ -48,7 +48,7 @@ TEST(HttpRequestText, AnyBytesAreReadOrRefused) {
   const std::string valid = "POST /sleep?level=1&tags=%41 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0";
   for (int i = 0; i < 20'000; ++i) {
     std::string head = valid;
-    for (unsigned changes = random() % 8; changes > 0; --changes) {
+    for (auto changes = random() % 8; changes > 0; --changes) {
       head[random() % head.size()] = static_cast<char>(random());
     }
     head.resize(head.size() - random() % head.size());

@@ -187,6 +187,96 @@ TEST_F(LedgerTest, AFileThatIsNoLedgerIsLeftAlone) {
   EXPECT_EQ(text, "the notes of another program");
 }
 
+TEST_F(LedgerTest, AFileOfAnotherVersionIsNotInTheWay) {
+  const std::filesystem::path old = std::filesystem::path(path()).parent_path() / kName;
+  const auto ledger = join();
+  ASSERT_TRUE(hold(*ledger, Bytes(1)).is_ok());
+  std::ofstream(old) << "a ledger of version 1";
+  EXPECT_EQ(books_of(*join()).held(kHost), Bytes(1));
+}
+
+TEST_F(LedgerTest, AWeightThatAnotherProcessWroteIsTakenOver) {
+  const auto ledger = join(3);
+  ASSERT_TRUE(hold(*ledger, Bytes(1)).is_ok());
+  LedgerRow row = rows().front();
+  row.weight = 7;
+  seal(row);
+  const auto file = open();
+  ASSERT_TRUE(file->lock(std::chrono::seconds(60)).is_ok());
+  ASSERT_TRUE(file->write(row_offset(0), std::as_bytes(std::span(&row, 1))).is_ok());
+  file->unlock();
+  ASSERT_TRUE(hold(*ledger, Bytes(2)).is_ok());
+  EXPECT_EQ(rows().front().weight, 7U);
+  std::filesystem::remove(path());
+  ASSERT_TRUE(hold(*ledger, Bytes(3)).is_ok());
+  EXPECT_EQ(rows().front().weight, 7U) << "also where the file was made again";
+}
+
+// What a program has written cannot come back, however it ends.
+TEST_F(LedgerTest, WritesOfProgramsThatHaveEndedStayCounted) {
+  constexpr auto kWrites = NodeResource::kFileWrites;
+  const NodeBudgets budgets{Bytes(1000), Bytes(500), Bytes(), Bytes(100)};
+  const auto write = [&](Ledger& ledger, std::uint64_t bytes) {
+    return ledger.transact([&](Books& books) { books.own_row().of(kWrites) = {bytes, bytes}; });
+  };
+  auto own = join(1, budgets);
+  ASSERT_TRUE(write(*own, 10).is_ok());
+  {
+    const auto other = join(1, budgets);
+    ASSERT_TRUE(write(*other, 20).is_ok());
+  }
+  EXPECT_EQ(books_of(*own).header.budget(kWrites), Bytes(80));
+  const pid_t child = start([&] {
+    const auto ledger = join(1, budgets);
+    if (write(*ledger, 30).is_ok()) ::raise(SIGKILL);
+  });
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(books_of(*own).header.budget(kWrites), Bytes(50));
+  EXPECT_EQ(books_of(*own).entitlement(kWrites).free, Bytes(40));
+  own.reset();
+  own = join(1, budgets);
+  EXPECT_EQ(books_of(*own).header.budget(kWrites), Bytes(100)) << "all have ended: it begins anew";
+}
+
+// Any bytes in the places of others: the own row is what this program wrote, and its share stays within the budget.
+TEST_F(LedgerTest, HostileRowsCostTheirAuthorAtMost) {
+  std::mt19937_64 random(11);
+  const auto ledger = join(1, {Bytes(1000), Bytes(500), Bytes(), Bytes(100)});
+  ASSERT_TRUE(hold(*ledger, Bytes(7)).is_ok());
+  const ProcessId self = this_process();
+  for (int round = 0; round < 2000; ++round) {
+    const auto file = open();
+    ASSERT_TRUE(file->lock(std::chrono::seconds(60)).is_ok());
+    for (std::uint64_t rows = random() % 6; rows > 0; --rows) {
+      LedgerRow row;
+      auto bytes = std::as_writable_bytes(std::span(&row, 1));
+      for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+      // Half of them look like rows of this process, with values at the edges of what is possible.
+      if (random() % 2 == 0) {
+        row.pid = self.pid, row.started = self.started, row.pid_namespace = self.pid_namespace;
+        row.weight = static_cast<std::uint32_t>(random() % (kMostWeight + 2));
+        row.name = {};
+        for (LedgerAmount& amount : row.amounts) {
+          amount = {random() >> (random() % 64), random() >> (random() % 64)};
+        }
+      }
+      if (random() % 4 != 0) seal(row);
+      const std::size_t place = 1 + random() % (kLedgerRows - 1);
+      ASSERT_TRUE(file->write(row_offset(place), bytes.first(1 + random() % bytes.size())).is_ok());
+    }
+    file->unlock();
+    const Books books = books_of(*ledger);
+    ASSERT_EQ(books.rows[books.own].of(kHost).held, 7U);
+    ASSERT_LE(books.rows.size(), kLedgerRows);
+    for (const NodeResource resource : {kHost, NodeResource::kFile, NodeResource::kFileWrites}) {
+      const Entitlement own = books.entitlement(resource);
+      ASSERT_LE(own.share, books.header.budget(resource));
+      ASSERT_LE(own.free, books.header.budget(resource));
+      ASSERT_LE(own.may_take(Bytes(7)), books.header.budget(resource));
+    }
+  }
+}
+
 TEST_F(LedgerTest, WithoutAFreeRowItSaysSo) {
   std::vector<std::unique_ptr<Ledger>> all;
   for (std::size_t i = 0; i < kLedgerRows; ++i) {

@@ -28,6 +28,7 @@ File some_file() {
   File file(kLedgerBytes);
   LedgerHeader header;
   header.budgets = {1'000'000, 2'000'000, 3'000'000};
+  header.spent_writes = 7;
   seal(header);
   put(file, 0, header);
   put(file, row_offset(5), some_row());
@@ -95,12 +96,15 @@ TEST(Rows, ImpossibleValuesAreRefused) {
     put(file, row_offset(5), row);
     EXPECT_FALSE(read_row(file, 5).has_value()) << &change - changes.data();
   }
-  File file = some_file();
-  LedgerHeader header;
-  header.budgets = {kMostNodeBytes.value() + 1, 0};
-  seal(header);
-  put(file, 0, header);
-  EXPECT_FALSE(read_header(file).has_value());
+  LedgerHeader too_large, too_much_spent;
+  too_large.budgets = {kMostNodeBytes.value() + 1, 0};
+  too_much_spent.spent_writes = kMostNodeBytes.value() + 1;
+  for (LedgerHeader header : {too_large, too_much_spent}) {
+    File file = some_file();
+    seal(header);
+    put(file, 0, header);
+    EXPECT_FALSE(read_header(file).has_value());
+  }
 }
 
 TEST(Rows, RandomBytesAreNoLedger) {
