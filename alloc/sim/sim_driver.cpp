@@ -35,7 +35,8 @@ thread_local CurrentDevice current_device_of_thread;
 }  // namespace
 
 SimDriver::SimDriver(SimOptions options, const Clock& clock)
-    : SimDriver(options, std::make_unique<RealEngines>(options.devices, clock, options.queue_depth)) {}
+    : SimDriver(options, std::make_unique<RealEngines>(options.devices, clock, options.queue_depth, options.hardware)) {
+}
 
 SimDriver::SimDriver(SimOptions options, VirtualClock& clock)
     : SimDriver(options,

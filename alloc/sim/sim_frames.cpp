@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "driver/native_codes.hpp"
+#include "sim/sim_hardware.hpp"
 #include "sim/sim_store.hpp"
 
 namespace tessera {
@@ -21,6 +22,13 @@ namespace {
 Status unknown_frame(std::string_view action, FrameId frame) {
   return {Code::kDriver, fmt::format("{} of frame {:#x}, which does not exist", action, frame.value()),
           native::kInvalidHandle};
+}
+
+Status taken_by_others(DeviceId device, Bytes bytes) {
+  return {Code::kOutOfMemory,
+          fmt::format("a frame of {} bytes on device {}: not free beside what other processes use", bytes.value(),
+                      device.value()),
+          native::kOutOfMemory};
 }
 
 // The position of a shared file: where the frame lies, in whole units, and below that its device, or that it
@@ -43,7 +51,8 @@ std::unique_ptr<SimPool> make_pool(const SimOptions& options, std::string name, 
 
 }  // namespace
 
-SimFrames::SimFrames(const SimOptions& options) : host_(make_pool(options, "the host", options.host_memory)) {
+SimFrames::SimFrames(const SimOptions& options)
+    : host_(make_pool(options, "the host", options.host_memory)), hardware_(options.hardware) {
   for (int i = 0; i < options.devices; ++i) {
     devices_.push_back(make_pool(options, fmt::format("device {}", i), options.memory));
   }
@@ -56,9 +65,15 @@ SimPool& SimFrames::store(DeviceId device, FrameLocation location) const {
 }
 
 Result<FrameId> SimFrames::create(DeviceId device, FrameLocation location, Bytes bytes) {
-  TESSERA_TRY_ASSIGN(const Bytes offset, store(device, location).take(bytes));
+  const bool shared = hardware_ != nullptr && location == FrameLocation::kDevice;
+  if (shared && !hardware_->take(device, bytes)) return taken_by_others(device, bytes);
+  const auto offset = store(device, location).take(bytes);
+  if (!offset.is_ok()) {
+    if (shared) hardware_->give(device, bytes);
+    return offset.status();
+  }
   const FrameId id(next_frame_++);
-  frames_[id] = Frame{.id = id, .device = device, .location = location, .bytes = bytes, .offset = offset};
+  frames_[id] = Frame{.id = id, .device = device, .location = location, .bytes = bytes, .offset = offset.value()};
   return id;
 }
 
@@ -152,6 +167,7 @@ void SimFrames::free_if_unused(const Frame& frame) {
     ::close(frame.file);
   } else {
     store(frame.device, frame.location).give(frame.offset, frame.bytes);
+    if (hardware_ != nullptr && frame.location == FrameLocation::kDevice) hardware_->give(frame.device, frame.bytes);
   }
   frames_.erase(frame.id);
 }
@@ -169,7 +185,8 @@ bool SimFrames::hide(const Frame& frame, void* at) const {
 
 MemoryInfo SimFrames::info(DeviceId device) const {
   const SimPool& memory = *devices_[device.value()];
-  return {.free = memory.capacity() - memory.used(), .total = memory.capacity()};
+  const Bytes free = hardware_ == nullptr ? memory.capacity() - memory.used() : hardware_->free(device);
+  return {.free = free, .total = memory.capacity()};
 }
 
 std::vector<std::string> SimFrames::leaks() const {

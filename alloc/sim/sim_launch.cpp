@@ -9,6 +9,7 @@
 
 #include "driver/native_codes.hpp"
 #include "sim/sim_faults.hpp"
+#include "sim/sim_hardware.hpp"
 #include "sim/sim_kernel.h"
 
 namespace tessera {
@@ -25,6 +26,7 @@ struct Free {
 struct Run {
   const sim_kernel* kernel;
   const void* parameters;
+  SimTurn* turn;  // null if no other process uses the device
   sim_block block;
   bool starved = false;
 };
@@ -39,6 +41,7 @@ void run_blocks(void* argument) {
       for (index[0] = 0; index[0] < grid[0]; ++index[0]) {
         run.starved = run.kernel->run_block(&run.block, run.parameters) != 0;
         if (run.starved) return;
+        if (run.turn != nullptr) run.turn->pause();
       }
     }
   }
@@ -52,6 +55,7 @@ Status run_kernel(const sim_kernel& kernel, const Launch& launch, const SimWork&
   }
   Run run{.kernel = &kernel,
           .parameters = work.parameters.data(),
+          .turn = SimTurn::current(),
           .block = {.grid = {launch.grid.x, launch.grid.y, launch.grid.z},
                     .block = {launch.block.x, launch.block.y, launch.block.z},
                     .index = {0, 0, 0},

@@ -18,6 +18,7 @@
 
 namespace tessera {
 
+class SimHardware;
 class SimWatcher;
 
 enum class SimContents : std::uint8_t {
@@ -55,7 +56,8 @@ struct SimOptions {
   std::size_t queue_depth = 0;
   bool virtual_memory = true;  // false: no reserve, no frames, no mappings, as on some vGPUs
   std::string name = "Tessera software device";
-  SimWatcher* watcher = nullptr;  // called for work that has run, in virtual time; outlives the driver
+  SimHardware* hardware = nullptr;  // in real time: what other processes use too; outlives the driver
+  SimWatcher* watcher = nullptr;    // called for work that has run, in virtual time; outlives the driver
 };
 
 }  // namespace tessera

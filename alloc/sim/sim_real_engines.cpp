@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/thread.hpp"
 #include "driver/native_codes.hpp"
+#include "sim/sim_hardware.hpp"
 
 namespace tessera {
 namespace {
@@ -36,8 +37,8 @@ void block_signals_of_the_program() {
 
 }  // namespace
 
-RealEngines::RealEngines(int devices, const Clock& clock, std::size_t queue_depth)
-    : SimEngines(devices, clock, queue_depth) {
+RealEngines::RealEngines(int devices, const Clock& clock, std::size_t queue_depth, SimHardware* hardware)
+    : SimEngines(devices, clock, queue_depth), hardware_(hardware) {
   for (int i = 0; i < devices; ++i) devices_.push_back(std::make_unique<Device>());
 }
 
@@ -91,7 +92,7 @@ void RealEngines::run_engine(DeviceId device, SimEngine engine) {
       continue;
     }
     ++own.busy;
-    carry_out(device, op);
+    carry_out(device, engine, op);
     --own.busy;  // before newly ready work requests a thread
     retire(op);
     any_finished_.notify_all();
@@ -99,7 +100,17 @@ void RealEngines::run_engine(DeviceId device, SimEngine engine) {
   }
 }
 
-void RealEngines::carry_out(DeviceId device, SimOp op) {
+// Host functions need no engine of the device.
+void RealEngines::carry_out(DeviceId device, SimEngine engine, SimOp op) {
+  if (hardware_ == nullptr || engine == SimEngine::kHost) return let_time_pass(device, op);
+  mutex_.unlock();
+  SimTurn turn(*hardware_, device, engine);
+  mutex_.lock();
+  let_time_pass(device, op);
+  turn.end(schedule_.ready_count(device, engine) > 0);
+}
+
+void RealEngines::let_time_pass(DeviceId device, SimOp op) {
   const Nanoseconds until = clock_.now() + work(op).time;
   run(device, op);
   const Nanoseconds now = clock_.now();

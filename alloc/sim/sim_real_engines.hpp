@@ -18,10 +18,12 @@
 
 namespace tessera {
 
+class SimHardware;
+
 class RealEngines final : public SimEngines {
  public:
-  // REQUIRES: `clock` runs, and outlives the engines.
-  RealEngines(int devices, const Clock& clock, std::size_t queue_depth = 0);
+  // `hardware`: as in SimOptions. REQUIRES: `clock` runs, and outlives the engines.
+  RealEngines(int devices, const Clock& clock, std::size_t queue_depth = 0, SimHardware* hardware = nullptr);
   ~RealEngines() override;
   void pass(Nanoseconds time) override;
   bool is_real() const override { return true; }
@@ -44,9 +46,12 @@ class RealEngines final : public SimEngines {
   Status add_thread(DeviceId device, SimEngine engine) REQUIRES_LOCK(mutex_);
   void wake_waiters() REQUIRES_LOCK(mutex_);
   void run_engine(DeviceId device, SimEngine engine) EXCLUDES_LOCK(mutex_);
+  // Runs the work in a turn of this process.
+  void carry_out(DeviceId device, SimEngine engine, SimOp op) REQUIRES_LOCK(mutex_);
   // Runs the work and lets its time pass.
-  void carry_out(DeviceId device, SimOp op) REQUIRES_LOCK(mutex_);
+  void let_time_pass(DeviceId device, SimOp op) REQUIRES_LOCK(mutex_);
 
+  SimHardware* const hardware_;
   Condition any_finished_;      // for calls that wait for room, or for the end
   Condition awaited_finished_;  // for calls that wait for an operation in awaited_
   std::multiset<SimOp> awaited_ GUARDED_BY(mutex_);

@@ -1,6 +1,10 @@
 // cuDevice*: the devices and their attributes.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "call.hpp"
 
@@ -56,6 +60,18 @@ constexpr AttributeValue kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 1},
 };
 
+// One device has one UUID in all processes that share it. Devices that no other process uses differ by process.
+void write_uuid(const Environment& environment, CUdevice device, CUuuid& uuid) {
+  static_assert(sizeof(uuid.bytes) == 2 * sizeof(std::uint64_t));
+  const bool own = environment.shared.empty();
+  std::uint64_t words[2] = {0xcbf29ce484222325, own ? static_cast<std::uint64_t>(::getpid()) : 0};
+  for (const char c : own ? std::string("own") : environment.shared) {
+    words[0] = (words[0] ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  words[1] = words[1] << 8 | static_cast<std::uint64_t>(device);
+  std::memcpy(uuid.bytes, words, sizeof(uuid.bytes));
+}
+
 int attribute_value(const Environment& environment, CUdevice device, CUdevice_attribute attribute) {
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
@@ -110,10 +126,9 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
 }
 
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
-  return on_device(device, [&](Machine&, DeviceId) {
+  return on_device(device, [&](Machine& machine, DeviceId) {
     if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    std::memcpy(uuid->bytes, "tessera-software", sizeof(uuid->bytes));
-    uuid->bytes[15] = static_cast<char>(device);
+    write_uuid(machine.environment, device, *uuid);
     return CUDA_SUCCESS;
   });
 }

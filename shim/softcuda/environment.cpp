@@ -96,6 +96,7 @@ Result<Environment> read_environment() {
   TESSERA_TRY(read_size("TESSERA_SOFTWARE_LOCAL", environment.local_memory));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_FUTURE", environment.future));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_VERBOSE", environment.verbose));
+  if (const char* const name = std::getenv("TESSERA_SOFTWARE_SHARED")) environment.shared = name;
   if (devices > 64) return not_meant("TESSERA_SOFTWARE_DEVICES", "more than 64");
   if (environment.multiprocessors == 0 || environment.multiprocessors > 1024) {
     return not_meant("TESSERA_SOFTWARE_MULTIPROCESSORS", "none, or more than 1024");

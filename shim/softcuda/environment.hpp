@@ -36,6 +36,7 @@ struct Environment {
   Bytes module_memory{};   // TESSERA_SOFTWARE_MODULE, device memory of each loaded module
   Bytes local_memory{};    // TESSERA_SOFTWARE_LOCAL, device memory of a context from its first launch on
   bool future = false;     // TESSERA_SOFTWARE_FUTURE=1: a driver newer than the newest CUDA that we know
+  std::string shared{};    // TESSERA_SOFTWARE_SHARED, name of devices that several processes share; "": its own
   bool verbose = false;    // TESSERA_SOFTWARE_VERBOSE=1: report unsupported calls at exit
 };
 

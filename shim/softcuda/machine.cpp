@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
 #include "base/log.hpp"
 #include "entry_points.hpp"
@@ -18,8 +19,9 @@ constexpr std::size_t kQueueDepth = 1024;
 std::atomic<Machine*> the_machine = nullptr;
 std::atomic<bool> forked = false;
 
-SimOptions sim_options(const Environment& environment) {
+SimOptions sim_options(const Environment& environment, SharedDevices* shared) {
   SimOptions options;
+  options.hardware = shared;
   options.devices = environment.devices;
   options.memory = environment.memory;
   options.inbound.bytes_per_second = environment.bandwidth;
@@ -54,7 +56,17 @@ CUresult start_once() {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (environment.value().devices == 0) return CUDA_ERROR_NO_DEVICE;
-  the_machine = new Machine(environment.value());  // never deleted, see machine.hpp
+  std::unique_ptr<SharedDevices> shared;
+  if (!environment.value().shared.empty()) {
+    auto opened =
+        SharedDevices::open(environment.value().shared, environment.value().devices, environment.value().memory);
+    if (!opened.is_ok()) {
+      log_line(LogLevel::kError, "software device: {}", opened.status().message());
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    shared = opened.take();
+  }
+  the_machine = new Machine(environment.value(), std::move(shared));  // never deleted, see machine.hpp
   ::pthread_atfork(nullptr, nullptr, forget_machine_in_child);
   if (environment.value().verbose) std::atexit(report_at_exit);
   return CUDA_SUCCESS;
@@ -62,9 +74,10 @@ CUresult start_once() {
 
 }  // namespace
 
-Machine::Machine(const Environment& asked)
+Machine::Machine(const Environment& asked, std::unique_ptr<SharedDevices> devices)
     : environment(asked),
-      driver(sim_options(asked), clock),
+      shared(std::move(devices)),
+      driver(sim_options(asked, shared.get()), clock),
       contexts(asked.devices),
       memory(driver, ranges),
       host_memory(driver, ranges, asked.pinned),

@@ -7,6 +7,8 @@
 // Thread safety: every call may be made from any thread.
 #pragma once
 
+#include <memory>
+
 #include "arrays.hpp"
 #include "base/clock.hpp"
 #include "base/status.hpp"
@@ -21,6 +23,7 @@
 #include "modules.hpp"
 #include "pools.hpp"
 #include "ranges.hpp"
+#include "shared_devices.hpp"
 #include "sim/sim_driver.hpp"
 #include "streams.hpp"
 #include "textures.hpp"
@@ -30,7 +33,8 @@ namespace tessera::softcuda {
 
 class Machine {
  public:
-  explicit Machine(const Environment& environment);
+  // `shared`: null for devices of its own.
+  Machine(const Environment& environment, std::unique_ptr<SharedDevices> shared);
 
   // Null before start() succeeded, and in a forked child.
   static Machine* get();
@@ -41,6 +45,7 @@ class Machine {
 
   Environment environment;
   SteadyClock clock;
+  const std::unique_ptr<SharedDevices> shared;  // may be null
   SimDriver driver;
   Contexts contexts;
   Ranges ranges;

@@ -18,6 +18,7 @@
 
 #include "base/descriptor.hpp"
 #include "driver/native_codes.hpp"
+#include "sim/sim_hardware.hpp"
 #include "sim/sim_kernel.h"
 
 namespace tessera::softcuda {
@@ -136,6 +137,8 @@ int SharedEvent::run(const void* parameters) {
   const std::unique_ptr<Task> task(given);
   SharedEvent& event = *task->event;
   if (!task->waits) event.pass(task->number);
+  // Waiting takes no time of the device, or what is waited for could not run.
+  const SimTurn::Outside outside;
   while (task->waits && !event.passed(task->number)) event.sleep(milliseconds(100));
   return 0;
 }
