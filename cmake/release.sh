@@ -32,7 +32,7 @@ export SOURCE_DATE_EPOCH
 git -C "$source" archive --prefix="tessera-$version/" --format=tar "$commit" | gzip -n >"$target/tessera-$version.tar.gz"
 sh cmake/wheel.sh . "$target"
 cmake --preset release -DTESSERA_BUILD_TESTS=OFF -DTESSERA_BUILD_BENCH=OFF
-cmake --build --preset release
+cmake --build --preset release --target demo_files
 (cd build/release && cpack -G DEB -B "$target")
 rm -rf "$target/_CPack_Packages"
 sh docs/site/build.sh "$work/docs-tools" "$work/tessera-docs-$version"
