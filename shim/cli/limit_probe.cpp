@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tessera/limits.h"
+#include "tessera/tessera.h"
 
 namespace {
 
