@@ -110,14 +110,26 @@ Bytes node_host_budget(const Options& options) {
   return whole_pages(options.node_host_memory ? options.node_host_memory->of(available) : available / 2);
 }
 
+bool shares_file(const Options& options) {
+  return options.node != "off" && !options.file_memory && (!options.file_dir.empty() || options.node_file_memory);
+}
+
+Bytes node_file_budget(const Options& options) {
+  if (!shares_file(options)) return {};
+  const Bytes space = space_left(options);
+  const Bytes asked = options.node_file_memory.value_or(std::min(space / 2, kLargestAutoFile));
+  return whole_pages(std::min(asked, space));
+}
+
 Bytes pinned_budget(const Options& options, Bytes host) {
   return whole_pages(std::min(host, options.host_blocks ? options.host_blocks->of(host) : host / 2));
 }
 
 Result<std::vector<FileBudget>> file_budgets(const Options& options) {
   std::vector<FileBudget> budgets;
-  if (!options.file_memory && options.file_dir.empty()) return budgets;
-  if (options.file_memory == Bytes(0)) return budgets;
+  const std::optional<Bytes> wanted = shares_file(options) ? options.node_file_memory : options.file_memory;
+  if (!wanted && options.file_dir.empty()) return budgets;
+  if (wanted == Bytes(0)) return budgets;
   Bytes space;
   Status last;
   for (const std::string& directory : spill_directories(options)) {
@@ -130,11 +142,12 @@ Result<std::vector<FileBudget>> file_budgets(const Options& options) {
   }
   if (budgets.empty()) return last;
   if (!last.is_ok()) log_text(LogLevel::kWarning, last.message());
-  const Bytes asked = options.file_memory.value_or(std::min(space / 2, kLargestAutoFile));
+  const Bytes asked = wanted.value_or(std::min(space / 2, kLargestAutoFile));
   // Without room for a page there is no file, and the line that reports this names the directory.
   if (asked > space && space >= kBasePage) {
-    log_line(LogLevel::kWarning, "file-memory {} exceeds the free space in {}: using {}", rounded_size(asked),
-             fmt::join(spill_directories(options), ", "), rounded_size(space));
+    log_line(LogLevel::kWarning, "{}file-memory {} exceeds the free space in {}: using {}",
+             shares_file(options) ? "node-" : "", rounded_size(asked), fmt::join(spill_directories(options), ", "),
+             rounded_size(space));
   }
   const double part = space ? static_cast<double>(asked.value()) / static_cast<double>(space.value()) : 0;
   for (FileBudget& budget : budgets) {
@@ -142,7 +155,7 @@ Result<std::vector<FileBudget>> file_budgets(const Options& options) {
     // At most one page per file is lost to rounding.
     budget.bytes = whole_pages(std::min(Bytes(share) + kBasePage - Bytes(1), budget.bytes));
   }
-  keep_below_limit(budgets, options.file_memory.has_value());
+  keep_below_limit(budgets, wanted.has_value());
   return budgets;
 }
 

@@ -31,6 +31,9 @@ std::vector<Loan> loans_between(std::vector<Loan> loans, int devices);
 Bytes host_budget(const Options& options);
 // Of all programs of the ledger together, as the first of them computes it.
 Bytes node_host_budget(const Options& options);
+// Whether the program's spill files are a part of the node's, and whether it has any.
+bool shares_file(const Options& options);
+Bytes node_file_budget(const Options& options);  // 0: it shares none
 // The part of `host`, the host budget, for blocks of pinned memory that the program allocates itself.
 Bytes pinned_budget(const Options& options, Bytes host);
 // The maximum size of a spill file, and its directory.

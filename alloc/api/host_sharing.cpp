@@ -9,6 +9,8 @@ namespace tessera {
 void HostSharing::look() {
   NodeMemory* const node = lower_.node();
   if (node == nullptr) return;
+  if (node->file().look()) lower_.file().trim();
+  if (!node->shares_host()) return;
   HostTier& host = lower_.host();
   const Bytes surplus = node->host().look();
   if (!surplus) {

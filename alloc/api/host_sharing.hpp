@@ -1,4 +1,5 @@
-// Returns pinned host memory that other programs of the machine are entitled to (node_memory.hpp).
+// Returns pinned host memory and unused spill space that other programs of the machine are entitled to
+// (node_memory.hpp).
 //
 // Thread safety: one thread at a time, the pump's.
 #pragma once

@@ -32,15 +32,17 @@ LowerTiers::LowerTiers(Driver& driver, std::unique_ptr<FileTier> file, HostPages
 void LowerTiers::open_host(HostPages& pages, const Clock& clock) {
   host_pages_ = std::make_unique<RegisteredPages>(pages, *file_);
   if (grows_) node_ = NodeMemory::open(options_, clock);
-  const Bytes host = node_ ? node_->host_limit() : host_budget(options_);
+  if (node_) node_->cover(*file_);
+  const bool shared = node_ && node_->shares_host();
+  const Bytes host = shared ? node_->host_limit() : host_budget(options_);
   const Bytes blocks = pinned_budget(options_, host);
-  staging_ = HostTier::staging_for(node_ ? host / kSharedReserves : host, file_->usage().capacity);
-  if (node_) {
+  staging_ = HostTier::staging_for(shared ? host / kSharedReserves : host, file_->usage().capacity);
+  if (shared) {
     node_pages_ = std::make_unique<NodeHostPages>(*host_pages_, node_->host());
     node_block_pages_ = std::make_unique<NodeHostPages>(shared_host_pages(), node_->host());
   }
   host_ = std::make_unique<HostTier>(driver_, host, staging_, *host_pages_, node_pages_.get());
-  HostPages& block_pages = node_ ? *node_block_pages_ : shared_host_pages();
+  HostPages& block_pages = shared ? *node_block_pages_ : shared_host_pages();
   host_memory_ = std::make_unique<HostMemory>(driver_, *host_, blocks, block_pages);
 }
 

@@ -40,7 +40,7 @@ class LowerTiers {
   const FileTier& file() const { return *file_; }
   HostMemory& host_memory() { return *host_memory_; }
   const HostMemory& host_memory() const { return *host_memory_; }
-  // Null where host memory is not shared with other programs.
+  // Null where nothing is shared with other programs.
   NodeMemory* node() { return node_.get(); }
   // One more device uses a staging reserve of host memory.
   void note_staging();
@@ -88,7 +88,7 @@ class LowerTiers {
   Bytes staging_;                     // the reserve of each device
   std::unique_ptr<NodeMemory> node_;  // null: nothing is shared with other programs
   std::unique_ptr<RegisteredPages> host_pages_;
-  std::unique_ptr<NodeHostPages> node_pages_, node_block_pages_;  // null as node_
+  std::unique_ptr<NodeHostPages> node_pages_, node_block_pages_;  // null: host memory is not shared
   std::unique_ptr<HostTier> host_;
   std::unique_ptr<HostMemory> host_memory_;
   std::unique_ptr<BackingTier> backing_;          // made before the first heap that uses it

@@ -27,6 +27,23 @@ std::vector<std::string> parents(const Options& options) {
   return folders;
 }
 
+constexpr std::size_t index_of(NodeResource resource) { return static_cast<std::size_t>(resource); }
+
+// What this program would share out, were it the first.
+NodeBudgets own_budgets(const Options& options) {
+  NodeBudgets budgets{};
+  budgets[index_of(NodeResource::kHostMemory)] = node_host_budget(options);
+  budgets[index_of(NodeResource::kFile)] = node_file_budget(options);
+  budgets[index_of(NodeResource::kFileWrites)] = options.node_file_write_budget.value_or(Bytes());
+  return budgets;
+}
+
+// What is in a file cannot be returned on request, so no call waits for it.
+NodeBudget::Limits at_once(const NodeBudgets& budgets, NodeResource resource) {
+  const Bytes all = budgets[index_of(resource)];
+  return {piece_of(all), all, Nanoseconds()};
+}
+
 }  // namespace
 
 NodeHostPages::~NodeHostPages() {
@@ -66,34 +83,46 @@ void NodeHostPages::close(void* start, Bytes bytes) {
 
 std::unique_ptr<NodeMemory> NodeMemory::open(const Options& options, const Clock& clock,
                                              std::unique_ptr<LedgerFile> file) {
-  if (options.node == "off" || options.host_memory) return nullptr;
+  const bool shares_writes = !options.file_write_budget && (shares_file(options) || options.file_memory);
+  if (options.node == "off" || (options.host_memory && !shares_file(options) && !shares_writes)) return nullptr;
   if (file == nullptr) {
     auto opened = open_ledger_file(parents(options), options.node);
     if (!opened.is_ok()) {
       const auto level = opened.status().code() == Code::kNotFound ? LogLevel::kInfo : LogLevel::kWarning;
-      log_line(level, "host memory is not shared with other programs: {}", opened.status().message());
+      log_line(level, "memory is not shared with other programs: {}", opened.status().message());
       return nullptr;
     }
     file = opened.take();
   }
   const auto known = budgets_in_force(*file);
   if (!known.is_ok() && known.status().code() != Code::kBusy) {
-    log_line(LogLevel::kWarning, "host memory is not shared with other programs: {}", known.status().message());
+    log_line(LogLevel::kWarning, "memory is not shared with other programs: {}", known.status().message());
     return nullptr;
   }
-  Bytes budget = node_host_budget(options);
-  if (known.is_ok() && known.value()) budget = (*known.value())[static_cast<std::size_t>(NodeResource::kHostMemory)];
+  NodeBudgets budgets = own_budgets(options);
+  for (std::size_t i = 0; known.is_ok() && known.value() && i < kNodeResources; ++i) {
+    if ((*known.value())[i]) budgets[i] = (*known.value())[i];
+  }
+  const Bytes budget = budgets[index_of(NodeResource::kHostMemory)];
   // The machine, or the control group of this process, may have less by now, or another limit.
   const Bytes usual = std::min(budget, available_memory()) / 2;
   const Bytes limit = options.node_host_memory ? budget : usual / kBasePage * kBasePage;
-  return std::unique_ptr<NodeMemory>(new NodeMemory(std::move(file), options, clock, {budget, Bytes()}, limit));
+  return std::unique_ptr<NodeMemory>(new NodeMemory(std::move(file), options, clock, budgets, limit));
 }
 
 NodeMemory::NodeMemory(std::unique_ptr<LedgerFile> file, const Options& options, const Clock& clock,
                        NodeBudgets budgets, Bytes limit)
-    : limit_(limit),
+    : shares_host_(!options.host_memory),
+      limit_(limit),
+      file_limit_(shares_file(options) ? budgets[index_of(NodeResource::kFile)] : kMostNodeBytes),
       ledger_(std::move(file), clock, Ledger::Self{this_process(), options.node_weight, program_invocation_short_name},
               budgets),
-      host_(ledger_, NodeResource::kHostMemory, clock, {piece_of(budgets[0]), limit}) {}
+      host_(ledger_, NodeResource::kHostMemory, clock, {piece_of(budgets[0]), limit}),
+      room_(ledger_, NodeResource::kFile, clock, at_once(budgets, NodeResource::kFile)),
+      writes_(ledger_, NodeResource::kFileWrites, clock, at_once(budgets, NodeResource::kFileWrites)),
+      file_(shares_file(options) ? &room_ : nullptr,
+            !options.file_write_budget && budgets[index_of(NodeResource::kFileWrites)] ? &writes_ : nullptr) {}
+
+void NodeMemory::cover(FileTier& tier) { tier.share(file_, file_limit_); }
 
 }  // namespace tessera

@@ -1,13 +1,16 @@
-// This program's part of what all programs of the machine share: today, pinned host memory.
+// This program's part of what all programs of the machine share: pinned host memory, spill files, what is written to
+// them.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
 
 #include <memory>
 
+#include "api/node_file.hpp"
 #include "api/options.hpp"
 #include "base/clock.hpp"
 #include "node/node_budget.hpp"
+#include "tier/file_tier.hpp"
 #include "tier/host_pages.hpp"
 
 namespace tessera {
@@ -44,17 +47,24 @@ class NodeMemory {
   static std::unique_ptr<NodeMemory> open(const Options& options, const Clock& clock,
                                           std::unique_ptr<LedgerFile> file = nullptr);
 
+  bool shares_host() const { return shares_host_; }
   // How much host memory this program may hold while no other wants any.
   Bytes host_limit() const { return limit_; }
   NodeBudget& host() { return host_; }
+  // Spill files and writes, as far as they are shared.
+  NodeFile& file() { return file_; }
+  // Lets the tier use no more than this. REQUIRES: FileTier::share's.
+  void cover(FileTier& tier);
 
  private:
   NodeMemory(std::unique_ptr<LedgerFile> file, const Options& options, const Clock& clock, NodeBudgets budgets,
              Bytes limit);
 
-  const Bytes limit_;
+  const bool shares_host_;
+  const Bytes limit_, file_limit_;
   Ledger ledger_;
-  NodeBudget host_;
+  NodeBudget host_, room_, writes_;
+  NodeFile file_;
 };
 
 }  // namespace tessera

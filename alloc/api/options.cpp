@@ -63,6 +63,13 @@ constexpr OptionEntry kTable[] = {
      "Pinned host memory of all programs of the ledger together, as a size or in percent of the RAM that is available "
      "to the first of them; auto is half of that.",
      "The first program decides. A program with host-memory has that amount for itself and shares none."},
+    {"node-file-memory", kBehaviour, &Options::node_file_memory, "auto", "",
+     "Size of the spill files of all programs of the ledger together; auto is half of the free space in file-dir, at "
+     "most 256 GiB, as the first program that has a file-dir finds it.",
+     "The first program that has one decides. A program with file-memory has that amount for itself and shares none."},
+    {"node-file-write-budget", kBehaviour, &Options::node_file_write_budget, "auto", "",
+     "Total bytes that all programs of the ledger together may write to their spill files; auto is no limit.",
+     "It begins anew when none of them runs any more. A program with file-write-budget has that for itself."},
     {"node-weight", kBehaviour, &Options::node_weight, "100", "",
      "This program's weight where programs want more than there is: their shares are in the ratio of their weights; at "
      "most 10000.",
@@ -271,7 +278,7 @@ Status Options::validate() const {
   if (node_weight == 0 || node_weight > kMostWeight) {
     return Status(Code::kInvalidArgument, fmt::format("node-weight ({}) must be 1 to {}", node_weight, kMostWeight));
   }
-  const bool file = !file_dir.empty() || file_memory.value_or(Bytes()) != Bytes();
+  const bool file = !file_dir.empty() || file_memory.value_or(node_file_memory.value_or(Bytes())) != Bytes();
   if (unhinted_access == "host-backed" && file) {
     return Status(Code::kInvalidArgument,
                   "unhinted-access host-backed keeps all bytes in memory: file-memory must be 0 and "

@@ -34,6 +34,8 @@ struct Options {
   std::optional<Bytes> file_write_budget;
   std::string node = "default";                 // the name of the ledger, or "off"
   std::optional<SizeOrShare> node_host_memory;  // a share: of the available host memory
+  std::optional<Bytes> node_file_memory;
+  std::optional<Bytes> node_file_write_budget;
   std::uint32_t node_weight = 100;
   std::optional<Bytes> heap_size;
   Nanoseconds sleep_when_idle{};  // 0: never

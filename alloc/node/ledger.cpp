@@ -150,13 +150,19 @@ Status Ledger::update(const std::function<void(Books&)>& act) {
   return {};
 }
 
-// An empty file is a new one. The first program, and the first after all others have ended, sets the budgets.
+// An empty file is a new one. The first program, and the first after all others have ended, sets the budgets; what it
+// has no budget for, the first that has one.
 Result<LedgerHeader> Ledger::header_of(std::span<const std::byte> file, bool is_first) {
   const auto known = read_header(file);
   if (!file.empty() && !known) return no_ledger();
-  if (known && !is_first) return *known;
-  LedgerHeader header;
-  for (std::size_t i = 0; i < kNodeResources; ++i) header.budgets[i] = budgets_[i].value();
+  LedgerHeader header = known && !is_first ? *known : LedgerHeader{};
+  bool changed = !known || is_first;
+  for (std::size_t i = 0; i < kNodeResources; ++i) {
+    if (header.budgets[i] != 0 || !budgets_[i]) continue;
+    header.budgets[i] = budgets_[i].value();
+    changed = true;
+  }
+  if (!changed) return header;
   seal(header);
   TESSERA_TRY(file_->write(0, std::as_bytes(std::span(&header, 1))));
   return header;

@@ -73,17 +73,52 @@ FileTier::~FileTier() {
   DCHECK(moving_.empty());
 }
 
+void FileTier::share(FileLease& lease, Bytes most) {
+  const MutexLock lock(mutex_);
+  DCHECK_EQ(used_, Bytes());
+  lease_ = &lease;
+  capacity_ = std::min(capacity_, most);
+}
+
 Result<Frame> FileTier::take(PageClass page_class) {
   const Bytes bytes = page_bytes(page_class);
   const MutexLock lock(mutex_);
-  const auto place = take_place(bytes);
+  const auto place = used_ + bytes <= capacity_ && cover(bytes) ? take_place(bytes) : std::nullopt;
+  if (place) used_ += bytes;
+  uncover();
   if (!place) {
     return Status(Code::kOutOfMemory, fmt::format("file tier: {} bytes requested, {} of {} are in use", bytes.value(),
                                                   used_.value(), capacity_.value()));
   }
-  used_ += bytes;
   peak_used_ = std::max(peak_used_, used_);
   return Frame{.tier = Location::kFile, .page_class = page_class, .value = place->value()};
+}
+
+Bytes FileTier::on_disk() const {
+  Bytes bytes = used_;
+  for (const auto& file : files_) bytes += file->spare();
+  return bytes;
+}
+
+// As if all of it were new; uncover() returns what was not, once that is known. Space that is kept for reuse goes back
+// to the file system where the lease has no more.
+bool FileTier::cover(Bytes bytes) {
+  if (lease_ == nullptr) return true;
+  bool covered = lease_->take(bytes);
+  if (!covered && on_disk() != used_) {
+    for (const auto& file : files_) file->trim();
+    uncover();
+    covered = lease_->take(bytes);
+  }
+  if (covered) covered_ += bytes;
+  return covered;
+}
+
+void FileTier::uncover() {
+  const Bytes needed = on_disk();
+  if (lease_ == nullptr || covered_ <= needed) return;
+  lease_->give(covered_ - needed);
+  covered_ = needed;
 }
 
 // The file with the fewest bytes in flight; among equals, in turn.
@@ -116,6 +151,7 @@ void FileTier::give_back(Frame frame) {
   used_ -= frame.bytes();
   const bool written = contents_.erase(frame.value) != 0;
   file_of(Bytes(frame.value)).give_back(Bytes(frame.value), frame.bytes(), written);
+  uncover();
 }
 
 TierUsage FileTier::usage() const {
@@ -128,6 +164,7 @@ TierUsage FileTier::usage() const {
 void FileTier::trim() {
   const MutexLock lock(mutex_);
   for (const auto& file : files_) file->trim();
+  uncover();
 }
 
 Status FileTier::validate() const {
@@ -163,7 +200,7 @@ Bytes FileTier::reach() const {
   const MutexLock lock(mutex_);
   Bytes room;
   for (const auto& file : files_) room += file->room();
-  return used_ + (spent_ ? Bytes() : room);
+  return used_ + (spent_ ? Bytes() : std::min(room, capacity_ - used_));
 }
 
 std::string FileTier::io_names() const {
@@ -173,8 +210,11 @@ std::string FileTier::io_names() const {
 }
 
 bool FileTier::allow_write(Bytes bytes) {
-  if (!spent_ && bytes + written_ <= write_budget_) return true;
-  if (!spent_) {
+  const bool within = bytes + written_ <= write_budget_;
+  if (!spent_ && within && (lease_ == nullptr || lease_->take_writes(bytes))) return true;
+  if (!spent_ && within) {
+    log_line(LogLevel::kWarning, "the spill files are no longer written: the programs have used up their write budget");
+  } else if (!spent_) {
     log_line(LogLevel::kWarning,
              "the spill files are no longer written: {} of the write budget "
              "of {} is used",

@@ -22,6 +22,7 @@
 
 #include "base/mutex.hpp"
 #include "tier/checksum.hpp"
+#include "tier/file_lease.hpp"
 #include "tier/file_store.hpp"
 #include "tier/tier.hpp"
 
@@ -55,6 +56,10 @@ class FileTier final : public Tier {
   FileTier(std::unique_ptr<FileIo> io, Bytes capacity, Checksum checksum = checksum_of);
   // REQUIRES: every frame was given back, and no transfer is in flight.
   ~FileTier() override;
+
+  // From now on what the files occupy and what is written is covered by the lease, and frames take at most `most`.
+  // REQUIRES: `lease` outlives every other call; no frame was taken.
+  void share(FileLease& lease, Bytes most);
 
   Location location() const override { return Location::kFile; }
   Result<Frame> take(PageClass page_class) override;
@@ -99,6 +104,9 @@ class FileTier final : public Tier {
   FileStore& file_of(Bytes place) const REQUIRES_LOCK(mutex_);
   std::optional<Bytes> take_place(Bytes bytes) REQUIRES_LOCK(mutex_);
   bool allow_write(Bytes bytes) REQUIRES_LOCK(mutex_);
+  bool cover(Bytes bytes) REQUIRES_LOCK(mutex_);
+  void uncover() REQUIRES_LOCK(mutex_);
+  Bytes on_disk() const REQUIRES_LOCK(mutex_);
   IoTicket note(const Moving& moving);
   // The transfer in flight with that ticket; nothing if unknown.
   std::optional<Moving> find(IoTicket ticket) const;
@@ -112,7 +120,9 @@ class FileTier final : public Tier {
   // Fixed after construction, so their io may be used without the lock, which guards the rest of them.
   std::vector<std::unique_ptr<FileStore>> files_;
   std::size_t turn_ GUARDED_BY(mutex_) = 0;
-  Bytes capacity_ GUARDED_BY(mutex_);
+  FileLease* lease_ GUARDED_BY(mutex_) = nullptr;  // null: nothing is shared
+  Bytes covered_ GUARDED_BY(mutex_);               // by the lease: what the files occupy
+  Bytes capacity_ GUARDED_BY(mutex_);              // of frames
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
   Bytes written_ GUARDED_BY(mutex_);       // since the start
