@@ -73,17 +73,25 @@ Allocator::Allocator(Foundations foundations, std::vector<Loan> loans, const Opt
       stats_(*driver_, heaps_, lower_, tags_, pins_, activity_),
       reports_(stats_, heaps_, recorder_, log_, tags_, options_, foundations.clock) {
   if (!foundations.pump) return;  // a simulated machine
-  std::function<void()> look;
+  Pump::Look look;
   reports_.start(options_);
-  if (reports_.has_board() || lower_.node() != nullptr) {
-    look = [this] {
-      (void)activity_.look();
-      reports_.show();
-      sharing_.look();
-    };
+  if (reports_.has_board() || options_.node != "off") {
+    look = [this] { return look_around(); };
   }
   heaps_.start_pump(std::move(look));
   idle_sleep_.start();
+}
+
+// On the pump's thread. The other looks are as rare as ever where a shared device needs more.
+std::chrono::milliseconds Allocator::look_around() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - looked_ >= Pump::kBetweenLooks) {
+    looked_ = now;
+    (void)activity_.look();
+    reports_.show();
+    sharing_.look();
+  }
+  return heaps_.look_at_shares();
 }
 
 // Threads that use several members end before the first of these does.

@@ -76,6 +76,7 @@ class Allocator {
 
  private:
   Allocator(Foundations foundations, std::vector<Loan> loans, const Options& options);
+  std::chrono::milliseconds look_around();
 
   const std::unique_ptr<Driver> driver_;
   const Options options_;
@@ -101,6 +102,7 @@ class Allocator {
   ProgramStreams streams_;
   StatsCollector stats_;
   Reports reports_;
+  std::chrono::steady_clock::time_point looked_;  // used by the pump's thread only
 };
 
 }  // namespace tessera

@@ -39,28 +39,39 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   MemoryInfo memory;
   TESSERA_TRY_ASSIGN(memory, driver.memory_info(device));
   const Bytes free = memory.free - std::min(memory.free, below.to_lend);
-  const Bytes budget = device_budget(options, {free, memory.total});
-  const Bytes reserve = context_reserve(free);
-  const DeviceTier::Margin margin{std::min(reserve, free - budget), reserve};
+  std::unique_ptr<DeviceShare> sharing;
+  if (below.shares) sharing = DeviceShare::open(options, driver, device, properties);
+  // What other programs hold may become free, so the limit is a part of the device.
+  const bool all = sharing != nullptr && sharing->has_others();
+  const Bytes most = all ? memory.total - std::min(memory.total, below.to_lend) : free;
+  const Bytes budget = device_budget(options, {most, memory.total});
+  const Bytes reserve = context_reserve(most);
+  const DeviceTier::Margin margin{std::min(reserve, most - budget), reserve};
   if (properties.host_node) below.host.settle(*properties.host_node);
   std::unique_ptr<DeviceHeap> heap(new DeviceHeap(driver, device, memory.total, budget, margin, below.peer != nullptr));
+  heap->share_ = std::move(sharing);
 
   std::unique_ptr<Policy> policy;
   TESSERA_TRY_ASSIGN(policy, make_policy(options.policy));
   const bool alone = answer == PlanSimulator::Answer::kWaits;  // the same answer at any time
   const double processors = available_processors();
   const std::size_t players = alone ? 1 : PlanSimulator::workers_beside(processors);
-  const double share = alone ? 1 : Pace::share_of(processors, players);
-  const auto simulate = [answer, players, share](const Policy& own) {
-    return std::make_unique<PlanSimulator>(own, answer, players, share);
+  const double part = alone ? 1 : Pace::share_of(processors, players);
+  const auto simulate = [answer, players, part](const Policy& own) {
+    return std::make_unique<PlanSimulator>(own, answer, players, part);
   };
+  std::function<void(Bytes, Bytes)> before_fetch;
+  if (DeviceShare* const share = heap->share_.get()) {
+    before_fetch = [share](Bytes needed, Bytes missing) { share->before_fetch(needed, missing); };
+  }
   const TierStack tiers{heap->tier_, below.host, below.file, below.backing, below.peer, below.zero_copy};
-  TESSERA_TRY_ASSIGN(
-      heap->residency_,
-      Residency::create(driver, device, tiers, std::move(policy), log,
-                        {options.low_watermark, options.high_watermark, simulate, options.fingerprints == "on",
-                         std::move(class_of_tag), options.grace,
-                         Nanoseconds(std::uint64_t{options.patience} * 1'000'000), properties.queue_depth}));
+  TESSERA_TRY_ASSIGN(heap->residency_,
+                     Residency::create(driver, device, tiers, std::move(policy), log,
+                                       {options.low_watermark, options.high_watermark, simulate,
+                                        options.fingerprints == "on", std::move(class_of_tag), options.grace,
+                                        Nanoseconds(std::uint64_t{options.patience} * 1'000'000),
+                                        properties.queue_depth, std::move(before_fetch)}));
+  if (heap->share_) heap->share_->attach(heap->tier_, *heap->residency_);
   heap->residency_->prepare_checks();
   const Bytes addresses = options.heap_size.value_or(tiers.capacity() * kAddressesPerByte + kAddressesBeside);
   TESSERA_TRY_ASSIGN(heap->pages_, PageManager::create(driver, *heap->residency_, std::max(addresses, 2 * kLargePage),

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "api/device_share.hpp"
 #include "api/options.hpp"
 #include "api/stream_join.hpp"
 #include "block/block_cache.hpp"
@@ -28,6 +29,7 @@ class DeviceHeap {
     PeerTier* peer = nullptr;
     ZeroCopyTier* zero_copy = nullptr;
     Bytes to_lend{};
+    bool shares = false;  // the device with other programs, if the options do
   };
   // Errors: kNotSupported without virtual memory management, kOutOfMemory without addresses.
   static Result<std::unique_ptr<DeviceHeap>> create(Driver& driver, DeviceId device, const Below& below, EventLog& log,
@@ -42,6 +44,8 @@ class DeviceHeap {
   Residency& residency() { return *residency_; }
   PageManager& pages() { return *pages_; }
   BlockCache& blocks() { return *blocks_; }
+  // Null where the device is not shared with other programs.
+  DeviceShare* share() { return share_.get(); }
   StreamJoin& join() { return join_; }
 
   bool holds(Address address) const { return address >= low_ && address < high_; }
@@ -55,6 +59,7 @@ class DeviceHeap {
   const bool borrows_;
   const Bytes total_memory_;
   StreamJoin join_;
+  std::unique_ptr<DeviceShare> share_;  // may be null
   DeviceTier tier_;
   std::unique_ptr<Residency> residency_;
   std::unique_ptr<PageManager> pages_;

@@ -1,5 +1,7 @@
 #include "api/device_heaps.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tessera {
@@ -37,11 +39,12 @@ Result<DeviceHeap*> DeviceHeaps::heap(DeviceId device) {
   options.policy = policies_.back().name;
   std::unique_ptr<DeviceHeap> made;
   TESSERA_TRY_ASSIGN(
-      made, DeviceHeap::create(
-                driver_, device,
-                {lower_.host(), lower_.file(), backing, lower_.peer_for(device), zero_copy, lower_.to_lend(device)},
-                log_, options, pumps_ ? PlanSimulator::Answer::kWhenReady : PlanSimulator::Answer::kWaits,
-                [this](TagId tag) { return tags_.class_of(tag); }));
+      made,
+      DeviceHeap::create(
+          driver_, device,
+          {lower_.host(), lower_.file(), backing, lower_.peer_for(device), zero_copy, lower_.to_lend(device), pumps_},
+          log_, options, pumps_ ? PlanSimulator::Answer::kWhenReady : PlanSimulator::Answer::kWaits,
+          [this](TagId tag) { return tags_.class_of(tag); }));
   const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();
   if (high_.load() == 0 || low < low_.load()) low_.store(low);
   if (high > high_.load()) high_.store(high);
@@ -158,7 +161,15 @@ bool DeviceHeaps::advance() {
   return busy;
 }
 
-void DeviceHeaps::start_pump(std::function<void()> look) {
+std::chrono::milliseconds DeviceHeaps::look_at_shares() {
+  std::chrono::milliseconds next = Pump::kBetweenLooks;
+  for (DeviceHeap* const heap : all()) {
+    if (heap->share() != nullptr) next = std::min(next, heap->share()->look());
+  }
+  return next;
+}
+
+void DeviceHeaps::start_pump(Pump::Look look) {
   if (pumps_) pump_ = std::make_unique<Pump>([this] { return advance(); }, std::move(look));
 }
 

@@ -114,7 +114,9 @@ class DeviceHeaps {
   // Advances transfers; false when nothing is in flight any more.
   bool advance();
   // Starts the thread that advances them, if there is to be one. `look` as Pump's.
-  void start_pump(std::function<void()> look);
+  void start_pump(Pump::Look look);
+  // For the pump: DeviceShare::look() of each. Returns the time until the next.
+  std::chrono::milliseconds look_at_shares();
   void stop_pump() { pump_.reset(); }
   // The call that ends now may have started moves.
   void kick_pump(DeviceHeap& heap) {

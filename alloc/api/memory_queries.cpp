@@ -31,7 +31,9 @@ Result<MemoryInfo> MemoryQueries::info(DeviceId device) {
     return MemoryInfo{device_budget(options_, {memory.free - lent, memory.total}), memory.total};
   }
   const Bytes lost = heap->tier().usage().lost, live = heap->residency().figures().live_bytes();
-  TESSERA_TRY_ASSIGN(const Bytes reach, heap->tier().reach());
+  TESSERA_TRY_ASSIGN(Bytes reach, heap->tier().reach());
+  // What other programs would give back is there for this one.
+  if (heap->share() != nullptr) reach = heap->share()->reach().value_or(reach);
   return MemoryInfo{reach - std::min(reach, lost + live), heap->total_memory()};
 }
 

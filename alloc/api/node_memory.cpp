@@ -21,11 +21,15 @@ Bytes piece_of(Bytes budget) {
   return std::clamp(budget / kPiecesInBudget / kBasePage * kBasePage, kBasePage, kMostPiece);
 }
 
-std::vector<std::string> parents(const Options& options) {
+}  // namespace
+
+std::vector<std::string> ledger_folders(const Options& options) {
   std::vector<std::string> folders{"/dev/shm"};
   if (!options.runtime_dir.empty()) folders.push_back(options.runtime_dir);
   return folders;
 }
+
+namespace {
 
 constexpr std::size_t index_of(NodeResource resource) { return static_cast<std::size_t>(resource); }
 
@@ -86,7 +90,7 @@ std::unique_ptr<NodeMemory> NodeMemory::open(const Options& options, const Clock
   const bool shares_writes = !options.file_write_budget && (shares_file(options) || options.file_memory);
   if (options.node == "off" || (options.host_memory && !shares_file(options) && !shares_writes)) return nullptr;
   if (file == nullptr) {
-    auto opened = open_ledger_file(parents(options), options.node);
+    auto opened = open_ledger_file(ledger_folders(options), options.node);
     if (!opened.is_ok()) {
       const auto level = opened.status().code() == Code::kNotFound ? LogLevel::kInfo : LogLevel::kWarning;
       log_line(level, "memory is not shared with other programs: {}", opened.status().message());

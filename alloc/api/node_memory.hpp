@@ -5,6 +5,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "api/node_file.hpp"
 #include "api/options.hpp"
@@ -14,6 +16,9 @@
 #include "tier/host_pages.hpp"
 
 namespace tessera {
+
+// Where ledgers may be, the first that exists: folders in memory.
+std::vector<std::string> ledger_folders(const Options& options);
 
 // Opens only pages that the budget allows.
 class NodeHostPages final : public HostPages {

@@ -22,6 +22,7 @@ namespace {
 using enum OptionSection;
 
 constexpr std::uint32_t kMostPatience = 600'000;
+constexpr std::uint32_t kMostTimeSlice = 60'000;  // milliseconds
 
 constexpr OptionEntry kTable[] = {
     {"device-memory", kBehaviour, &Options::device_memory, "auto", "",
@@ -74,6 +75,11 @@ constexpr OptionEntry kTable[] = {
      "This program's weight where programs want more than there is: their shares are in the ratio of their weights; at "
      "most 10000.",
      "A program with twice the weight gets twice as much."},
+    {"share", kBehaviour, &Options::share, "auto", "auto|on|off",
+     "Whether device memory is shared with the other programs of the ledger: each has what it uses, idle programs give "
+     "way, and what is beyond a program's share goes back to the others. auto shares where another program of the "
+     "ledger is on the device; on also takes the whole device as the limit before there is one.",
+     "off keeps what the program has got. Needs a ledger (`node`)."},
     {"heap-size", kBehaviour, &Options::heap_size, "auto", "",
      "Addresses reserved per device; auto is ample for all tiers together.",
      "Costs addresses, not memory. Only for drivers that refuse the reservation."},
@@ -121,6 +127,10 @@ constexpr OptionEntry kTable[] = {
      "Less lets a program with such kernels continue sooner. More is for programs with single kernels that run longer "
      "and use blocks that no launch shows: such a kernel faults if its block was evicted. After thirty times this "
      "long with nothing evictable, the call is out of memory."},
+    {"time-slice", kPerformance, &Options::time_slice, "2000", "",
+     "Milliseconds for which a program keeps a shared device where the programs use more than it has together; 0 is "
+     "none: then each keeps to its share, and fetches what does not fit into it at each launch.",
+     "Longer slices move less, and keep the other programs waiting longer. At most 60000."},
     {"low-watermark", kPerformance, &Options::low_watermark, "0", "",
      "Percent of device memory, and of host memory; when less than this is free, cold blocks are evicted ahead of "
      "need. 0: no block is, before the program's iteration is learned, except for a few where uses are read from "
@@ -274,6 +284,10 @@ Status Options::validate() const {
   }
   if (patience == 0 || patience > kMostPatience) {
     return Status(Code::kInvalidArgument, fmt::format("patience ({}) must be 1 to {}", patience, kMostPatience));
+  }
+  if (time_slice > kMostTimeSlice) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("time-slice ({}) must be at most {}", time_slice, kMostTimeSlice));
   }
   if (node_weight == 0 || node_weight > kMostWeight) {
     return Status(Code::kInvalidArgument, fmt::format("node-weight ({}) must be 1 to {}", node_weight, kMostWeight));

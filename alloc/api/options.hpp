@@ -37,6 +37,7 @@ struct Options {
   std::optional<Bytes> node_file_memory;
   std::optional<Bytes> node_file_write_budget;
   std::uint32_t node_weight = 100;
+  std::string share = "auto";  // device memory
   std::optional<Bytes> heap_size;
   Nanoseconds sleep_when_idle{};  // 0: never
   std::string control_dir;        // "" to disable control from outside
@@ -48,6 +49,7 @@ struct Options {
   std::string fingerprints = "on";
   std::uint32_t grace = 2;            // launches
   std::uint32_t patience = 2000;      // milliseconds
+  std::uint32_t time_slice = 2000;    // milliseconds; 0: none
   std::uint32_t low_watermark = 0;    // percent of device memory
   std::uint32_t high_watermark = 12;  // percent of device memory
   // Debugging.

@@ -1,5 +1,6 @@
 #include "api/pump.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/log.hpp"
@@ -10,11 +11,10 @@ namespace {
 
 // A copy of a base page takes longer than this on any link, so polling more often finds nothing.
 constexpr std::chrono::microseconds kInterval{100};
-constexpr std::chrono::milliseconds kBetweenLooks{250};
 
 }  // namespace
 
-Pump::Pump(std::function<bool()> work, std::function<void()> look) : work_(std::move(work)), look_(std::move(look)) {
+Pump::Pump(std::function<bool()> work, Look look) : work_(std::move(work)), look_(std::move(look)) {
   const Status started = start_thread(thread_, [this] { run(); });
   if (!started.is_ok()) {
     log_line(LogLevel::kWarning, "copies advance only during calls of the program: no background thread: {}",
@@ -45,7 +45,7 @@ bool Pump::wait_for_kick() {
   while (!awake_.load() && !stopping_) {
     if (!look_) {
       changed_.wait(mutex_);
-    } else if (!changed_.wait_for(mutex_, kBetweenLooks)) {
+    } else if (!changed_.wait_for(mutex_, std::max(until_look_, std::chrono::milliseconds(1)))) {
       break;
     }
   }
@@ -55,9 +55,9 @@ bool Pump::wait_for_kick() {
 void Pump::look_if_due() {
   if (!look_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (now - looked_ < kBetweenLooks) return;
+  if (now - looked_ < until_look_) return;
   looked_ = now;
-  look_();
+  until_look_ = look_();
 }
 
 void Pump::run() {

@@ -17,10 +17,12 @@ namespace tessera {
 
 class Pump {
  public:
-  // `work` advances what is in flight and returns whether anything still is. `look`, if given, is called about four
-  // times a second, also while nothing is in flight. Where no thread can be started this is logged, and neither
-  // happens.
-  explicit Pump(std::function<bool()> work, std::function<void()> look = {});
+  // `work` advances what is in flight and returns whether anything still is. `look`, if given, is called also while
+  // nothing is in flight, and returns the time until its next call. Where no thread can be started this is logged, and
+  // neither happens.
+  using Look = std::function<std::chrono::milliseconds()>;
+  static constexpr std::chrono::milliseconds kBetweenLooks{250};
+  explicit Pump(std::function<bool()> work, Look look = {});
   // Stops between two calls.
   ~Pump();
 
@@ -35,8 +37,10 @@ class Pump {
   void look_if_due();
 
   const std::function<bool()> work_;
-  const std::function<void()> look_;
-  std::chrono::steady_clock::time_point looked_;  // used by the pump's own thread only
+  const Look look_;
+  // Used by the pump's own thread only.
+  std::chrono::steady_clock::time_point looked_;
+  std::chrono::milliseconds until_look_{0};
   std::atomic<bool> awake_{false};
   Mutex mutex_{LockRank::kApi};
   Condition changed_;

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "base/backoff.hpp"
 #include "driver/cuda_context.hpp"
 #include "driver/cuda_symbols.hpp"
@@ -33,6 +35,14 @@ Status ask_until(Nanoseconds limit, Ask ask) {
     Status status = ask();
     if (status.code() != Code::kNotReady || std::chrono::steady_clock::now() >= end) return status;
   }
+}
+
+std::string uuid_of(const CudaSymbols& cuda, CUdevice device) {
+  CUuuid uuid{};
+  if (cuda.cuDeviceGetUuid == nullptr || cuda.cuDeviceGetUuid(&uuid, device) != CUDA_SUCCESS) return "";
+  std::string text;
+  for (const char byte : uuid.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
 }
 
 }  // namespace
@@ -64,6 +74,7 @@ Result<std::unique_ptr<CudaDriver::Device>> CudaDriver::describe(const CudaSymbo
   std::size_t total = 0;
   TESSERA_TRY(cuda_status(cuda, cuda.cuDeviceTotalMem(&total, device), "cuDeviceTotalMem"));
   properties.total_memory = Bytes(total);
+  properties.uuid = uuid_of(cuda, device);
   properties.queue_depth = kQueueDepth;
   properties.virtual_memory =
       cuda.virtual_memory() && attribute_of(cuda, device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) != 0;

@@ -72,6 +72,7 @@ extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent star
 // Where one is missing, its information is left out, or its batched work is done one by one.
 #define TESSERA_CUDA_EXTRA(X)     \
   X(cuDeviceGetGraphMemAttribute) \
+  X(cuDeviceGetUuid)              \
   X(cuModuleLoadData)             \
   X(cuModuleGetFunction)          \
   X(cuStreamGetCtx)               \

@@ -42,6 +42,7 @@ struct DeviceProperties {
   // unlimited.
   std::size_t queue_depth = 0;
   std::optional<unsigned> host_node = {};  // the NUMA node nearest to the device, if known
+  std::string uuid = {};                   // 32 hexadecimal digits, the same in all processes; "": unknown
 };
 
 struct MemoryInfo {

@@ -142,7 +142,8 @@ class PosixLedgerFile final : public LedgerFile {
 
 std::string ledger_file_name(const std::string& name) { return fmt::format("{}.v{}", name, kLedgerVersion); }
 
-Result<std::unique_ptr<LedgerFile>> open_ledger_file(const std::vector<std::string>& parents, const std::string& name) {
+Result<std::unique_ptr<LedgerFile>> open_ledger_file(const std::vector<std::string>& parents, const std::string& name,
+                                                     const std::string& device) {
   if (!is_name(name)) {
     return Status(Code::kInvalidArgument,
                   fmt::format("'{}' is not a name of 1 to {} characters A-Z a-z 0-9 . _ -", name, kLongestName));
@@ -151,8 +152,8 @@ Result<std::unique_ptr<LedgerFile>> open_ledger_file(const std::vector<std::stri
   if (parent == parents.end()) {
     return Status(Code::kNotFound, "no folder in memory for the ledger: neither /dev/shm nor XDG_RUNTIME_DIR");
   }
-  return std::unique_ptr<LedgerFile>(
-      std::make_unique<PosixLedgerFile>(fmt::format("{}/tessera-{}", *parent, ::geteuid()), name));
+  return std::unique_ptr<LedgerFile>(std::make_unique<PosixLedgerFile>(
+      fmt::format("{}/tessera-{}", *parent, ::geteuid()), device.empty() ? name : name + "." + device));
 }
 
 }  // namespace tessera

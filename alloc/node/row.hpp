@@ -49,7 +49,8 @@ struct LedgerRow {
   std::uint64_t active_ns = 0;  // when the program last used the device, on the machine's monotonic clock
   std::uint64_t turn_ns = 0;    // when its last time slice on the device began; 0: it had none
   std::uint64_t waits_ns = 0;   // when it last waited for one; 0: it does not wait
-  std::array<std::uint8_t, 104> unused{};
+  std::uint64_t slice_ns = 0;   // how long its turn lasts
+  std::array<std::uint8_t, 96> unused{};
 
   ProcessId process() const { return {pid, started, pid_namespace}; }
   LedgerAmount& of(NodeResource resource) { return amounts[static_cast<std::size_t>(resource)]; }

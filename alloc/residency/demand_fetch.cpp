@@ -23,6 +23,7 @@ Run& latest_of(std::span<Run* const> runs) {
 // callback may wait for calls of other threads that need it. While only calls in progress on other threads hold the
 // memory, waits until one of them lets go: they return by themselves.
 Status DemandFetch::fetch_and_hold(std::span<Run* const> runs, StreamId stream, Oversized oversized, const Held& held) {
+  wait_for_others(runs);
   Stall stall(locked_.log);
   const ProfilerRange shown(locked_.log.profiler(), "bring in", locked_.streams.open_epoch().value());
   Status in_the_way;
@@ -74,6 +75,20 @@ Status DemandFetch::fetch_and_hold(std::span<Run* const> runs, StreamId stream, 
   MutexLock lock(locked_.mutex);
   Recomputation::undo_mounts(locked_, runs);
   return status;
+}
+
+// For other programs, which may have the device now.
+void DemandFetch::wait_for_others(std::span<Run* const> runs) const {
+  if (!locked_.options.before_fetch) return;
+  Bytes needed, there;
+  {
+    const MutexLock lock(locked_.mutex);
+    for (const Run* run : runs) {
+      needed += run->shape.bytes();
+      there += run->bytes_in(PageState::kResident);
+    }
+  }
+  locked_.options.before_fetch(needed, needed - there);
 }
 
 // Work that does not end holds the memory. What it waits for may be a launch that another thread is about to make,

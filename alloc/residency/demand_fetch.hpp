@@ -21,6 +21,7 @@ class DemandFetch {
   Status fetch_and_hold(Runs runs, StreamId stream, Oversized oversized, const Held& held);
 
  private:
+  void wait_for_others(Runs runs) const EXCLUDES_LOCK(locked_.mutex);
   Status await_news(const Status& in_the_way, std::uint64_t& tries);
   void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(locked_.mutex);
 

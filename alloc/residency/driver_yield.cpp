@@ -70,6 +70,28 @@ Result<Bytes> DriverYield::shed_host(Bytes bytes) {
   return freed + spilled;
 }
 
+Result<Bytes> DriverYield::shed_device(Bytes ceiling, Bytes piece) {
+  const MutexLock lock(locked_.mutex);
+  HandleTier& device = locked_.tiers.device;
+  const auto over = [&]() REQUIRES_LOCK(locked_.mutex) {
+    device.set_ceiling(ceiling);
+    const TierUsage usage = device.usage();
+    const Bytes stays = ceiling + locked_.moves.ledger.evicting_bytes(), held = usage.used + usage.spare;
+    return held - std::min(held, stays);
+  };
+  TESSERA_TRY(locked_.transfers.finish(Transfers::Await::kNone));
+  if (const Bytes idle = over()) TESSERA_TRY(free_idle(idle));
+  const Bytes surplus = over();
+  if (!surplus) return surplus;
+  const Bytes wanted = std::min(surplus, piece);
+  TESSERA_TRY_ASSIGN(Bytes evicted, locked_.device_evictor.page_out(wanted, DeviceEvictor::Patience::kAhead));
+  if (!evicted) {
+    TESSERA_TRY_ASSIGN(evicted, locked_.device_evictor.page_out(wanted, DeviceEvictor::Patience::kDemand));
+  }
+  if (!evicted) return Status(Code::kOutOfMemory, "nothing more can be evicted");
+  return over();
+}
+
 // Moves nothing if the need cannot be met in full. Runs with live blocks must still fit into all tiers together, or
 // pages would fill the staging reserve and nothing could be fetched. A launch that is retried needs its own blocks, so
 // half of them stay if the need is not known.

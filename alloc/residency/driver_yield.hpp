@@ -1,6 +1,6 @@
 // Yielding: device memory goes back to the driver for an allocation that Tessera does not serve: loaded code, local
-// memory of a kernel, a context, memory from a pool or from cuMemCreate. So does pinned host memory,
-// also to other programs.
+// memory of a kernel, a context, memory from a pool or from cuMemCreate. Device and pinned host memory
+// also go to other programs.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -30,6 +30,11 @@ class DriverYield {
   // Frees up to `bytes` of host memory, which other programs are entitled to: drops copies of pages that are on the
   // device, then spills pages to the file as far as it has room. Returns what is free now or soon.
   Result<Bytes> shed_host(Bytes bytes);
+
+  // Other programs are entitled to what the device holds beyond `ceiling`: evicts up to `piece` of it, and returns free
+  // memory to the driver. What is being evicted follows at a later call. Returns what is held beyond the ceiling and is
+  // not on its way out. Errors: kOutOfMemory where nothing more can be evicted now; the driver's.
+  Result<Bytes> shed_device(Bytes ceiling, Bytes piece);
 
  private:
   Status free_idle(Bytes bytes) REQUIRES_LOCK(locked_.mutex);

@@ -25,6 +25,11 @@ ResidencyStats ResidencyFigures::stats() const {
   return stats;
 }
 
+ResidencyFigures::Progress ResidencyFigures::progress() const {
+  MutexLock lock(locked_.mutex);
+  return {locked_.counts.sum().launches, locked_.engine.stats.bytes_in};
+}
+
 Bytes ResidencyFigures::pinned_bytes() const {
   MutexLock lock(locked_.mutex);
   return locked_.engine.pinned_bytes;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,13 @@ class ResidencyFigures {
   explicit ResidencyFigures(const LockedEngine& locked) : locked_(locked) {}
 
   ResidencyStats stats() const;
+  // Changes while the program uses the device.
+  struct Progress {
+    std::uint64_t launches = 0;
+    Bytes fetched;
+    bool operator==(const Progress&) const = default;
+  };
+  Progress progress() const;
   Bytes pinned_bytes() const;  // of runs that may not be evicted
   Bytes live_bytes() const;    // of runs with a live block: a device of this size would need no eviction
   std::vector<std::pair<const char*, Bytes>> exposures() const;  // by the call that exposed the run first

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "base/units.hpp"
 #include "planning/run_class.hpp"
@@ -30,6 +31,9 @@ struct ResidencyOptions {
   // program.
   Nanoseconds patience{2'000'000'000};
   std::size_t queue_depth = 0;  // as in DeviceProperties
+  // Called before bytes are fetched for a call of the program, without a lock: may wait while it is another program's
+  // turn to use the device. `needed`: of all runs of the call, `missing`: of them, not on the device.
+  std::function<void(Bytes needed, Bytes missing)> before_fetch = {};
 };
 
 }  // namespace tessera

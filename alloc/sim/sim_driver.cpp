@@ -79,7 +79,8 @@ Result<DeviceProperties> SimDriver::properties(DeviceId device) {
                           .host_frames = options_.virtual_memory && options_.host_frames,
                           .host_frames_problem = {},
                           .queue_depth = options_.queue_depth,
-                          .host_node = options_.host_node};
+                          .host_node = options_.host_node,
+                          .uuid = options_.uuid};
 }
 
 Result<MemoryInfo> SimDriver::memory_info(DeviceId device) {

@@ -55,6 +55,7 @@ struct SimOptions {
   // all streams is bounded.
   std::size_t queue_depth = 0;
   bool virtual_memory = true;  // false: no reserve, no frames, no mappings, as on some vGPUs
+  std::string uuid{};          // as reported by properties()
   std::string name = "Tessera software device";
   SimHardware* hardware = nullptr;  // in real time: what other processes use too; outlives the driver
   SimWatcher* watcher = nullptr;    // called for work that has run, in virtual time; outlives the driver

@@ -18,13 +18,19 @@ Bytes whole_pages(Bytes bytes) { return bytes / kBasePage * kBasePage; }
 }  // namespace
 
 HandleTier::HandleTier(Location location, Bytes capacity, Joining joining, Margin margin)
-    : location_(location), joining_(joining), margin_(margin), limit_(capacity), capacity_(capacity) {}
+    : location_(location),
+      joining_(joining),
+      margin_(margin),
+      limit_(capacity),
+      ceiling_(capacity),
+      capacity_(capacity) {}
 
 void HandleTier::lower_capacity(Bytes by) {
   const MutexLock lock(mutex_);
   DCHECK_LE(held() + by, capacity_);
   capacity_ -= by;
   limit_ -= by;
+  ceiling_ = std::min(ceiling_, limit_);
 }
 
 Result<Bytes> HandleTier::machine_free() const {
@@ -40,7 +46,7 @@ Bytes HandleTier::limit() const {
 
 Result<Bytes> HandleTier::could_hold(Bytes margin) const {
   TESSERA_TRY_ASSIGN(const Bytes free, machine_free());
-  return std::min(limit_, held() + (free - std::min(free, margin)));
+  return std::min(ceiling_, held() + (free - std::min(free, margin)));
 }
 
 Result<Bytes> HandleTier::reach() const {
@@ -50,7 +56,7 @@ Result<Bytes> HandleTier::reach() const {
 
 void HandleTier::regain(Ask ask) {
   const MutexLock lock(mutex_);
-  if (capacity_ == limit_ || yields_ != 0) return;
+  if (capacity_ >= ceiling_ || yields_ != 0) return;
   if (ask == Ask::kWhenDue && !more_expected_ && returned_ < kReturnedBetweenAsks) return;
   raise();
 }
@@ -61,6 +67,16 @@ void HandleTier::raise() {
   returned_ = Bytes();
   const Result<Bytes> most = could_hold(has_yielded_ ? margin_.reserve : margin_.first);
   if (most.is_ok()) capacity_ = std::max(capacity_, whole_pages(most.value()));
+}
+
+void HandleTier::set_ceiling(Bytes ceiling) {
+  const MutexLock lock(mutex_);
+  const Bytes before = ceiling_;
+  ceiling_ = whole_pages(std::min(ceiling, limit_));
+  if (ceiling_ > before) more_expected_ = true;
+  if (capacity_ <= ceiling_) return;
+  destroy_until(ceiling_ - std::min(ceiling_, used_));
+  capacity_ = std::max(ceiling_, held());
 }
 
 void HandleTier::expect_more() {

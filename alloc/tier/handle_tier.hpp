@@ -56,6 +56,10 @@ class HandleTier : public Tier {
   // last query, because a query has a cost.
   enum class Ask : bool { kWhenDue, kNow };
   void regain(Ask ask);
+  // Until the next call the budget is at most this: other programs are entitled to the rest of the limit. Returns spare
+  // frames beyond it to the driver; what is used beyond it stays in the budget until it is given back and this is
+  // called again.
+  void set_ceiling(Bytes ceiling);
   // The driver may have memory again that was not ours: regain() becomes due.
   void expect_more();
   // The budget does not rise until end_yield(), and then rises to what the driver has left. Several callers may yield
@@ -120,6 +124,7 @@ class HandleTier : public Tier {
   mutable Mutex mutex_{LockRank::kTier};
   bool has_yielded_ GUARDED_BY(mutex_) = false;
   Bytes limit_ GUARDED_BY(mutex_);
+  Bytes ceiling_ GUARDED_BY(mutex_);  // at most limit_
   Bytes capacity_ GUARDED_BY(mutex_);
   std::uint32_t yields_ GUARDED_BY(mutex_) = 0;  // in progress
   bool more_expected_ GUARDED_BY(mutex_) = false;

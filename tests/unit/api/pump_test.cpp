@@ -45,6 +45,7 @@ TEST(Pump, PollsWithoutKicks) {
             [&] {
               looks.fetch_add(1);
               looks.notify_all();
+              return std::chrono::milliseconds(5);
             });
   for (int seen = looks.load(); seen < 2; seen = looks.load()) looks.wait(seen);
   EXPECT_GE(looks.load(), 2);

@@ -138,5 +138,39 @@ TEST_F(Yield, ATrimKeepsTheRequestedBytes) {
   check_from(8);
 }
 
+TEST_F(Yield, GivesOthersTheirShareInPieces) {
+  start();
+  DriverYield& yields = machine_->residency().yields();
+  const Result<Bytes> left = yields.shed_device(10_MiB, 4_MiB);
+  ASSERT_TRUE(left.is_ok()) << left.status().to_string();
+  EXPECT_EQ(left.value(), 10_MiB) << "14 MiB beyond the share, of which a piece is on its way out";
+  for (int i = 0; i < 20 && yields.shed_device(10_MiB, 4_MiB).value(); ++i) {
+  }
+  ASSERT_OK(machine_->residency().drain());
+  EXPECT_EQ(yields.shed_device(10_MiB, 4_MiB).value(), Bytes());
+  EXPECT_EQ(driver_free(), 22_MiB);
+  EXPECT_EQ(budget(), 10_MiB);
+  check_from(0);
+  EXPECT_EQ(budget(), 10_MiB) << "the driver has more, but not for this program";
+  machine_->tiers().device.set_ceiling(32_MiB);
+  check_from(0);
+  EXPECT_EQ(budget(), 32_MiB);
+}
+
+TEST_F(Yield, SaysWhenNothingMoreCanGoToOthers) {
+  start();
+  ASSERT_OK(machine_->residency().pins().pin(runs_[0]));
+  DriverYield& yields = machine_->residency().yields();
+  Result<Bytes> left = Bytes();
+  for (int i = 0; i < 40 && left.is_ok(); ++i) {
+    left = yields.shed_device(Bytes(), 4_MiB);
+    ASSERT_OK(machine_->residency().drain());
+  }
+  EXPECT_EQ(left.status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(machine_->tiers().device.usage().used, 2_MiB);
+  ASSERT_OK(machine_->residency().pins().unpin(runs_[0]));
+  check_from(0);
+}
+
 }  // namespace
 }  // namespace tessera

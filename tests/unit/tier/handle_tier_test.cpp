@@ -164,5 +164,32 @@ TEST_F(HandleTierTest, AFrameThatCannotBeCreatedIsTheDriversError) {
   tier.give_back(tier.take(PageClass::kLarge).value());
 }
 
+TEST_F(HandleTierTest, ACeilingReturnsSpareFramesAndHoldsUntilItIsRaised) {
+  DeviceTier tier(machine_.driver(), DeviceId(0), 64_MiB);
+  std::vector<Frame> frames = take(tier, 20);
+  give_back(tier, std::span(frames).subspan(10));
+  frames.resize(10);
+  tier.set_ceiling(24_MiB);
+  EXPECT_EQ(free_memory(), 72_MiB) << "four spare frames stay";
+  EXPECT_EQ(tier.usage().capacity, 24_MiB);
+  tier.set_ceiling(8_MiB);
+  EXPECT_EQ(tier.usage().capacity, 20_MiB) << "what is in use stays";
+  give_back(tier, std::span(frames).subspan(5));
+  frames.resize(5);
+  tier.set_ceiling(8_MiB);
+  EXPECT_EQ(tier.usage().capacity, 10_MiB);
+  EXPECT_EQ(free_memory(), 86_MiB);
+  tier.regain(DeviceTier::Ask::kNow);
+  EXPECT_EQ(tier.usage().capacity, 10_MiB);
+  EXPECT_FALSE(tier.take(PageClass::kBase).is_ok());
+  EXPECT_EQ(tier.reach().value(), 8_MiB);
+  tier.set_ceiling(1_GiB);
+  tier.regain(DeviceTier::Ask::kWhenDue);
+  EXPECT_EQ(tier.usage().capacity, 64_MiB) << "never more than the limit";
+  EXPECT_EQ(tier.limit(), 64_MiB);
+  EXPECT_TRUE(tier.validate().is_ok());
+  give_back(tier, frames);
+}
+
 }  // namespace
 }  // namespace tessera

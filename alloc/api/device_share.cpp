@@ -1,0 +1,247 @@
+#include "api/device_share.hpp"
+
+#include <errno.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "api/budgets.hpp"
+#include "api/node_memory.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::chrono::milliseconds kWhileContended{20};
+constexpr std::chrono::milliseconds kBetweenAsks{5};
+constexpr std::chrono::microseconds kBetweenPieces{300};
+constexpr Nanoseconds kPeriod{125'000'000};
+constexpr Nanoseconds kLongestShedding{500'000'000};  // then the pump has other work too
+
+void report_alone(LogLevel level, std::string_view why) {
+  log_line(level, "device memory is not shared with other programs: {}", why);
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceShare> DeviceShare::open(const Options& options, Driver& driver, DeviceId device,
+                                               const DeviceProperties& properties) {
+  if (options.node == "off" || options.share == "off") return nullptr;
+  if (properties.uuid.empty()) {
+    report_alone(LogLevel::kInfo, "the driver does not identify the device");
+    return nullptr;
+  }
+  auto file = open_ledger_file(ledger_folders(options), options.node, properties.uuid);
+  if (!file.is_ok()) {
+    const auto level = file.status().code() == Code::kNotFound ? LogLevel::kInfo : LogLevel::kWarning;
+    report_alone(level, file.status().message());
+    return nullptr;
+  }
+  std::unique_ptr<DeviceShare> made(new DeviceShare(file.take(), options, driver, device, properties.total_memory));
+  bool others = false;
+  const Status joined = made->ledger_.transact([&](Books& books) { others = books.rows.size() > 1; });
+  if (!joined.is_ok() && joined.code() != Code::kBusy) {
+    report_alone(LogLevel::kWarning, joined.message());
+    return nullptr;
+  }
+  made->others_.store(others || options.share == "on");
+  return made;
+}
+
+DeviceShare::DeviceShare(std::unique_ptr<LedgerFile> file, const Options& options, Driver& driver, DeviceId device,
+                         Bytes total)
+    : driver_(driver),
+      device_(device),
+      total_(total),
+      reserve_(context_reserve(total)),
+      slice_(Nanoseconds(std::uint64_t{options.time_slice} * 1'000'000)),
+      ledger_(std::move(file), clock_, Ledger::Self{this_process(), options.node_weight, program_invocation_short_name},
+              {Bytes(), Bytes(), total}) {}
+
+void DeviceShare::attach(DeviceTier& tier, Residency& residency) {
+  tier_ = &tier;
+  residency_ = &residency;
+}
+
+// Memory that no row has, such as contexts, is the least that was seen for a second: what another program has taken
+// since it last looked is in no row until it looks again.
+Bytes DeviceShare::budget(const Books& books, const MemoryInfo& memory) {
+  const Bytes known = memory.free + books.held(NodeResource::kDevice);
+  const Bytes outside = total_ - std::min(total_, known);
+  const std::uint64_t period = clock_.now() / kPeriod;
+  Bytes& least = outside_[period % outside_.size()];
+  least = std::exchange(period_, period) == period ? std::min(least, outside) : outside;
+  const Bytes taken = *std::ranges::min_element(outside_) + reserve_;
+  return total_ - std::min(total_, taken);
+}
+
+Result<DeviceShare::Facts> DeviceShare::facts(Bytes missing) const {
+  const TierUsage usage = tier_->usage();
+  Facts facts{.used = usage.used,
+              .held = usage.used + usage.spare,
+              .limit = tier_->limit(),
+              .wanted = {},
+              .fetched = {},
+              .memory = {}};
+  facts.wanted = std::min(facts.limit, std::max(residency_->figures().live_bytes(), usage.used + missing));
+  TESSERA_TRY_ASSIGN(facts.memory, driver_.memory_info(device_));
+  return facts;
+}
+
+std::vector<DeviceClaimant> DeviceShare::write_row(Books& books, const Facts& facts, Nanoseconds now) {
+  LedgerRow& own = books.own_row();
+  own.of(NodeResource::kDevice) = {facts.held.value(), facts.wanted.value()};
+  own.active_ns = active_.value();
+  own.waits_ns = waiting_.load() != 0 ? now.value() : 0;
+  std::vector<DeviceClaimant> claimants;
+  for (const LedgerRow& row : books.rows) claimants.push_back(DeviceClaimant::of(row, now));
+  return claimants;
+}
+
+DeviceShare::View DeviceShare::decide(Books& books, const Facts& facts) {
+  const Nanoseconds now = clock_.now();
+  std::vector<DeviceClaimant> claimants = write_row(books, facts, now);
+  View view;
+  view.ceiling = facts.limit;
+  view.others = books.rows.size() > 1;
+  if (!view.others) return view;
+  const Bytes all = budget(books, facts.memory);
+  const Turns turns = slice_ == Nanoseconds() ? Turns::kNone : Turns::kOneAtATime;
+  DeviceShares shares = device_shares(all, claimants, turns);
+  LedgerRow& own = books.own_row();
+  if (turns != Turns::kNone && waiting_.load() != 0 && may_begin_turn(shares, claimants, books.own, now)) {
+    own.turn_ns = now.value();
+    own.slice_ns = slice_.value();
+    loads_ = true;
+    fetched_before_ = facts.fetched;
+    claimants[books.own].turn = now;
+    shares = device_shares(all, claimants, turns);
+  }
+  view.ceiling = shares.ceiling(all, books.own);
+  view.owed = shares.owed(all, claimants, books.own);
+  view.contended = shares.contended;
+  view.has_turn = shares.holder == books.own;
+  view.must_wait = shares.contended && turns != Turns::kNone && !view.has_turn;
+  if (view.has_turn && loads_) note_loading(own, view, facts, now);
+  return view;
+}
+
+// Until the program's bytes are on the device its turn is of no use, so it lasts longer where that takes longer.
+void DeviceShare::note_loading(LedgerRow& own, const View& view, const Facts& facts, Nanoseconds now) {
+  const Bytes all = std::min(facts.wanted, view.ceiling);
+  loads_ = facts.used + all / 16 < all && facts.fetched - fetched_before_ < all;
+  const Nanoseconds loading = now - std::min(now, Nanoseconds(own.turn_ns));
+  const Nanoseconds worthwhile = std::min(loading * kUseOfATurn, std::max(kLongestTurn, slice_));
+  own.slice_ns = std::max(Nanoseconds(own.slice_ns), worthwhile).value();
+}
+
+// If the program wanted all that it may have. Nothing is written.
+DeviceShare::View DeviceShare::imagine(Books books, const Facts& facts) {
+  Facts most = facts;
+  most.wanted = facts.limit;
+  std::vector<DeviceClaimant> claimants = write_row(books, most, clock_.now());
+  claimants[books.own].active = true;
+  const Bytes all = budget(books, facts.memory);
+  const DeviceShares shares = device_shares(all, claimants, Turns::kNone);
+  View view;
+  view.ceiling = shares.ceiling(all, books.own);
+  view.others = books.rows.size() > 1;
+  return view;
+}
+
+Result<DeviceShare::View> DeviceShare::exchange(Bytes missing, Wants wants) {
+  TESSERA_TRY_ASSIGN(Facts known, facts(missing));
+  const auto progress = residency_->figures().progress();
+  known.fetched = progress.fetched;
+  const MutexLock lock(mutex_);
+  if (!(progress == std::exchange(progress_, progress))) active_ = clock_.now();
+  View view;
+  TESSERA_TRY(ledger_.transact([&](Books& books) REQUIRES_LOCK(mutex_) {
+    view = wants == Wants::kAllItMay ? imagine(books, known) : decide(books, known);
+  }));
+  if (wants == Wants::kAllItMay) return view;
+  others_.store(view.others);
+  contended_.store(view.contended);
+  return view;
+}
+
+void DeviceShare::note_failure(const Status& status) {
+  if (status.code() == Code::kBusy || failed_.exchange(true)) return;
+  report_alone(LogLevel::kWarning, status.to_string());
+}
+
+void DeviceShare::before_fetch(Bytes needed, Bytes missing) {
+  if (!has_others() || !missing || failed_.load()) return;
+  const auto fits = [&] {
+    const TierUsage usage = tier_->usage();
+    return usage.capacity >= needed && usage.room() >= missing;
+  };
+  if (!contended_.load(std::memory_order_relaxed) && fits()) return;
+  const Nanoseconds begin = clock_.now();
+  waiting_.fetch_add(1);
+  Nanoseconds last = begin;  // when something was last given back
+  Bytes owed{~std::uint64_t{0}};
+  for (;;) {
+    const auto view = exchange(missing);
+    const Nanoseconds now = clock_.now();
+    if (!view.is_ok()) {
+      note_failure(view.status());
+      if (view.status().code() != Code::kBusy || now > begin + kPatience) break;
+    } else if (view.value().must_wait) {
+      last = now;
+      if (now > begin + kTurnPatience) break;
+    } else {
+      if (view.value().ceiling >= tier_->usage().used) tier_->set_ceiling(view.value().ceiling);
+      tier_->regain(DeviceTier::Ask::kNow);
+      if (view.value().owed < owed) last = now;
+      owed = view.value().owed;
+      const bool suffices = !owed && tier_->usage().capacity >= needed;  // what is missing is this program's own
+      if (suffices || fits() || now > last + kPatience) break;
+    }
+    std::this_thread::sleep_for(kBetweenAsks);
+  }
+  waiting_.fetch_sub(1);
+}
+
+std::chrono::milliseconds DeviceShare::look() {
+  if (failed_.load()) return Pump::kBetweenLooks;
+  const auto view = exchange(Bytes());
+  if (!view.is_ok()) {
+    note_failure(view.status());
+    if (failed_.load()) tier_->set_ceiling(tier_->limit());
+    return Pump::kBetweenLooks;
+  }
+  const TierUsage usage = tier_->usage();
+  const bool gives = usage.used + usage.spare > view.value().ceiling;
+  if (gives && shed(view.value().ceiling)) return kWhileContended;
+  if (!gives) tier_->set_ceiling(view.value().ceiling);
+  return view.value().contended ? kWhileContended : Pump::kBetweenLooks;
+}
+
+// In pieces, each under the engine's lock, so that launches go on between them. False if nothing more can go now.
+bool DeviceShare::shed(Bytes ceiling) {
+  const Nanoseconds end = clock_.now() + kLongestShedding;
+  do {
+    const auto left = residency_->yields().shed_device(ceiling, kPiece);
+    if (!left.is_ok()) {
+      log_line(LogLevel::kDebug, "device memory stays in use: {}", left.status().to_string());
+      return false;
+    }
+    const TierUsage usage = tier_->usage();
+    if (usage.used + usage.spare <= ceiling) return true;
+    std::this_thread::sleep_for(kBetweenPieces);
+  } while (clock_.now() < end);
+  return true;
+}
+
+std::optional<Bytes> DeviceShare::reach() {
+  if (!has_others() || failed_.load()) return std::nullopt;
+  const auto view = exchange(Bytes(), Wants::kAllItMay);
+  if (!view.is_ok() || !view.value().others) return std::nullopt;
+  return std::min(tier_->limit(), view.value().ceiling);
+}
+
+}  // namespace tessera

@@ -1,0 +1,107 @@
+// This program's share of a device that it uses together with other programs of the ledger.
+//
+// Each program tells in the device's ledger what it holds and wants, and decides from all rows what it may hold
+// (node/device_shares.hpp). What it holds beyond that goes back in pieces, on the pump's thread, while launches go on.
+// Where working sets together exceed the device, a call that would fetch waits for its program's turn.
+//
+// Rows steer; the driver decides: nothing is held that the driver has not given, so together the programs never hold
+// more than the device has. Where the ledger fails, the program goes on as if it were alone.
+//
+// Thread safety: every call may be made from any thread, after attach().
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "api/options.hpp"
+#include "base/clock.hpp"
+#include "base/mutex.hpp"
+#include "driver/driver.hpp"
+#include "node/device_shares.hpp"
+#include "node/ledger.hpp"
+#include "residency/residency.hpp"
+#include "tier/device_tier.hpp"
+
+namespace tessera {
+
+class DeviceShare {
+ public:
+  // What is evicted at once for others: some milliseconds of the link.
+  static constexpr Bytes kPiece = 64_MiB;
+  // How long a call waits for bytes that others hold beyond their shares, and do not give back.
+  static constexpr Nanoseconds kPatience{3'000'000'000};
+  // A turn lasts at least this many times as long as the program needed to have its bytes on the device.
+  static constexpr std::uint64_t kUseOfATurn = 8;
+  static constexpr Nanoseconds kLongestTurn{30'000'000'000};
+  // How long a call waits for its program's turn, at most.
+  static constexpr Nanoseconds kTurnPatience{60'000'000'000};
+
+  // Null if the options share no device, if the device has no identity, or if there is no ledger: all but the first
+  // are reported in a line. `total`: of the device. REQUIRES: driver outlives it.
+  static std::unique_ptr<DeviceShare> open(const Options& options, Driver& driver, DeviceId device,
+                                           const DeviceProperties& properties);
+
+  // Whether other programs use the device, as of the last look.
+  bool has_others() const { return others_.load(std::memory_order_relaxed); }
+  // REQUIRES: both outlive it; before any other call but has_others().
+  void attach(DeviceTier& tier, Residency& residency);
+
+  // A call is about to fetch what it misses of what it needs: waits for the program's turn, and for what others are
+  // about to give back.
+  void before_fetch(Bytes needed, Bytes missing);
+  // For the pump: tells the others what this program holds and wants, and gives back what is theirs. Returns the time
+  // until the next call.
+  std::chrono::milliseconds look();
+  // What the program could hold if it wanted as much as it may. Nothing while it is alone.
+  std::optional<Bytes> reach();
+
+ private:
+  struct View {
+    Bytes ceiling, owed;
+    bool others = false, contended = false;
+    bool must_wait = false;  // it is another program's turn
+    bool has_turn = false;
+  };
+  enum class Wants : std::uint8_t { kWhatItUses, kAllItMay };
+  struct Facts {  // about this program
+    Bytes used, held, limit, wanted, fetched;
+    MemoryInfo memory;
+  };
+
+  DeviceShare(std::unique_ptr<LedgerFile> file, const Options& options, Driver& driver, DeviceId device, Bytes total);
+  Result<View> exchange(Bytes missing, Wants wants = Wants::kWhatItUses);
+  Result<Facts> facts(Bytes missing) const;
+  View decide(Books& books, const Facts& facts) REQUIRES_LOCK(mutex_);
+  View imagine(Books books, const Facts& facts) REQUIRES_LOCK(mutex_);
+  std::vector<DeviceClaimant> write_row(Books& books, const Facts& facts, Nanoseconds now) REQUIRES_LOCK(mutex_);
+  void note_loading(LedgerRow& own, const View& view, const Facts& facts, Nanoseconds now) REQUIRES_LOCK(mutex_);
+  Bytes budget(const Books& books, const MemoryInfo& memory) REQUIRES_LOCK(mutex_);
+  void note_failure(const Status& status);
+  bool shed(Bytes ceiling);
+
+  SteadyClock clock_;
+  Driver& driver_;
+  const DeviceId device_;
+  const Bytes total_, reserve_;
+  const Nanoseconds slice_;  // the least; 0: no turns
+  Ledger ledger_;
+  DeviceTier* tier_ = nullptr;  // constant after attach()
+  Residency* residency_ = nullptr;
+  std::atomic<bool> others_{false}, contended_{false}, failed_{false};
+  std::atomic<std::uint32_t> waiting_{0};  // calls
+  Mutex mutex_{LockRank::kNodeBudget};
+  ResidencyFigures::Progress progress_ GUARDED_BY(mutex_);  // when it last changed,
+  Nanoseconds active_ GUARDED_BY(mutex_);                   // and when that was
+  // Device memory that no row has: the least that was seen in each of the last periods; 0 before.
+  std::array<Bytes, 8> outside_ GUARDED_BY(mutex_){};
+  std::uint64_t period_ GUARDED_BY(mutex_) = 0;
+  bool loads_ GUARDED_BY(mutex_) = false;    // the bytes of the turn are not all on the device yet,
+  Bytes fetched_before_ GUARDED_BY(mutex_);  // and what had been fetched when it began
+};
+
+}  // namespace tessera

@@ -1,0 +1,152 @@
+// Two allocators of this process that share a device, as two programs do: each has a driver of its own, and the devices
+// have their memory in common.
+#include "api/device_share.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "api/allocator.hpp"
+#include "sim/sim_driver.hpp"
+#include "sim/sim_hardware.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr Bytes kMemory = 64_MiB;
+constexpr Bytes kBlock = 2_MiB;
+
+class CommonMemory final : public SimHardware {
+ public:
+  bool take(DeviceId, Bytes bytes) override {
+    const MutexLock lock(mutex_);
+    if (free_ < bytes) return false;
+    free_ -= bytes;
+    return true;
+  }
+  void give(DeviceId, Bytes bytes) override {
+    const MutexLock lock(mutex_);
+    free_ += bytes;
+  }
+  Bytes free(DeviceId) override {
+    const MutexLock lock(mutex_);
+    return free_;
+  }
+  void enter(DeviceId, SimEngine) override {}
+  void leave(DeviceId, SimEngine, bool) override {}
+  void pause(DeviceId, SimEngine) override {}
+
+ private:
+  Mutex mutex_{LockRank::kSimulation};
+  Bytes free_ GUARDED_BY(mutex_) = kMemory;
+};
+
+class DeviceShareTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "no /dev/shm";
+  }
+  ~DeviceShareTest() override {
+    for (const std::string& file : {name_, name_ + "." + kUuid}) std::filesystem::remove(path(file));
+  }
+
+  static std::string path(const std::string& file) { return fmt::format("/dev/shm/tessera-{}/{}", ::geteuid(), file); }
+  SimOptions sim_options() {
+    SimOptions options;
+    options.memory = kMemory;
+    options.hardware = &memory_;
+    options.uuid = kUuid;
+    return options;
+  }
+  std::unique_ptr<Allocator> program(const std::function<void(Options&)>& change = {}) {
+    Options options;
+    options.node = name_;
+    options.node_host_memory = SizeOrShare(1_GiB);
+    options.time_slice = 100;
+    options.log_level = "quiet";
+    if (change) change(options);
+    auto driver = std::make_unique<SimDriver>(sim_options(), clock_);
+    auto made = Allocator::create(
+        Foundations{clock_, std::move(driver), FileTier::open("", Bytes()).take(), system_host_pages()}, options);
+    EXPECT_TRUE(made.is_ok()) << made.status().to_string();
+    return made.take();
+  }
+  static std::vector<Address> allocate(Allocator& program, Bytes bytes) {
+    std::vector<Address> blocks;
+    for (Bytes had; had < bytes; had += kBlock) {
+      const auto block = program.allocate(DeviceId(), kBlock, StreamId());
+      EXPECT_TRUE(block.is_ok()) << block.status().to_string();
+      if (!block.is_ok()) break;
+      blocks.push_back(block.value());
+    }
+    return blocks;
+  }
+  static Status use(Allocator& program, std::span<const Address> blocks) {
+    AnnouncedUse use;
+    TESSERA_TRY(program.uses().begin(blocks, StreamId(), Access::kWrite, Use::Kind::kGate, "", use));
+    program.uses().end(use);
+    return {};
+  }
+  static void free_all(Allocator& program, const std::vector<Address>& blocks) {
+    for (const Address block : blocks) EXPECT_TRUE(program.free(block, StreamId()).is_ok());
+  }
+
+  static constexpr const char* kUuid = "00112233445566778899aabbccddeeff";
+  const std::string name_ = fmt::format("device-share-test-{}", ::getpid());
+  SteadyClock clock_;
+  CommonMemory memory_;
+};
+
+TEST_F(DeviceShareTest, WhatAnIdleProgramHoldsIsThereForAnother) {
+  const auto idle = program();
+  const std::vector<Address> first = allocate(*idle, 60_MiB);
+  ASSERT_TRUE(use(*idle, first).is_ok());
+  std::this_thread::sleep_for(std::chrono::nanoseconds((kDeviceIdleAfter + kDeviceIdleAfter / 2).value()));
+  const auto other = program();
+  const std::vector<Address> second = allocate(*other, 40_MiB);
+  EXPECT_EQ(second.size(), 20U);
+  EXPECT_TRUE(use(*other, second).is_ok());
+  EXPECT_EQ(other->memory().info(DeviceId()).value().total, kMemory);
+  EXPECT_GE(other->memory().info(DeviceId()).value().free, 20_MiB) << "it could have the rest as well";
+  free_all(*other, second);
+  free_all(*idle, first);
+}
+
+TEST_F(DeviceShareTest, TwoThatNeedMostOfTheDeviceBothGoOn) {
+  const auto one = program(), two = program();
+  const std::vector<Address> first = allocate(*one, 48_MiB), second = allocate(*two, 48_MiB);
+  std::thread other([&] {
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(use(*two, second).is_ok());
+  });
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(use(*one, first).is_ok());
+  other.join();
+  free_all(*one, first);
+  free_all(*two, second);
+}
+
+TEST_F(DeviceShareTest, ADamagedLedgerLeavesTheProgramAlone) {
+  std::filesystem::create_directories(path(""));
+  std::filesystem::permissions(path(""), std::filesystem::perms::owner_all);
+  std::ofstream(path(name_ + "." + kUuid)) << "damaged";
+  std::filesystem::permissions(path(name_ + "." + kUuid),
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  const auto alone = program();
+  const std::vector<Address> blocks = allocate(*alone, 32_MiB);
+  EXPECT_TRUE(use(*alone, blocks).is_ok());
+  free_all(*alone, blocks);
+}
+
+TEST_F(DeviceShareTest, WithoutSharingThereIsNoLedgerOfTheDevice) {
+  const auto off = program([](Options& options) { options.share = "off"; });
+  free_all(*off, allocate(*off, 8_MiB));
+  EXPECT_FALSE(std::filesystem::exists(path(name_ + "." + kUuid)));
+}
+
+}  // namespace
+}  // namespace tessera
