@@ -79,7 +79,7 @@ Result<Bytes> DriverYield::shed_device(Bytes ceiling, Bytes piece) {
     const Bytes stays = ceiling + locked_.moves.ledger.evicting_bytes(), held = usage.used + usage.spare;
     return held - std::min(held, stays);
   };
-  TESSERA_TRY(locked_.transfers.finish(Transfers::Await::kNone));
+  TESSERA_TRY(locked_.transfers.ends.finish(Transfers::Await::kNone));
   if (const Bytes idle = over()) TESSERA_TRY(free_idle(idle));
   const Bytes surplus = over();
   if (!surplus) return surplus;
