@@ -21,16 +21,6 @@ Bytes piece_of(Bytes budget) {
   return std::clamp(budget / kPiecesInBudget / kBasePage * kBasePage, kBasePage, kMostPiece);
 }
 
-}  // namespace
-
-std::vector<std::string> ledger_folders(const Options& options) {
-  std::vector<std::string> folders{"/dev/shm"};
-  if (!options.runtime_dir.empty()) folders.push_back(options.runtime_dir);
-  return folders;
-}
-
-namespace {
-
 constexpr std::size_t index_of(NodeResource resource) { return static_cast<std::size_t>(resource); }
 
 // What this program would share out, were it the first.
@@ -49,6 +39,12 @@ NodeBudget::Limits at_once(const NodeBudgets& budgets, NodeResource resource) {
 }
 
 }  // namespace
+
+std::vector<std::string> ledger_folders(const Options& options) {
+  std::vector<std::string> folders{"/dev/shm"};
+  if (!options.runtime_dir.empty()) folders.push_back(options.runtime_dir);
+  return folders;
+}
 
 NodeHostPages::~NodeHostPages() {
   const MutexLock lock(mutex_);

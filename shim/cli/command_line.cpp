@@ -11,6 +11,7 @@ CommandLine::CommandLine(CLI::App& app)
       sleep(app.add_subcommand("sleep", "evict a running program's blocks from device memory")),
       wake(app.add_subcommand("wake", "fetch them back")),
       control(app.add_subcommand("control", "let a controller do both by HTTP")),
+      share(app.add_subcommand("share", "show what programs hold of the machine; change their weights")),
       top(app.add_subcommand("top", "show this user's programs under Tessera, live")),
       metrics(app.add_subcommand("metrics", "print the figures of this user's programs for Prometheus")),
       stats(app.add_subcommand("stats", "show the statistics of a run, even if it was killed")),
@@ -21,7 +22,8 @@ CommandLine::CommandLine(CLI::App& app)
       plan(app),
       sleep_options(*sleep),
       wake_options(*wake),
-      control_options(*control) {
+      control_options(*control),
+      share_options(*share) {
   app.set_version_flag("--version", std::string("tessera ") + tessera_version());
   app.require_subcommand(1);
   run_options.add_to(*run);

@@ -20,6 +20,7 @@
 #include "replay_command.hpp"
 #include "report_command.hpp"
 #include "run_options.hpp"
+#include "share_command.hpp"
 #include "stats_command.hpp"
 #include "top_command.hpp"
 
@@ -35,6 +36,7 @@ struct CommandLine {
   CLI::App* sleep;
   CLI::App* wake;
   CLI::App* control;
+  CLI::App* share;
   CLI::App* top;
   CLI::App* metrics;
   CLI::App* stats;
@@ -46,6 +48,7 @@ struct CommandLine {
   MoveOptions sleep_options;
   MoveOptions wake_options;
   ControlOptions control_options;
+  ShareOptions share_options;
   TopOptions top_options;
   MetricsOptions metrics_options;
   StatsOptions stats_options;

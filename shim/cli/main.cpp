@@ -24,6 +24,7 @@
 #include "replay_command.hpp"
 #include "report_command.hpp"
 #include "run_command.hpp"
+#include "share_command.hpp"
 #include "stats_command.hpp"
 #include "tessera/tessera.h"
 #include "top_command.hpp"
@@ -75,6 +76,7 @@ int main(int argc, char** argv) {
   if (commands.plan.was_called()) return commands.plan.run();
   if (*commands.sleep) return move_command("sleep", commands.sleep_options);
   if (*commands.wake) return move_command("wake", commands.wake_options);
+  if (*commands.share) return share_command(commands.share_options);
   if (*commands.control) return control_command(commands.control_options);
   if (*commands.stats) return stats_command(commands.stats_options);
   if (*commands.recover) return recover_command(commands.recover_options);

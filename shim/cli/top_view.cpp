@@ -52,21 +52,6 @@ constexpr std::uint64_t kIdleSeconds = 2;
 
 std::uint64_t idle_seconds(const TopRow& row) { return figure(row, "idle", "idle_ns") / 1'000'000'000; }
 
-const char* state_of(const TopRow& row) {
-  if (figure(row, "idle", "asleep") != 0) return "asleep";
-  return idle_seconds(row) < kIdleSeconds ? "active" : "idle";
-}
-
-// Such as "active", "idle 59s", "asleep 9h".
-std::string shown_state(const TopRow& row) {
-  const std::string state = state_of(row);
-  const std::uint64_t seconds = idle_seconds(row), minutes = seconds / 60, hours = minutes / 60;
-  if (state == "active") return state;
-  if (seconds < 60) return fmt::format("{} {}s", state, seconds);
-  if (minutes < 60) return fmt::format("{} {}m", state, minutes);
-  return hours < 24 ? fmt::format("{} {}h", state, hours) : fmt::format("{} {}d", state, hours / 24);
-}
-
 std::string speed(double bytes) { return rounded_bytes(static_cast<std::uint64_t>(bytes)); }
 
 std::string line_of(const TopRow& row) {
@@ -77,7 +62,7 @@ std::string line_of(const TopRow& row) {
                         speed(r.file_read), speed(r.file_written), r.launches, 100 * r.stall_share, main_cause(r));
   }
   return fmt::format("{:>8} {:<15} {:<10} {:>21} {:>21} {:>21} {} {:>9} {:>9}\n", row.pid, row.name.substr(0, 15),
-                     shown_state(row), tier(row, "device"), tier(row, "host"), tier(row, "file"), rates,
+                     program_state_text(row), tier(row, "device"), tier(row, "host"), tier(row, "file"), rates,
                      rounded_bytes(figure(row, "held", "exposed_bytes")),
                      rounded_bytes(figure(row, "outside", "outside_bytes")));
 }
@@ -105,9 +90,9 @@ std::string tags_of(const TopRow& row) {
 }
 
 nlohmann::json json_of(const TopRow& row) {
-  nlohmann::json one = {{"pid", row.pid},         {"name", row.name},
-                        {"state", state_of(row)}, {"written_ns", row.written_ns},
-                        {"stats", row.stats},     {"rates", nullptr}};
+  nlohmann::json one = {
+      {"pid", row.pid},     {"name", row.name}, {"state", program_state(row)}, {"written_ns", row.written_ns},
+      {"stats", row.stats}, {"rates", nullptr}};
   if (!row.rates) return one;
   const TopRates& r = *row.rates;
   one["rates"] = {{"seconds", r.seconds},
@@ -122,6 +107,20 @@ nlohmann::json json_of(const TopRow& row) {
 }
 
 }  // namespace
+
+const char* program_state(const TopRow& row) {
+  if (figure(row, "idle", "asleep") != 0) return "asleep";
+  return idle_seconds(row) < kIdleSeconds ? "active" : "idle";
+}
+
+std::string program_state_text(const TopRow& row) {
+  const std::string state = program_state(row);
+  const std::uint64_t seconds = idle_seconds(row), minutes = seconds / 60, hours = minutes / 60;
+  if (state == "active") return state;
+  if (seconds < 60) return fmt::format("{} {}s", state, seconds);
+  if (minutes < 60) return fmt::format("{} {}m", state, minutes);
+  return hours < 24 ? fmt::format("{} {}h", state, hours) : fmt::format("{} {}d", state, hours / 24);
+}
 
 std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after) {
   const bool same = before.pid == after.pid && after.written_ns > before.written_ns &&

@@ -29,6 +29,11 @@ struct TopRow {
   std::optional<TopRates> rates;
 };
 
+// "active", "idle" or "asleep".
+const char* program_state(const TopRow& row);
+// With the time since the last use: "active", "idle 59s", "asleep 9h".
+std::string program_state_text(const TopRow& row);
+
 // None if no time passed, or if the figures are from another allocator.
 std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after);
 

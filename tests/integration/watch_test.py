@@ -3,7 +3,6 @@
 Usage: watch_test.py BUILD_FOLDER
 """
 
-import http.client
 import json
 import os
 import pathlib
@@ -11,72 +10,9 @@ import resource
 import socket
 import stat
 import subprocess
-import sys
-import tempfile
-import time
 import unittest
 
-BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
-TESSERA = BUILD / "bin/tessera"
-PROGRAMS = BUILD / "lib/tessera"
-MIB = 1 << 20
-
-
-class Watched(unittest.TestCase):
-    """Each test has its own runtime folder, and programs that wait in it."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
-        self.environment["TESSERA_NO_PRESETS"] = "1"  # a line about them is no part of these tests
-        self.environment["XDG_RUNTIME_DIR"] = str(self.folder)
-
-    def start(self, *options, program=("watched",)):
-        program = subprocess.Popen(
-            [TESSERA, "run", "--software", "--device-memory", "64MiB", "--host-memory", "64MiB", *options,
-             "--", PROGRAMS / program[0], *(PROGRAMS / word for word in program[1:])],
-            env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(self.end, program)
-        self.assertEqual(program.stdout.readline(), f"{program.pid}\n")
-        return program
-
-    def end(self, program):
-        if program.poll() is None:
-            program.kill()
-        program.communicate()
-
-    def finish(self, program):
-        output, message = program.communicate("go on\n", timeout=60)
-        self.assertEqual((program.returncode, output, message), (0, "ok\n", ""))
-
-    def tessera(self, *words):
-        return subprocess.run([TESSERA, *map(str, words)], env=self.environment, capture_output=True, text=True,
-                              timeout=120)
-
-    def top(self, pid):
-        """The program's row; None if it has none."""
-        result = self.tessera("top", "--once", "--json")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        mine = [one for one in json.loads(result.stdout)["processes"] if one["pid"] == pid]
-        self.assertLessEqual(len(mine), 1)
-        return mine[0] if mine else None
-
-    def top_when(self, pid, is_so):
-        """The program's row once the condition holds: on a busy machine its thread may not write for a while."""
-        deadline = time.monotonic() + 60
-        while True:
-            row = self.top(pid)
-            if row and row["rates"] and is_so(row):
-                return row
-            self.assertLess(time.monotonic(), deadline, row)
-
-    def socket_of(self, program):
-        """The name also contains the pid namespace, and the program's start time (include/tessera/control.h)."""
-        found = sorted((self.folder / "tessera").glob(f"{program.pid}.*.sock"))
-        self.assertLessEqual(len(found), 1)
-        return found[0] if found else self.folder / "tessera" / "none.sock"
+from watched_programs import MIB, PROGRAMS, TESSERA, Watched
 
 
 class Top(Watched):
@@ -186,139 +122,6 @@ class SleepAndWake(Watched):
             resource.prlimit(program.pid, resource.RLIMIT_NOFILE, limits)
             peer.settimeout(60)
             self.assertEqual(peer.recv(100), b"error unknown request\n")
-        self.finish(program)
-
-
-class Idle(Watched):
-    """A program with --sleep-when-idle, which launches when it is told to."""
-
-    def start_pausing(self):
-        return self.start("--sleep-when-idle", "1s", program=("pauses", "waiting_kernels.so"))
-
-    def tell(self, program, word):
-        program.stdin.write(word + "\n")
-        program.stdin.flush()
-        return program.stdout.readline().strip()
-
-    def asleep(self, row):
-        return row["state"] == "asleep"
-
-    def test_it_leaves_the_device_and_comes_back_at_the_next_launch(self):
-        program = self.start_pausing()
-        for sleeps in (1, 2):
-            row = self.top_when(program.pid, self.asleep)
-            self.assertEqual(row["stats"]["device"]["device_used"], 0)
-            self.assertEqual(row["stats"]["idle"]["idle_sleeps"], sleeps)
-            self.assertGreaterEqual(row["stats"]["idle"]["idle_ns"], 10 ** 9)
-            self.assertEqual(self.tell(program, "use"), "ok")
-        output, message = program.communicate(timeout=60)
-        self.assertEqual((program.returncode, output, message), (0, "", ""))
-
-    def test_a_kernel_may_run_for_longer(self):
-        program = self.start_pausing()
-        self.assertEqual(self.tell(program, "hold"), "held")
-        row = self.top_when(program.pid, lambda row: row["stats"]["idle"]["idle_ns"] >= 4 * 10 ** 9)
-        self.assertEqual((row["state"], row["stats"]["device"]["device_used"]), ("idle", 16 * MIB))
-        self.assertEqual(self.tell(program, "go"), "ok")
-        self.top_when(program.pid, self.asleep)
-        self.assertEqual(self.tell(program, "use"), "ok")
-
-    def test_a_program_that_ends_asleep_ends_at_once(self):
-        program = self.start_pausing()
-        self.top_when(program.pid, self.asleep)
-        output, message = program.communicate(timeout=60)
-        self.assertEqual((program.returncode, output, message), (0, "", ""))
-
-    def test_by_default_nothing_sleeps(self):
-        program = self.start()
-        row = self.top_when(program.pid, lambda row: row["stats"]["idle"]["idle_ns"] >= 3 * 10 ** 9)
-        self.assertEqual((row["state"], row["stats"]["device"]["device_used"]), ("idle", 16 * MIB))
-        self.finish(program)
-
-
-class UnixConnection(http.client.HTTPConnection):
-    """HTTP over a socket's file."""
-
-    def __init__(self, path):
-        super().__init__("localhost", timeout=120)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(str(self.path))
-
-
-class Http(Watched):
-    """`tessera control`, asked as a controller of inference servers would."""
-
-    def serve(self, program, *words):
-        server = subprocess.Popen([TESSERA, "control", str(program.pid), "--serve", *map(str, words)],
-                                  env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(self.end, server)
-        server.place = server.stdout.readline().strip()
-        return server
-
-    def ask(self, connection, method, path, **headers):
-        connection.request(method, path, headers=headers)
-        answer = connection.getresponse()
-        body = json.loads(answer.read())
-        connection.close()
-        return answer.status, body
-
-    def test_on_a_port_with_the_token(self):
-        program = self.start()
-        file = self.folder / "token"
-        server = self.serve(program, "127.0.0.1:0", "--token-file", file)
-        self.assertRegex(server.place, r"^http://127\.0\.0\.1:\d+$")
-        self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
-        allowed = {"Authorization": "Bearer " + file.read_text().strip()}
-        connection = http.client.HTTPConnection(server.place.removeprefix("http://"), timeout=120)
-        self.assertEqual(self.ask(connection, "GET", "/is_sleeping", **allowed), (200, {"is_sleeping": False}))
-        self.assertEqual(self.ask(connection, "POST", "/sleep?level=1", **allowed),
-                         (200, {"moved_bytes": 16 * MIB, "stayed_bytes": 0}))
-        self.assertEqual(self.ask(connection, "GET", "/is_sleeping", **allowed), (200, {"is_sleeping": True}))
-        self.assertEqual(self.ask(connection, "POST", "/wake_up?tags=no-such-tag", **allowed)[0], 500)
-        self.assertEqual(self.ask(connection, "POST", "/wake_up", **allowed),
-                         (200, {"moved_bytes": 16 * MIB, "stayed_bytes": 0}))
-        self.assertEqual(self.ask(connection, "GET", "/is_sleeping", **allowed), (200, {"is_sleeping": False}))
-        for status, headers in ((401, {}), (401, {"Authorization": "Bearer guessed-by-another"}),
-                                (403, {**allowed, "Origin": "http://localhost"}), (403, {**allowed, "Host": "evil.example"})):
-            self.assertEqual(self.ask(connection, "POST", "/sleep", **headers)[0], status, headers)
-        self.assertEqual(self.ask(connection, "GET", "/is_sleeping", **allowed), (200, {"is_sleeping": False}))
-        self.finish(program)
-        self.assertEqual((server.wait(timeout=60), server.stderr.read()), (0, ""))
-
-    def test_on_a_socket_of_the_same_user(self):
-        program = self.start()
-        path = self.folder / "control.sock"
-        server = self.serve(program, path)
-        self.assertEqual(server.place, str(path))
-        self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
-        self.assertEqual(self.ask(UnixConnection(path), "POST", "/sleep?level=2")[1]["moved_bytes"], 16 * MIB)
-        self.assertEqual(self.ask(UnixConnection(path), "GET", "/is_sleeping"), (200, {"is_sleeping": True}))
-        self.finish(program)
-        server.wait(timeout=60)
-        self.assertFalse(path.exists())
-
-    def test_a_use_wakes_it(self):
-        program = self.start(program=("pauses", "waiting_kernels.so"))
-        path = self.folder / "control.sock"
-        self.serve(program, path)
-        self.ask(UnixConnection(path), "POST", "/sleep")
-        program.stdin.write("use\n")
-        program.stdin.flush()
-        self.assertEqual(program.stdout.readline(), "ok\n")
-        self.assertEqual(self.ask(UnixConnection(path), "GET", "/is_sleeping"), (200, {"is_sleeping": False}))
-
-    def test_what_cannot_be_served_is_an_error(self):
-        program = self.start()
-        for words, code in ((("127.0.0.1:0",), 2), (("0.0.0.0:0", "--token-file", self.folder / "t"), 2),
-                            ((self.folder / "s", "--token-file", self.folder / "t"), 2),
-                            ((self.folder / "none" / "s",), 2)):
-            result = self.tessera("control", program.pid, "--serve", *words)
-            self.assertEqual(result.returncode, code, result.stderr)
-            self.assertRegex(result.stderr, r"^tessera: control: [^\n]+\n$")
-        self.assertEqual(self.tessera("control", os.getpid(), "--serve", self.folder / "s").returncode, 1)
         self.finish(program)
 
 
