@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "live_sampler.hpp"
+#include "node_reader.hpp"
 #include "share_view.hpp"
 #include "tessera/control.h"
 #include "tessera/tessera.h"
@@ -16,19 +17,6 @@ constexpr std::uint32_t kLargestWeight = 10'000;
 int not_shared(int code, const std::string& why) {
   fmt::print(stderr, "tessera: share: {}\n", why);
   return code;
-}
-
-tessera_result read_ledger(const std::string& node, ShareView& view) {
-  std::size_t count = 0;
-  tessera_result result = tessera_node_programs(node.c_str(), nullptr, 0, &count, &view.budgets);
-  // Others may join in between.
-  for (std::size_t room = 0; result == TESSERA_OK && room < count;) {
-    room = count;
-    view.programs.resize(room);
-    result = tessera_node_programs(node.c_str(), view.programs.data(), room, &count, &view.budgets);
-  }
-  if (result == TESSERA_OK) view.programs.resize(count);
-  return result;
 }
 
 // Only of programs in this namespace of process ids, which `tessera run` has started.
@@ -64,7 +52,7 @@ int share_command(const ShareOptions& options) {
     return set == TESSERA_OK ? 0 : not_shared(1, tessera_last_error());
   }
   ShareView view;
-  const tessera_result read = read_ledger(options.node, view);
+  const tessera_result read = read_node(options.node, view.programs, view.budgets);
   if (read != TESSERA_OK && read != TESSERA_NOT_FOUND) return not_shared(1, tessera_last_error());
   if (!view.programs.empty()) add_states(view);
   fmt::print("{}", options.json ? share_json(view).dump() + "\n" : share_table(view));

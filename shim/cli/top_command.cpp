@@ -4,11 +4,15 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <string>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "live_sampler.hpp"
+#include "node_reader.hpp"
+#include "tessera/control.h"
 
 namespace {
 
@@ -21,6 +25,24 @@ void print(const std::vector<TopRow>& rows, bool json) {
     fmt::print("{}{}", ::isatty(STDOUT_FILENO) != 0 ? "\033[H\033[J" : "", top_table(rows));
   }
   std::fflush(stdout);
+}
+
+// Of programs in the ledger that this environment names, and in this namespace of process ids.
+std::vector<TopRow> with_shares(std::vector<TopRow> rows) {
+  const char* const node = std::getenv("TESSERA_NODE");
+  tessera_process_identity own{};
+  tessera_node_amounts budgets{};
+  std::vector<tessera_node_program> programs;
+  const std::string name = node == nullptr || *node == '\0' ? "default" : node;
+  if (tessera_process_identity_of(0, &own) != TESSERA_OK || read_node(name, programs, budgets) != TESSERA_OK)
+    return rows;
+  for (TopRow& row : rows) {
+    for (const tessera_node_program& program : programs) {
+      const bool same = program.pid == row.pid && program.pid_namespace == own.pid_namespace;
+      if (same && program.wanted.host != 0) row.host_share = program.share.host;
+    }
+  }
+  return rows;
 }
 
 }  // namespace
@@ -36,7 +58,7 @@ int top_command(const TopOptions& options) {
     // A single sample waits for figures that cover the whole interval. A continuous display shows a stopped program as
     // it last was.
     if (options.once) await_answers(wanted);
-    print(sampler.look(wanted), options.json);
+    print(with_shares(sampler.look(wanted)), options.json);
   } while (!options.once && std::ferror(stdout) == 0);
   return 0;
 }

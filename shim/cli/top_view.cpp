@@ -61,8 +61,9 @@ std::string line_of(const TopRow& row) {
     rates = fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9.0f} {:>5.0f}% {:<11}", speed(r.bytes_in), speed(r.bytes_out),
                         speed(r.file_read), speed(r.file_written), r.launches, 100 * r.stall_share, main_cause(r));
   }
-  return fmt::format("{:>8} {:<15} {:<10} {:>21} {:>21} {:>21} {} {:>9} {:>9}\n", row.pid, row.name.substr(0, 15),
-                     program_state_text(row), tier(row, "device"), tier(row, "host"), tier(row, "file"), rates,
+  return fmt::format("{:>8} {:<15} {:<10} {:>21} {:>21} {:>9} {:>21} {} {:>9} {:>9}\n", row.pid, row.name.substr(0, 15),
+                     program_state_text(row), tier(row, "device"), tier(row, "host"),
+                     row.host_share ? rounded_bytes(*row.host_share) : "-", tier(row, "file"), rates,
                      rounded_bytes(figure(row, "held", "exposed_bytes")),
                      rounded_bytes(figure(row, "outside", "outside_bytes")));
 }
@@ -93,6 +94,7 @@ nlohmann::json json_of(const TopRow& row) {
   nlohmann::json one = {
       {"pid", row.pid},     {"name", row.name}, {"state", program_state(row)}, {"written_ns", row.written_ns},
       {"stats", row.stats}, {"rates", nullptr}};
+  one["host_share"] = row.host_share ? nlohmann::json(*row.host_share) : nlohmann::json();
   if (!row.rates) return one;
   const TopRates& r = *row.rates;
   one["rates"] = {{"seconds", r.seconds},
@@ -142,10 +144,10 @@ std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after)
 
 std::string top_table(const std::vector<TopRow>& rows) {
   if (rows.empty()) return "no program of this user is running under `tessera run`\n";
-  std::string table =
-      fmt::format("{:>8} {:<15} {:<10} {:>21} {:>21} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11} {:>9} {:>9}\n",
-                  "PID", "PROGRAM", "STATE", "DEVICE", "HOST", "FILE", "IN/s", "OUT/s", "READ/s", "WRITE/s", "LAUNCH/s",
-                  "STALL", "WAITING FOR", "EXPOSED", "OUTSIDE");
+  std::string table = fmt::format(
+      "{:>8} {:<15} {:<10} {:>21} {:>21} {:>9} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11} {:>9} {:>9}\n", "PID",
+      "PROGRAM", "STATE", "DEVICE", "HOST", "SHARE", "FILE", "IN/s", "OUT/s", "READ/s", "WRITE/s", "LAUNCH/s", "STALL",
+      "WAITING FOR", "EXPOSED", "OUTSIDE");
   for (const TopRow& row : rows) table += line_of(row) + tags_of(row);
   return table;
 }

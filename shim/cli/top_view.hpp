@@ -27,6 +27,7 @@ struct TopRow {
   std::uint64_t written_ns = 0;  // when the figures were taken
   nlohmann::json stats;          // from tessera_stats_json
   std::optional<TopRates> rates;
+  std::optional<std::uint64_t> host_share{};  // what it may hold of the node's host memory, if it shares that
 };
 
 // "active", "idle" or "asleep".

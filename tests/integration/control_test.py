@@ -182,6 +182,8 @@ class Share(Watched):
             self.assertEqual((program["name"], program["state"]), ("watched", "asleep"))
             self.assertGreaterEqual(program["host_held"], 16 * MIB)
             self.assertGreaterEqual(program["host_share"], program["host_held"])
+        row = self.top_when(one.pid, lambda row: row["host_share"] is not None)
+        self.assertGreaterEqual(row["host_share"], 16 * MIB)
         table = self.tessera("share", "--node", self.node).stdout
         self.assertRegex(table, rf"(?m)^ *{one.pid} watched +asleep \S+ +300 ")
         one.kill()

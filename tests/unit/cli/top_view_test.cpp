@@ -48,6 +48,14 @@ TEST(TopView, TheTableHasALineForEachProgram) {
   EXPECT_EQ(table.find('\n', first + 1) - first, first + 1) << "the columns are not aligned\n" << table;
 }
 
+TEST(TopView, AShareOfHostMemoryIsShown) {
+  TopRow sharing = row(1, 1);
+  EXPECT_TRUE(top_json({sharing})["processes"][0]["host_share"].is_null());
+  sharing.host_share = 80 << 20;
+  EXPECT_NE(top_table({sharing}).find(" 80.0 MiB "), std::string::npos);
+  EXPECT_EQ(top_json({sharing})["processes"][0]["host_share"], 80 << 20);
+}
+
 TEST(TopView, TheStateHasTheTimeSinceTheLastUse) {
   const auto state = [](std::uint64_t seconds, bool asleep) {
     TopRow one = row(1, 1);
