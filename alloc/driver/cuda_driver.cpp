@@ -40,6 +40,7 @@ Status ask_until(Nanoseconds limit, Ask ask) {
 std::string uuid_of(const CudaSymbols& cuda, CUdevice device) {
   CUuuid uuid{};
   if (cuda.cuDeviceGetUuid == nullptr || cuda.cuDeviceGetUuid(&uuid, device) != CUDA_SUCCESS) return "";
+  if (std::ranges::all_of(uuid.bytes, [](char byte) { return byte == 0; })) return "";
   std::string text;
   for (const char byte : uuid.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   return text;

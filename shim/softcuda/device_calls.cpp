@@ -1,6 +1,4 @@
 // cuDevice*: the devices and their attributes.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -60,15 +58,15 @@ constexpr AttributeValue kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 1},
 };
 
-// One device has one UUID in all processes that share it. Devices that no other process uses differ by process.
+// A device that several processes share has one UUID in all of them. One that no other process uses has none: zeros.
 void write_uuid(const Environment& environment, CUdevice device, CUuuid& uuid) {
-  static_assert(sizeof(uuid.bytes) == 2 * sizeof(std::uint64_t));
-  const bool own = environment.shared.empty();
-  std::uint64_t words[2] = {0xcbf29ce484222325, own ? static_cast<std::uint64_t>(::getpid()) : 0};
-  for (const char c : own ? std::string("own") : environment.shared) {
-    words[0] = (words[0] ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  std::uint64_t words[2] = {};
+  static_assert(sizeof(uuid.bytes) == sizeof(words));
+  if (!environment.shared.empty()) {
+    words[0] = 0xcbf29ce484222325;
+    for (const char c : environment.shared) words[0] = (words[0] ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    words[1] = static_cast<std::uint64_t>(device);
   }
-  words[1] = words[1] << 8 | static_cast<std::uint64_t>(device);
   std::memcpy(uuid.bytes, words, sizeof(uuid.bytes));
 }
 

@@ -130,6 +130,20 @@ TEST_F(DeviceShareTest, TwoThatNeedMostOfTheDeviceBothGoOn) {
   free_all(*two, second);
 }
 
+TEST_F(DeviceShareTest, ALimitHoldsHoweverMuchIsFree) {
+  const auto other = program();
+  const std::vector<Address> held = allocate(*other, 8_MiB);
+  const auto limited = program([](Options& options) { options.device_memory = SizeOrShare(24_MiB); });
+  const std::vector<Address> blocks = allocate(*limited, 40_MiB);
+  const MemoryInfo info = limited->memory().info(DeviceId()).value();
+  EXPECT_EQ(info.free, Bytes());
+  EXPECT_EQ(info.total, kMemory);
+  EXPECT_GE(memory_.free(DeviceId()), 32_MiB) << "it holds no more";
+  free_all(*limited, blocks);
+  EXPECT_EQ(limited->memory().info(DeviceId()).value().free, 24_MiB);
+  free_all(*other, held);
+}
+
 TEST_F(DeviceShareTest, ADamagedLedgerLeavesTheProgramAlone) {
   std::filesystem::create_directories(path(""));
   std::filesystem::permissions(path(""), std::filesystem::perms::owner_all);
