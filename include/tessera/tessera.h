@@ -95,9 +95,9 @@ typedef struct tessera_use {
 /* Announces that the work this thread queues on `stream` before tessera_use_end uses the blocks that contain
  * these addresses. Interior addresses are allowed, foreign ones are ignored; at most 4096. On return the blocks
  * are in device memory from the view of `stream`, and stay there until that work is complete. Blocks that do not
- * fit in device memory together are partly used in host memory, over the link, where the machine can do that. Cheap
- * if all are present, else may wait. Errors: OUT_OF_MEMORY if they do not fit either way, DATA_LOSS, IO. The thread must call tessera_use_end soon, and no other Tessera function except tessera_last_error in
- * between. */
+ * fit there together are partly used in host memory, over the link, where the machine can do that. Cheap if all
+ * are present, else may wait. Errors: OUT_OF_MEMORY if they do not fit either way, DATA_LOSS, IO. The thread must
+ * call tessera_use_end soon, and no other Tessera function except tessera_last_error in between. */
 TESSERA_API tessera_result tessera_use_begin(tessera_allocator* allocator, const tessera_address* addresses,
                                              size_t count, tessera_stream stream, tessera_access access,
                                              tessera_use* use);
@@ -225,7 +225,7 @@ typedef struct tessera_stats {
   uint64_t host_blocks, host_block_bytes, host_block_peak, host_block_pinned;  /* host.h; pinned: also if unused */
   uint64_t driver_host_bytes, registered_bytes; /* pinned host memory that the driver serves; from interposers */
   uint64_t outside_bytes, outside_peak; /* device memory of the program that the driver served: outside of the heap */
-  uint64_t zero_copy_bytes; /* used in host memory, because launches use more than fits on the device */
+  uint64_t zero_copy_bytes;             /* used in host memory, because launches use more than fits on the device */
   uint64_t idle_ns;                     /* since the last use or allocation; observed a few times a second */
   uint64_t asleep;                      /* 1: all blocks were put to sleep, and none was used since */
   uint64_t idle_sleeps;                 /* of all blocks, because of the option sleep-when-idle */
