@@ -109,7 +109,7 @@ class SharedDeviceTest : public ::testing::Test {
 };
 
 TEST_F(SharedDeviceTest, AnIdleProgramGivesWay) {
-  const std::size_t idle = start({"./sharing", "48", "2", "1", "wait"});
+  const std::size_t idle = start({"./sharing", "60", "2", "1", "wait"});
   ASSERT_EQ(line(idle), "idle") << contents(programs_[idle].errors);
   expect_success(start({"./sharing", "52", "3", "1"}));
   go_on(idle);
