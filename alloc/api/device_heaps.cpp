@@ -95,6 +95,7 @@ void DeviceHeaps::end(DeviceId device) {
   if (heap == nullptr) return;
   heap->blocks().release_all();
   heap->residency().trim();
+  if (heap->share() != nullptr) heap->share()->leave();
 }
 
 // ---- what holds for all devices -----------------------------------------------------------------

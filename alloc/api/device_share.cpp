@@ -10,6 +10,7 @@
 
 #include "api/budgets.hpp"
 #include "api/node_memory.hpp"
+#include "api/pump.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -207,11 +208,13 @@ void DeviceShare::before_fetch(Bytes needed, Bytes missing) {
 }
 
 std::chrono::milliseconds DeviceShare::look() {
-  if (failed_.load()) return Pump::kBetweenLooks;
+  if (failed_.load()) {
+    tier_->set_ceiling(tier_->limit());
+    return Pump::kBetweenLooks;
+  }
   const auto view = exchange(Bytes());
   if (!view.is_ok()) {
     note_failure(view.status());
-    if (failed_.load()) tier_->set_ceiling(tier_->limit());
     return Pump::kBetweenLooks;
   }
   const TierUsage usage = tier_->usage();
@@ -235,6 +238,11 @@ bool DeviceShare::shed(Bytes ceiling) {
     std::this_thread::sleep_for(kBetweenPieces);
   } while (clock_.now() < end);
   return true;
+}
+
+void DeviceShare::leave() {
+  const Status left = ledger_.transact([](Books& books) { books.own_row().of(NodeResource::kDevice) = {}; });
+  if (!left.is_ok()) log_line(LogLevel::kDebug, "the ledger of a device keeps a row: {}", left.to_string());
 }
 
 std::optional<Bytes> DeviceShare::reach() {

@@ -57,6 +57,8 @@ class DeviceShare {
   // For the pump: tells the others what this program holds and wants, and gives back what is theirs. Returns the time
   // until the next call.
   std::chrono::milliseconds look();
+  // The program holds nothing on the device any more, and look() is not called again.
+  void leave();
   // What the program could hold if it wanted as much as it may. Nothing while it is alone.
   std::optional<Bytes> reach();
 
