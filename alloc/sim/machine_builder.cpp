@@ -19,7 +19,8 @@ SimOptions sim_options(const Machine& machine, int devices) {
           .inbound = sim_speed(machine.in_rate),
           .outbound = sim_speed(machine.out_rate),
           .peer = sim_speed(machine.peer_rate),
-          .contents = SimContents::kNone};
+          .contents = SimContents::kNone,
+          .host_frames = false};  // how long kernels take on them is not modelled
 }
 
 std::unique_ptr<VirtualFileIo> sim_disk(VirtualClock& clock, const Machine& machine) {

@@ -82,8 +82,12 @@ static void more_than_the_device_fits(tessera_allocator* allocator) {
     EXPECT(tessera_use_begin(allocator, &blocks[i], 1, NULL, TESSERA_WRITE, &use) == TESSERA_OK);
     tessera_use_end(allocator, &use);
   }
-  EXPECT(tessera_use_begin(allocator, blocks, kBlocks, NULL, TESSERA_READ, &use) == TESSERA_OUT_OF_MEMORY);
+  /* Partly in host memory, where the machine can do that. */
+  const tessera_result all = tessera_use_begin(allocator, blocks, kBlocks, NULL, TESSERA_READ, &use);
+  EXPECT(all == TESSERA_OK || all == TESSERA_OUT_OF_MEMORY);
+  if (all == TESSERA_OK) tessera_use_end(allocator, &use);
   EXPECT(tessera_get_stats(allocator, &stats) == TESSERA_OK);
+  EXPECT((all == TESSERA_OK) == (stats.zero_copy_bytes > 0));
   EXPECT(stats.live_blocks == kBlocks && stats.live_bytes == kBlocks * bytes);
   EXPECT(stats.evictions > 0 && stats.bytes_out > 0);
   EXPECT(stats.device_used <= stats.device_capacity && stats.host_used <= stats.host_capacity);

@@ -24,6 +24,8 @@ class AllocatorMachine : public ::testing::Test {
     ASSERT_TRUE(made.is_ok()) << made.status().to_string();
     allocator_ = made.take();
   }
+  // Where a use that does not fit on the device is out of memory.
+  static SimOptions without_host_frames() { return {.devices = 2, .memory = 256_MiB, .host_frames = false}; }
   static Options small(Bytes device, Bytes host, Bytes file = Bytes()) {
     Options options;
     options.device_memory = device;

@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint64_t kKeptPart = 8;
 // Pages that change over at a time.
 constexpr Bytes kBatch = 64_MiB;
+// Room that is made in host memory may be in pieces that cannot be used, or what was loaded is spilled for it.
+constexpr int kMostRounds = 16;
 // At one quiet point, which the program waits for: some milliseconds.
 constexpr Bytes kMostBack = 128_MiB;
 
@@ -52,14 +54,18 @@ Status PartialRuns::make_fit(Runs runs, Bytes excess) {
   TESSERA_TRY(settle(runs));
   const std::vector<Run*> candidates = in_order(runs);
   Bytes done;
+  int rounds = 0;
   for (const Bytes wanted = excess + kept(); done < wanted;) {
     TESSERA_TRY_ASSIGN(const std::vector<PageRef> pages, choose(candidates, wanted - done));
     if (pages.empty()) break;
     const Result<Bytes> more = use_in_host(pages);
     if (more.is_ok()) {
       done += more.value();
+      rounds = 0;
     } else if (more.status().code() != Code::kOutOfMemory) {
       return more.status();
+    } else if (++rounds > kMostRounds) {
+      break;
     } else if (const Status room = host_evictor_.make_room(pages.front().bytes()); !room.is_ok()) {
       if (room.code() != Code::kOutOfMemory) return room;
       break;

@@ -243,11 +243,14 @@ void IterationTracker::learn_iteration() {
 }
 
 // Only the newest is planned: others without a plan are learned again when the program returns to them. Of the rest,
-// the one that the program left longest ago is dropped.
+// the one that the program left longest ago is dropped, and the active one last.
 void IterationTracker::make_place() {
   std::erase_if(learned_, [](const auto& learned) { return !learned->has_plan(); });
   if (learned_.size() < kMostIterations) return;
-  learned_.erase(std::ranges::min_element(learned_, {}, [](const auto& learned) { return learned->last_known(); }));
+  const auto kept_for = [this](const auto& learned) {
+    return std::pair(learned.get() == active_, learned->last_known());
+  };
+  learned_.erase(std::ranges::min_element(learned_, {}, kept_for));
 }
 
 // The run that fills each role now; null where it is gone.

@@ -11,7 +11,7 @@ namespace {
 
 class BlockExtentsTest : public AllocatorMachine {
  protected:
-  void start_small() { start(small(192_MiB, 512_MiB), {.devices = 1, .memory = 256_MiB}); }
+  void start_small() { start(small(192_MiB, 512_MiB), without_host_frames()); }
 
   void write_part(Address to, std::uint32_t pattern, Bytes bytes) {
     const std::vector<std::uint32_t> data(bytes.value() / sizeof(pattern), pattern);

@@ -44,7 +44,7 @@ TEST_F(GradedUsesTest, FetchesPossibleAddressesInOrderBesidePinnedBlocks) {
 }
 
 TEST_F(GradedUsesTest, CertainAddressesMustFit) {
-  start(small(32_MiB, 128_MiB));
+  start(small(32_MiB, 128_MiB), without_host_frames());
   std::vector<Address> blocks;
   for (int i = 0; i < 5; ++i) blocks.push_back(allocate(12_MiB));
   AnnouncedUse use;

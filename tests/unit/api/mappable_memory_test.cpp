@@ -94,7 +94,7 @@ TEST_F(MappableMemoryTest, CachedBlocksMakeRoomInTheHeap) {
 class SegmentTest : public MappableMemoryTest {
  protected:
   void start_with(Bytes device, std::size_t handles) {
-    start(small(device, 256_MiB));
+    start(small(device, 256_MiB), without_host_frames());
     segment_ = allocator_->mappable().reserve(DeviceId(), 256_MiB).value();
     for (std::size_t i = 0; i < handles; ++i) map(i);
   }

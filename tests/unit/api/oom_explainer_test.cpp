@@ -51,7 +51,7 @@ TEST_F(OomExplainerTest, ReportsAUsedUpWriteBudget) {
 }
 
 TEST_F(OomExplainerTest, ReportsABlockOrLaunchLargerThanTheDevice) {
-  start(small(16_MiB, 64_MiB));
+  start(small(16_MiB, 64_MiB), without_host_frames());
   const auto large = allocator_->allocate(DeviceId(), 20_MiB, kNoStream);
   EXPECT_NE(large.status().message().find("a block of 20.0 MiB"), std::string_view::npos) << large.status().message();
   std::vector<Address> blocks;

@@ -8,7 +8,7 @@ namespace {
 using UsesTest = AllocatorMachine;
 
 TEST_F(UsesTest, AUseOfMoreThanTheDeviceIsAnErrorAtOnce) {
-  start(small(32_MiB, 128_MiB));
+  start(small(32_MiB, 128_MiB), without_host_frames());
   std::vector<Address> blocks;
   for (int i = 0; i < 16; ++i) blocks.push_back(allocate(4_MiB));
   AnnouncedUse use;
@@ -16,8 +16,28 @@ TEST_F(UsesTest, AUseOfMoreThanTheDeviceIsAnErrorAtOnce) {
   EXPECT_EQ(status.code(), Code::kOutOfMemory);
 }
 
-TEST_F(UsesTest, ABlockNamedTwiceInAUseIsUsedOnce) {
+TEST_F(UsesTest, AUseOfMoreThanTheDeviceIsPartlyInHostMemory) {
   start(small(32_MiB, 128_MiB));
+  std::vector<Address> blocks;
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    blocks.push_back(allocate(4_MiB));
+    write(blocks.back(), i, 4_MiB);
+  }
+  AnnouncedUse use;
+  const Status status = allocator_->uses().begin(blocks, StreamId(), Access::kWrite, Use::Kind::kHold, "", use);
+  ASSERT_TRUE(status.is_ok()) << status.to_string();
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    EXPECT_TRUE(sim_->fill(blocks[i], static_cast<std::uint8_t>(i), 4_MiB, StreamId()).is_ok());
+  }
+  EXPECT_TRUE(sim_->synchronize(StreamId()).is_ok());
+  allocator_->uses().end(use);
+  EXPECT_GE(allocator_->stats().snapshot().totals.zero_copy_bytes, (32_MiB).value());
+  for (std::uint32_t i = 0; i < 16; ++i) EXPECT_TRUE(holds(blocks[i], i * 0x01010101U, 4_MiB)) << i;
+  for (const Address block : blocks) EXPECT_TRUE(allocator_->free(block, kNoStream).is_ok());
+}
+
+TEST_F(UsesTest, ABlockNamedTwiceInAUseIsUsedOnce) {
+  start(small(32_MiB, 128_MiB), without_host_frames());
   std::vector<Address> words;
   for (int i = 0; i < 10; ++i) words.insert(words.end(), 3, allocate(4_MiB));
   AnnouncedUse use;
