@@ -101,7 +101,8 @@ TEST(NcclPrograms, BuffersKeptByNcclStayAndUnregisteredOnesMove) {
 }
 
 TEST(NcclPrograms, ACollectiveThatDoesNotFitFailsOnAllDevicesOfItsGroup) {
-  const Environment tiny = with(on_small_devices(2), "TESSERA_DEVICE_MEMORY", "2MiB");
+  const Environment tiny =
+      with(with(on_small_devices(2), "TESSERA_DEVICE_MEMORY", "2MiB"), "TESSERA_SOFTWARE_HOST_FRAMES", "0");
   const Outcome ran = run_preloaded("./nccl_devices groups 2", tiny);
   EXPECT_EQ(ran.exit_code, 1);
   EXPECT_NE(ran.message.find("tessera: NCCL: one step of work uses"), std::string::npos) << ran.message;

@@ -73,7 +73,9 @@ TEST(PreloadAddresses, FindsATableThatAGraphNodeCopies) { expect_found_where_it_
 Outcome run_graph_table(const std::string& way, const std::string& device_memory) {
   const std::string command = "./graph_tables handed_kernels.so " + way;
   EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}}).output, "ok\n");
-  return run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "40MiB"}, {"TESSERA_DEVICE_MEMORY", device_memory}});
+  return run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "40MiB"},
+                                 {"TESSERA_DEVICE_MEMORY", device_memory},
+                                 {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}});
 }
 
 TEST(PreloadAddresses, AGraphCopyingATableIsOutOfMemoryWhenItsBlocksDoNotFit) {

@@ -115,8 +115,9 @@ TEST(PreloadPrograms, PartsKeepTheOrderOfHostFunctionsEventsChildrenAndMemory) {
 }
 
 TEST(PreloadPrograms, AGraphWithOutlivingMemoryIsNotSplit) {
-  const Outcome launched = run_preloaded("./mixed_graph preload_kernels.so kept",
-                                         {{"TESSERA_SOFTWARE_MEMORY", "12MiB"}, {"TESSERA_DEVICE_MEMORY", "8MiB"}});
+  const Outcome launched = run_preloaded(
+      "./mixed_graph preload_kernels.so kept",
+      {{"TESSERA_SOFTWARE_MEMORY", "12MiB"}, {"TESSERA_DEVICE_MEMORY", "8MiB"}, {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}});
   EXPECT_EQ(launched.exit_code, 1);
   EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"), std::string::npos)
       << launched.message;
@@ -129,7 +130,8 @@ const std::string kConditional = "./conditional_graphs preload_kernels.so condit
 TEST(PreloadPrograms, ConditionalBodiesFindTheirBlocks) { expect_same_on_small_device(kConditional, "16MiB"); }
 
 TEST(PreloadPrograms, AConditionalGraphIsNotSplit) {
-  const Outcome launched = run_preloaded(kConditional, {{"TESSERA_DEVICE_MEMORY", "6MiB"}});
+  const Outcome launched =
+      run_preloaded(kConditional, {{"TESSERA_DEVICE_MEMORY", "6MiB"}, {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}});
   EXPECT_EQ(launched.exit_code, 1);
   EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"), std::string::npos)
       << launched.message;
@@ -138,7 +140,8 @@ TEST(PreloadPrograms, AConditionalGraphIsNotSplit) {
 }
 
 TEST(PreloadPrograms, AGraphWithATooLargeNodeIsOutOfMemory) {
-  const Outcome launched = run_preloaded("./large_graph preload_kernels.so", {{"TESSERA_DEVICE_MEMORY", "2MiB"}});
+  const Outcome launched = run_preloaded("./large_graph preload_kernels.so",
+                                         {{"TESSERA_DEVICE_MEMORY", "2MiB"}, {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}});
   EXPECT_EQ(launched.exit_code, 1);
   EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"), std::string::npos)
       << launched.message;
@@ -400,7 +403,8 @@ TEST(PreloadPrograms, TrainingBorrowsFromADeviceThatItDoesNotUse) {
 }
 
 TEST(PreloadPrograms, AWorkingSetBeyondTheDeviceIsOutOfMemoryAndNoHang) {
-  const Outcome launched = run_preloaded("./launches preload_kernels.so", {{"TESSERA_DEVICE_MEMORY", "4MiB"}});
+  const Outcome launched = run_preloaded("./launches preload_kernels.so",
+                                         {{"TESSERA_DEVICE_MEMORY", "4MiB"}, {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}});
   EXPECT_EQ(launched.exit_code, 1);
   EXPECT_NE(launched.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << launched.message;
 }
@@ -412,7 +416,8 @@ TEST(PreloadPrograms, AFreedBlockStaysWithTheGraphThatHoldsIt) {
 }
 
 TEST(PreloadPrograms, AGraphBeyondTheDeviceIsOutOfMemoryAtItsLaunch) {
-  const Outcome launched = run_preloaded("./graphs preload_kernels.so", {{"TESSERA_DEVICE_MEMORY", "6MiB"}});
+  const Outcome launched = run_preloaded("./graphs preload_kernels.so",
+                                         {{"TESSERA_DEVICE_MEMORY", "6MiB"}, {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}});
   EXPECT_EQ(launched.exit_code, 1);
   EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"), std::string::npos)
       << launched.message;
