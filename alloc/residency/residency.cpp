@@ -130,6 +130,7 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
   {
     MutexLock lock(locked_.mutex);
     if (contents == Contents::kUndefined && run->lives_alone()) {
+      TESSERA_TRY(locked_.partial.begin_anew(*run));
       for (Run* part : with_parts({&run, 1})) TESSERA_TRY(locked_.transfers.releases.discard(*part));
     }
     if (locked_.rows.is_too_large(*run)) locked_.rows.make(*run);

@@ -104,6 +104,10 @@ static void more_than_the_device_fits(tessera_allocator* allocator) {
   EXPECT(tessera_prefetch(allocator, blocks, 1) == TESSERA_OK);
   EXPECT(tessera_mark(allocator, "iteration", 1) == TESSERA_OK);
   for (int i = 0; i < kBlocks; ++i) EXPECT(tessera_free(allocator, blocks[i], NULL) == TESSERA_OK);
+  /* What was used in host memory is not what the next blocks get. */
+  EXPECT(tessera_trim(allocator) == TESSERA_OK);
+  EXPECT(tessera_get_stats(allocator, &stats) == TESSERA_OK);
+  EXPECT(stats.zero_copy_bytes == 0);
 }
 
 static void a_tag_sleeps_and_wakes(tessera_allocator* allocator) {

@@ -168,6 +168,18 @@ Status PartialRuns::make_whole(Run& run) {
   return {};
 }
 
+Status PartialRuns::begin_anew(Run& run) {
+  if (!run.has(PageState::kZeroCopy)) return {};
+  if (!engine_.fence_all().is_ok()) return {};
+  Run* const whole = &run;
+  for (Run* const part : with_parts({&whole, 1})) {
+    const Status over = engine_.waits.wait(part->users(), part->last_work(), StreamWaits::Bound::kPatience);
+    if (!over.is_ok()) return {};  // the block is used in host memory
+    TESSERA_TRY(moves_.zero_copy.discard_all(*part));
+  }
+  return {};
+}
+
 void PartialRuns::bring_back() {
   if (++quiet_points_ < wanted_quiet_points_ || engine_.held_uses.count() != 0) return;
   const Bytes room = engine_.tiers.device.usage().room();

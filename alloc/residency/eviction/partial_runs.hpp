@@ -46,6 +46,10 @@ class PartialRuns {
   // All of the run, or of the row, is on the device from now on: others will access its frames. Waits for all work.
   // REQUIRES: it is held. Errors: as make_fit().
   Status make_whole(Run& run);
+  // Another block begins in the run, or the row: its pages get device frames again, as far as the uses of the last
+  // block end within the patience. REQUIRES: the contents do not matter, and no launch can find the run yet. Errors:
+  // kInternal.
+  Status begin_anew(Run& run);
   // The program has waited for all its work: pages return to unused device memory, a few at a time.
   void bring_back();
 

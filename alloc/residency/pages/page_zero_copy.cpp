@@ -129,15 +129,26 @@ Result<Bytes> PageZeroCopy::discard_dead(Run& run) {
     run.add_missing();
     Status status;
     if (run.is_dead()) {
-      copies_.drop_all(page);
-      machine_.stats.discards += 1;
-      status = ledger_.step(page, PageEvent::kDiscard);
+      status = discard(page);
       discarded += page.bytes();
     }
     run.drop_missing();
     TESSERA_TRY(status);
   }
   return discarded;
+}
+
+Status PageZeroCopy::discard_all(Run& run) {
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    if (run.pages[i].state == PageState::kZeroCopy) TESSERA_TRY(discard({&run, i}));
+  }
+  return {};
+}
+
+Status PageZeroCopy::discard(PageRef page) {
+  copies_.drop_all(page);
+  machine_.stats.discards += 1;
+  return ledger_.step(page, PageEvent::kDiscard);
 }
 
 void PageZeroCopy::map_again(std::span<const PageRef> pages) {

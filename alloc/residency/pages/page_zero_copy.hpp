@@ -31,6 +31,8 @@ class PageZeroCopy {
   // kZeroCopy -> kEmpty, for pages of a run in which no block lives. Returns their bytes. It is enough that all uses
   // of the run are over. Errors: kInternal.
   Result<Bytes> discard_dead(Run& run);
+  // The same for a run whose bytes do not matter, as another block begins in it. REQUIRES: no launch can find it yet.
+  Status discard_all(Run& run);
   // Maps the pages, which are not mapped anywhere any more, at the addresses that they have now. A page that cannot be
   // mapped is kLost. REQUIRES: they are kZeroCopy.
   void map_again(std::span<const PageRef> pages);
@@ -42,6 +44,7 @@ class PageZeroCopy {
   Status replace(PageRef page, const Frame& frame);
   Status begin(PageRef page, const Frame& frame);
   Status fill(PageRef page);
+  Status discard(PageRef page);
   void lose(PageRef page, const Status& reason);
 
   const PageMachine& machine_;

@@ -161,6 +161,19 @@ TEST_F(PartialRuns, WhatAFreedBlockUsedInHostMemoryIsFreeForOthers) {
   expect_right();
 }
 
+TEST_F(PartialRuns, TheNextBlockInARunIsOnTheDeviceAgain) {
+  tessera::Run* const a = machine_.add({0, 6});
+  tessera::Run* const b = machine_.add({0, 6});
+  ASSERT_OK(machine_.touch({a, b}, Access::kWrite));
+  tessera::Run* const partial = in_host(a) > in_host(b) ? a : b;
+  ASSERT_OK(machine_.residency().ensure(partial, StreamId(0), Contents::kUndefined));
+  EXPECT_EQ(in_host(partial), 0_B);
+  ASSERT_OK(machine_.write(partial, 2));
+  ASSERT_OK(machine_.check(partial, 2));
+  EXPECT_EQ(in_host(partial), 0_B);
+  expect_right();
+}
+
 TEST_F(PartialRuns, ADriverThatRefusesLosesNothing) {
   for (const DriverCall call :
        {DriverCall::kMap, DriverCall::kSetAccess, DriverCall::kUnmap, DriverCall::kCopy, DriverCall::kCopyIn}) {
