@@ -76,9 +76,11 @@ Result<Bytes> HostEvictor::discard_dead(Location in, Bytes bytes) {
 
 Result<Bytes> HostEvictor::discard_zero_copies() {
   Bytes discarded;
+  const auto partial = engine_.with(PageTrait::kZeroCopy);
+  if (partial.begin() == partial.end()) return discarded;  // most programs: no launch waits for this
   const Gate::Closed closed(engine_.gate);
   if (!closed.is_closed()) return discarded;
-  for (Run& run : engine_.with(PageTrait::kZeroCopy)) {
+  for (Run& run : partial) {
     if (!run.is_evictable() || !engine_.streams.passed(run.users(), run.last_work())) continue;
     TESSERA_TRY_ASSIGN(const Bytes more, moves_.zero_copy.discard_dead(run));
     discarded += more;

@@ -16,6 +16,7 @@ constexpr std::uint64_t kKeptPart = 8;
 constexpr Bytes kBatch = 64_MiB;
 // Room that is made in host memory may be in pieces that cannot be used, or what was loaded is spilled for it.
 constexpr int kMostRounds = 16;
+constexpr std::uint32_t kMostQuietPoints = 1 << 16;
 // At one quiet point, which the program waits for: some milliseconds.
 constexpr Bytes kMostBack = 128_MiB;
 
@@ -119,7 +120,8 @@ Result<std::vector<PageRef>> PartialRuns::choose(Runs runs, Bytes wanted) {
 }
 
 Status PartialRuns::load(PageRef page) {
-  while (!page->is_near()) {
+  for (int rounds = 0; !page->is_near(); ++rounds) {
+    if (rounds > kMostRounds) return Status(Code::kOutOfMemory, "host memory has no room for a page from the file");
     const Status begun = transfers_.starts.load(page);
     if (begun.code() == Code::kBusy) {
       TESSERA_TRY(transfers_.any() ? transfers_.ends.finish(Transfers::Await::kOldest)
@@ -145,7 +147,7 @@ Result<Bytes> PartialRuns::use_in_host(std::span<const PageRef> pages) {
 // Pages that have returned too early are worth more patience.
 void PartialRuns::note(Bytes excess) {
   quiet_points_ = 0;
-  if (has_returned_) wanted_quiet_points_ *= 2;
+  if (has_returned_) wanted_quiet_points_ = std::min(wanted_quiet_points_ * 2, kMostQuietPoints);
   has_returned_ = false;
   log_line(is_noted_ ? LogLevel::kInfo : LogLevel::kWarning,
            "a launch uses more memory than the device has: {} MiB of it are used in host memory from now on, over the "
@@ -170,13 +172,13 @@ Status PartialRuns::make_whole(Run& run) {
 
 Status PartialRuns::begin_anew(Run& run) {
   if (!run.has(PageState::kZeroCopy)) return {};
-  if (!engine_.fence_all().is_ok()) return {};
   Run* const whole = &run;
+  Status over = engine_.fence_all();
   for (Run* const part : with_parts({&whole, 1})) {
-    const Status over = engine_.waits.wait(part->users(), part->last_work(), StreamWaits::Bound::kPatience);
-    if (!over.is_ok()) return {};  // the block is used in host memory
-    TESSERA_TRY(moves_.zero_copy.discard_all(*part));
+    if (over.is_ok()) over = engine_.waits.wait(part->users(), part->last_work(), StreamWaits::Bound::kPatience);
+    if (over.is_ok()) TESSERA_TRY(moves_.zero_copy.discard_all(*part));
   }
+  if (!over.is_ok()) log_line(LogLevel::kDebug, "a block begins in host memory: {}", over.to_string());
   return {};
 }
 
