@@ -19,6 +19,7 @@ ELSEWHERE = {
     "make deb": ("tests/package/deb_test.py", "cpack"),
     "make install PREFIX=/usr/local": ("tests/package/install_test.py", "--install"),
     "make check": (".ci/run", "make check"),
+    "make demo": (".github/workflows/check.yml", "make demo"),
 }
 # What each must print.
 HERE = {
