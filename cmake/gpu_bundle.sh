@@ -16,6 +16,8 @@ bundle=build/tessera-gpu
 rm -rf "$bundle" "$bundle.tar.gz"
 mkdir -p "$bundle/tests" "$bundle/bench/gpu" "$bundle/bench/traces" "$bundle/python"
 cp -a build/gpu/bin build/gpu/lib "$bundle/"
+# Test programs that stand in for a library of the GPU machine, or that a sanitizer was linked into.
+(cd "$bundle/lib/tessera" && rm -rf nccl nccl_* cublaslt thin checked)
 for test in contract_cuda_driver_contract_test c_api_tessera_test c_api_readme_example; do
   cp "build/gpu/tests/$test" "$bundle/tests/"
 done
