@@ -110,6 +110,91 @@ Answer capture_while_unmapped(const Settings&) {
   return yes_if(all, results);
 }
 
+// Which calls of a capture or of a graph fail for addresses behind which nothing is mapped at the time of the call? The
+// graph runs later.
+Answer graph_calls_on_unmapped(const Settings&) {
+  Gpu gpu;
+  Stream stream;
+  Frame device(gpu, Place::kDevice, kPage);
+  PlainBlock plain(kPage);
+  PinnedHost pinned(kPage);
+  Window window(gpu, kPage);
+  CUcontext context = nullptr;
+  MUST(cuCtxGetCurrent(&context));
+  const CUfunction fill = gpu.plain("fill_words");
+  Json results = Json::object();
+  bool all = true;
+  const auto note = [&](const char* call, CUresult code) {
+    results[call] = name_of(code);
+    all = all && code == CUDA_SUCCESS;
+  };
+  const auto captured = [&](const char* call, auto queue) {
+    CUgraph graph = nullptr;
+    MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    note(call, queue());
+    (void)cuStreamEndCapture(stream, &graph);
+    if (graph != nullptr) (void)cuGraphDestroy(graph);
+  };
+  captured("captured kernel", [&] { return launch(fill, 1, 128, stream, window.at(), std::uint64_t{4}, 2U); });
+  captured("captured cuMemsetD8Async", [&] { return cuMemsetD8Async(window.at(), 1, 64, stream); });
+  captured("captured cuMemsetD2D8Async", [&] { return cuMemsetD2D8Async(window.at(), 512, 1, 64, 2, stream); });
+  captured("captured cuMemcpyDtoDAsync to it", [&] { return cuMemcpyDtoDAsync(window.at(), plain, 64, stream); });
+  captured("captured cuMemcpyDtoDAsync from it", [&] { return cuMemcpyDtoDAsync(plain, window.at(), 64, stream); });
+  captured("captured cuMemcpyAsync to it", [&] { return cuMemcpyAsync(window.at(), plain, 64, stream); });
+  captured("captured cuMemcpyHtoDAsync", [&] { return cuMemcpyHtoDAsync(window.at(), pinned.as<void>(), 64, stream); });
+  captured("captured cuMemcpyDtoHAsync", [&] { return cuMemcpyDtoHAsync(pinned.as<void>(), window.at(), 64, stream); });
+  captured("captured cuStreamWriteValue32", [&] { return cuStreamWriteValue32(stream, window.at(), 1, 0); });
+
+  CUgraph graph = nullptr;
+  CUgraphNode set = nullptr, copy = nullptr;
+  CUgraphExec exec = nullptr;
+  CUDA_MEMSET_NODE_PARAMS filling{plain, 0, 1, 1, 64, 1};
+  CUDA_MEMCPY3D copying{};
+  copying.srcMemoryType = copying.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copying.srcDevice = plain;
+  copying.dstDevice = plain + 4096;
+  copying.WidthInBytes = 64;
+  copying.Height = copying.Depth = 1;
+  MUST(cuGraphCreate(&graph, 0));
+  MUST(cuGraphAddMemsetNode(&set, graph, nullptr, 0, &filling, context));
+  MUST(cuGraphAddMemcpyNode(&copy, graph, &set, 1, &copying, context));
+  MUST(cuGraphInstantiate(&exec, graph, 0));
+  filling.dst = window.at();
+  copying.dstDevice = window.at();
+  CUgraphNode more = nullptr;
+  note("cuGraphAddMemsetNode", cuGraphAddMemsetNode(&more, graph, nullptr, 0, &filling, context));
+  note("cuGraphAddMemcpyNode", cuGraphAddMemcpyNode(&more, graph, nullptr, 0, &copying, context));
+  note("cuGraphMemsetNodeSetParams", cuGraphMemsetNodeSetParams(set, &filling));
+  note("cuGraphMemcpyNodeSetParams", cuGraphMemcpyNodeSetParams(copy, &copying));
+  note("cuGraphExecMemsetNodeSetParams", cuGraphExecMemsetNodeSetParams(exec, set, &filling, context));
+  note("cuGraphExecMemcpyNodeSetParams", cuGraphExecMemcpyNodeSetParams(exec, copy, &copying, context));
+  (void)cuGraphDestroy(graph);
+  (void)cuGraphExecDestroy(exec);
+
+  // Made while the memory is mapped, instantiated, cloned and updated while it is not.
+  window.mount(device);
+  CUgraph outer = nullptr, clone = nullptr;
+  CUgraphExec early = nullptr, late = nullptr;
+  MUST(cuGraphCreate(&graph, 0));
+  MUST(cuGraphAddMemsetNode(&set, graph, nullptr, 0, &filling, context));
+  MUST(cuGraphAddMemcpyNode(&copy, graph, &set, 1, &copying, context));
+  MUST(cuGraphInstantiate(&early, graph, 0));
+  must(window.unmap(0, kPage), "cuMemUnmap");
+  CUgraphExecUpdateResultInfo update{};
+  MUST(cuGraphCreate(&outer, 0));
+  note("cuGraphInstantiate", cuGraphInstantiate(&late, graph, 0));
+  note("cuGraphClone", cuGraphClone(&clone, graph));
+  note("cuGraphAddChildGraphNode", cuGraphAddChildGraphNode(&more, outer, nullptr, 0, graph));
+  note("cuGraphExecUpdate", cuGraphExecUpdate(early, graph, &update));
+  note("cuGraphMemcpyNodeGetParams", cuGraphMemcpyNodeGetParams(copy, &copying));
+  note("cuGraphUpload", cuGraphUpload(early, stream));
+
+  unsigned yes = 1;
+  note("cuPointerSetAttribute, sync memops",
+       cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, window.at()));
+  return yes_if(all, results);
+}
+
 // A page is evicted while a stream captures: are the calls of a swap allowed then?
 Answer swap_during_capture(const Settings&) {
   Gpu gpu;
@@ -139,6 +224,8 @@ Answer swap_during_capture(const Settings&) {
 std::vector<Probe> graph_probes() {
   return {{"graph_after_swap", "does a graph run right after its blocks were swapped", replay_after_swap},
           {"capture_while_unmapped", "can a copy or set of an unmapped block be captured", capture_while_unmapped},
+          {"graph_calls_on_unmapped", "do graphs accept addresses with nothing mapped behind them",
+           graph_calls_on_unmapped},
           {"swap_during_capture", "may mappings change while a stream captures", swap_during_capture}};
 }
 
