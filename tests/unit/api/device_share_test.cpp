@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 
 #include "api/allocator.hpp"
+#include "driver/native_codes.hpp"
+#include "sim/fault_driver.hpp"
 #include "sim/sim_driver.hpp"
 #include "sim/sim_hardware.hpp"
 
@@ -65,13 +67,16 @@ class DeviceShareTest : public ::testing::Test {
     return options;
   }
   std::unique_ptr<Allocator> program(const std::function<void(Options&)>& change = {}) {
+    return program_on(std::make_unique<SimDriver>(sim_options(), clock_), change);
+  }
+  std::unique_ptr<Allocator> program_on(std::unique_ptr<Driver> driver,
+                                        const std::function<void(Options&)>& change = {}) {
     Options options;
     options.node = name_;
     options.node_host_memory = SizeOrShare(1_GiB);
     options.time_slice = 100;
     options.log_level = "quiet";
     if (change) change(options);
-    auto driver = std::make_unique<SimDriver>(sim_options(), clock_);
     auto made = Allocator::create(
         Foundations{clock_, std::move(driver), FileTier::open("", Bytes()).take(), system_host_pages()}, options);
     EXPECT_TRUE(made.is_ok()) << made.status().to_string();
@@ -154,6 +159,28 @@ TEST_F(DeviceShareTest, ADamagedLedgerLeavesTheProgramAlone) {
   const std::vector<Address> blocks = allocate(*alone, 32_MiB);
   EXPECT_TRUE(use(*alone, blocks).is_ok());
   free_all(*alone, blocks);
+}
+
+// Seen on a GPU: the driver's exit handlers run before ours, and the pump looks in between.
+TEST_F(DeviceShareTest, ADriverThatHasEndedIsNoReasonForAWarning) {
+  for (const int code : {native::kDeinitialized, native::kUnknown}) {
+    SimDriver device(sim_options(), clock_);
+    auto made = std::make_unique<FaultDriver>(device);
+    FaultDriver& driver = *made;
+    ::testing::internal::CaptureStderr();
+    {
+      const auto alone = program_on(std::move(made), [](Options& options) { options.log_level = "warning"; });
+      const std::vector<Address> blocks = allocate(*alone, kBlock);
+      driver.fail({DriverCall::kMemoryInfo, 1, Status(Code::kDriver, "the driver has ended", code), true});
+      for (int i = 0; driver.failed() == 0 && i < 6000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      EXPECT_NE(driver.failed(), 0U);
+      driver.clear();
+      free_all(*alone, blocks);
+    }
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    const bool warned = said.find("not shared") != std::string::npos;
+    EXPECT_EQ(warned, code == native::kUnknown) << said;
+  }
 }
 
 TEST_F(DeviceShareTest, WithoutSharingThereIsNoLedgerOfTheDevice) {
