@@ -170,6 +170,22 @@ std::chrono::milliseconds DeviceHeaps::look_at_shares() {
   return next;
 }
 
+Status DeviceHeaps::cover(std::span<const Address> addresses) {
+  for (DeviceHeap* const heap : all()) heap->residency().placeholders().begin();
+  for (const Address address : addresses) {
+    Status covered = with_run(
+        address, [](DeviceHeap& heap, Run* run) { return heap.residency().placeholders().cover(&run->whole()); });
+    if (covered.is_ok() || covered.code() == Code::kNotFound) continue;
+    uncover();
+    return covered;
+  }
+  return {};
+}
+
+void DeviceHeaps::uncover() {
+  for (DeviceHeap* const heap : all()) heap->residency().placeholders().end();
+}
+
 void DeviceHeaps::start_pump(Pump::Look look) {
   if (pumps_) pump_ = std::make_unique<Pump>([this] { return advance(); }, std::move(look));
 }

@@ -110,6 +110,12 @@ class DeviceHeaps {
   std::string policy() const;                // the active one
   std::string unhinted_access() const;       // as the statistics report it
 
+  // ---- placeholders ----
+  // Until uncover(), blocks at these addresses that are away have a placeholder mapped (Placeholders). Addresses in no
+  // live block are ignored. Errors: kOutOfMemory, the driver's; nothing is covered then.
+  Status cover(std::span<const Address> addresses);
+  void uncover();
+
   // ---- moves ----
   // Advances transfers; false when nothing is in flight any more.
   bool advance();

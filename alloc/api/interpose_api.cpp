@@ -159,6 +159,19 @@ tessera_result tessera_set_outside(tessera_allocator* allocator, const tessera_o
   });
 }
 
+tessera_result tessera_placeholders_begin(tessera_allocator* allocator, const tessera_address* addresses,
+                                          size_t count) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    if (addresses == nullptr && count != 0) return null_argument("addresses");
+    return allocator->allocator->heaps().cover(words_of(addresses, count * sizeof(*addresses)));
+  });
+}
+
+void tessera_placeholders_end(tessera_allocator* allocator) {
+  if (allocator != nullptr) allocator->allocator->heaps().uncover();
+}
+
 tessera_result tessera_expose(tessera_allocator* allocator, tessera_address address, const char* reason) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || reason == nullptr) return null_argument("allocator and reason");

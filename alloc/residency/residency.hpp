@@ -27,6 +27,7 @@
 #include "residency/locked_engine.hpp"
 #include "residency/pinned_runs.hpp"
 #include "residency/recomputation.hpp"
+#include "residency/placeholders.hpp"
 #include "residency/residency_figures.hpp"
 #include "residency/run_ranges.hpp"
 #include "residency/run_table.hpp"
@@ -50,6 +51,7 @@ class Residency {
   AutomaticEviction& automatic() { return automatic_; }
   Sleeper& sleeper() { return sleeper_; }
   DriverYield& yields() { return yields_; }
+  Placeholders& placeholders() { return placeholders_; }
   const ResidencyFigures& figures() const { return figures_; }
 
   // ---- uses ----
@@ -148,6 +150,7 @@ class Residency {
   PinnedRuns pins_{locked_, fetch_};
   Sleeper sleeper_{locked_, automatic_, recomputation_};
   DriverYield yields_{locked_};
+  Placeholders placeholders_{locked_};
   ResidencyFigures figures_{locked_};
 };
 

@@ -72,6 +72,15 @@ TESSERA_API tessera_result tessera_use_begin_blocking_ranges(tessera_allocator* 
                                                              size_t count, tessera_stream stream, tessera_access access,
                                                              tessera_use* use);
 
+/* For a driver call that asks what memory lies at addresses without accessing it, such as the instantiation of a
+ * graph with copies: until the matching tessera_placeholders_end, device memory without contents is mapped where
+ * pages of these blocks are away. Nothing moves; announced uses find their bytes as always. A driver call that
+ * fails nevertheless, because another thread evicted a block meanwhile, may be repeated with placeholders of its own.
+ * Addresses in no live block are ignored. Errors: OUT_OF_MEMORY, the driver's; no end is needed then. */
+TESSERA_API tessera_result tessera_placeholders_begin(tessera_allocator* allocator, const tessera_address* addresses,
+                                                      size_t count);
+TESSERA_API void tessera_placeholders_end(tessera_allocator* allocator);
+
 /* The block's address is no longer tracked: the block stays in device memory until it is freed, and statistics
  * list it under `reason` (a string literal, e.g. "cuIpcGetMemHandle"). May wait. Errors: as tessera_pin. */
 TESSERA_API tessera_result tessera_expose(tessera_allocator* allocator, tessera_address address, const char* reason);

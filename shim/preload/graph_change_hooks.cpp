@@ -1,17 +1,18 @@
 // Changes to single nodes of an executable graph: afterwards the nodes use other blocks, or have another callback or
-// event.
-//
-// Changes to the nodes of a graph itself need no hook: they are read when it is instantiated.
+// event. The nodes of a graph itself are read when it is instantiated.
 #include <algorithm>
 
 #include "cuda_api.hpp"
 #include "graph_execs.hpp"
 #include "lifecycle.hpp"
+#include "resolved_addresses.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
 
 namespace {
+
+using Addresses = std::span<const std::uint64_t>;
 
 // Calls the driver with new parameters for one node, and records the words in them.
 template <class Params, class Function, class... Args>
@@ -19,7 +20,8 @@ CUresult change(Function TrueDriver::*function, CUgraphExec exec, CUgraphNode no
   Words words;
   const bool watched = running() != nullptr && params != nullptr;
   if (watched) words = words_of(*params);
-  const CUresult result = call_true(function, exec, node, params, args...);
+  const CUresult result =
+      with_resolved(resolved_in(params), "cuGraphExecNodeSetParams", function, exec, node, params, args...);
   if (watched && result == CUDA_SUCCESS) graph_execs().change(exec, std::span(&node, 1), words);
   return result;
 }
@@ -48,10 +50,9 @@ bool calls_or_records(CUgraph child) {
 
 template <class Call>
 CUresult change_child(CUgraphExec exec, CUgraphNode node, CUgraph child, Call call) {
-  if (running() == nullptr) return call();
   GraphWords found;
-  if (read_graph(child, found) != CUDA_SUCCESS) return call();
-  const CUresult result = call();
+  if (running() == nullptr || read_graph(child, found) != CUDA_SUCCESS) return call(Addresses());
+  const CUresult result = call(found.resolved);
   if (result != CUDA_SUCCESS) return result;
   Words words;
   for (const auto& [inner, held] : found.by_node) words.append(held);
@@ -99,16 +100,20 @@ TESSERA_HOOK cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode no
 }
 
 TESSERA_HOOK cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
-  return change_child(exec, node, child,
-                      [&] { return call_true(&TrueDriver::cuGraphExecChildGraphNodeSetParams, exec, node, child); });
+  return change_child(exec, node, child, [&](Addresses resolved) {
+    return with_resolved(resolved, "cuGraphExecChildGraphNodeSetParams",
+                         &TrueDriver::cuGraphExecChildGraphNodeSetParams, exec, node, child);
+  });
 }
 
 TESSERA_HOOK cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {
   if (params == nullptr || params->type != CU_GRAPH_NODE_TYPE_GRAPH) {
     return change_other(exec, node, params);
   }
-  return change_child(exec, node, params->graph.graph,
-                      [&] { return call_true(&TrueDriver::cuGraphExecNodeSetParams, exec, node, params); });
+  return change_child(exec, node, params->graph.graph, [&](Addresses resolved) {
+    return with_resolved(resolved, "cuGraphExecNodeSetParams", &TrueDriver::cuGraphExecNodeSetParams, exec, node,
+                         params);
+  });
 }
 
 // ---- nodes without blocks that cannot be disabled when the graph is launched in parts ---------------

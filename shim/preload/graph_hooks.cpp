@@ -1,7 +1,6 @@
-// Executable graphs: their blocks are known from instantiation on, and are in device memory at each launch.
-//
-// A launch on a capturing stream runs nothing: it adds a child graph, which is read when the outer graph is
-// instantiated.
+// Executable graphs: their blocks are known from instantiation on, and are in device memory at each launch. While it
+// instantiates, the driver resolves the addresses of copies and sets. It refuses to launch a graph on a capturing
+// stream.
 #include "capture.hpp"
 #include "cuda_api.hpp"
 #include "driver_room.hpp"
@@ -11,6 +10,7 @@
 #include "late_copies.hpp"
 #include "managed_use.hpp"
 #include "outcome.hpp"
+#include "resolved_addresses.hpp"
 #include "true_driver.hpp"
 #include "unknown_work.hpp"
 
@@ -40,19 +40,21 @@ void destroy_due() {
 
 enum class Made { kNew, kUpdated };
 
-// Reads the graph before `call` instantiates it or updates `*exec` with it, and stores the result afterwards.
+using Addresses = std::span<const std::uint64_t>;
+
+// Reads the graph before `call` instantiates it or updates `*exec` with it, and stores the result afterwards. `call`
+// gets the addresses that the driver resolves.
 template <class Call>
 CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long flags, Made made, Call call) {
-  if (running() == nullptr || exec == nullptr) return call();
   GraphWords found;
   // If the graph is invalid, the driver reports the error itself.
-  if (read_graph(graph, found) != CUDA_SUCCESS) return call();
+  if (running() == nullptr || exec == nullptr || read_graph(graph, found) != CUDA_SUCCESS) return call(Addresses());
   const bool by_device = (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0 || found.changed_by_device;
   KeptBlocks kept("cuGraphInstantiate");
   if (by_device) {
     if (const CUresult pinned = add_all(found, kept); pinned != CUDA_SUCCESS) return pinned;
   }
-  const CUresult result = kept.after(call());
+  const CUresult result = kept.after(call(found.resolved));
   if (result != CUDA_SUCCESS) return result;
   // An update refers to nodes of another graph, by which the executable cannot be split.
   if (by_device || made == Made::kUpdated) {
@@ -80,11 +82,11 @@ GraphExecs::Launchable cut_for(CUgraphExec exec, const Words& words, const Graph
 template <class Launch>
 CUresult launch_words(CUgraphExec exec, CUstream stream, const Words& words, const GraphCopies* copies,
                       Launch launch_with) {
-  if (words.any_block && !capturing(stream)) {
+  if (words.any_block) {
     const CUresult held = hold_everything("cuGraphLaunch");
     return held == CUDA_SUCCESS ? launch_with(words) : held;
   }
-  const auto cut = capturing(stream) ? GraphExecs::Launchable{} : cut_for(exec, words, copies);
+  const auto cut = cut_for(exec, words, copies);
   if (cut.parts != nullptr) return launch_parts(exec, *cut.parts, words, launch_with);
   if (cut.too_large != nullptr) {
     const CUresult tried = try_alone(*cut.too_large, stream);
@@ -109,7 +111,7 @@ CUresult launch_copies(CUgraphExec exec, CUstream stream, const Words& words, La
 template <class Function>
 CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*function, CUstream given) {
   const auto words = running() != nullptr ? graph_execs().words(exec) : nullptr;
-  if (words == nullptr && !has_heap()) return call_true(function, exec, given);
+  if ((words == nullptr && !has_heap()) || capturing(stream)) return call_true(function, exec, given);
   const auto launch_with = [&](const Words& needed) {
     return with_driver_room({.stream = stream}, [&](bool& ours) {
       const ManagedUse use(needed, stream, "cuGraphLaunch", Launched::kGraph);
@@ -117,7 +119,7 @@ CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*functio
       return ours ? use.status() : call_true(function, exec, given);
     });
   };
-  if (late_copies().any() && !capturing(stream)) {
+  if (late_copies().any()) {
     late_copies().settle(words != nullptr ? WordSpans(*words) : WordSpans());
   }
   if (words == nullptr) return launch_with({});
@@ -128,8 +130,10 @@ CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*functio
 template <class Function, class... Args>
 CUresult instantiate(Function TrueDriver::*function, unsigned long long flags, CUgraphExec* exec, CUgraph graph,
                      Args... args) {
-  return with_graph_read(exec, graph, flags, Made::kNew,
-                         [&] { return call_with_room({}, function, exec, graph, args...); });
+  return with_graph_read(exec, graph, flags, Made::kNew, [&](Addresses addresses) {
+    return with_driver_room(
+        {}, [&](bool&) { return with_resolved(addresses, "cuGraphInstantiate", function, exec, graph, args...); });
+  });
 }
 
 void note_again(const KnownBodies& bodies) {
@@ -138,7 +142,8 @@ void note_again(const KnownBodies& bodies) {
 
 template <class Function, class... Args>
 CUresult add_node(Function TrueDriver::*function, CUgraphNodeParams* params, CUgraphNode* node, Args... args) {
-  const CUresult result = call_with_room({}, function, node, args..., params);
+  const CUresult result = with_driver_room(
+      {}, [&](bool&) { return with_resolved(resolved_in(params), "cuGraphAddNode", function, node, args..., params); });
   const bool conditional = result == CUDA_SUCCESS && params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
   if (conditional && params->conditional.phGraph_out != nullptr) {
     note_bodies(*node, {params->conditional.phGraph_out, params->conditional.size});
@@ -172,13 +177,15 @@ TESSERA_HOOK cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph,
 }
 
 TESSERA_HOOK cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error, CUgraphExecUpdateResult* outcome) {
-  return with_graph_read(&exec, graph, 0, Made::kUpdated,
-                         [&] { return call_true(&TrueDriver::cuGraphExecUpdate, exec, graph, error, outcome); });
+  return with_graph_read(&exec, graph, 0, Made::kUpdated, [&](Addresses resolved) {
+    return with_resolved(resolved, "cuGraphExecUpdate", &TrueDriver::cuGraphExecUpdate, exec, graph, error, outcome);
+  });
 }
 
 TESSERA_HOOK cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* outcome) {
-  return with_graph_read(&exec, graph, 0, Made::kUpdated,
-                         [&] { return call_true(&TrueDriver::cuGraphExecUpdate_v2, exec, graph, outcome); });
+  return with_graph_read(&exec, graph, 0, Made::kUpdated, [&](Addresses resolved) {
+    return with_resolved(resolved, "cuGraphExecUpdate", &TrueDriver::cuGraphExecUpdate_v2, exec, graph, outcome);
+  });
 }
 
 TESSERA_HOOK_PTSZ(cuGraphLaunch, (CUgraphExec exec, CUstream given), { return launch(exec, stream, True, given); })

@@ -149,6 +149,15 @@ CUresult read_params(CUgraphNode node, Get TrueDriver::*get, Words& words) {
   return result;
 }
 
+// Of a node whose addresses the driver resolves when the graph is instantiated.
+template <class Params, class Get>
+CUresult read_resolved(CUgraphNode node, Get TrueDriver::*get, GraphWords& found) {
+  Words& words = found.by_node[node];
+  const CUresult result = read_params<Params>(node, get, words);
+  found.resolved.insert(found.resolved.end(), words.certain.begin(), words.certain.end());
+  return result;
+}
+
 CUresult read_kernel(CUgraphNode node, GraphWords& found) {
   CUlaunchAttributeValue updatable{};
   const CUresult told = call_true(&TrueDriver::cuGraphKernelNodeGetAttribute, node,
@@ -184,10 +193,9 @@ CUresult read_node(CUgraphNode node, GraphWords& found) {
   switch (static_cast<int>(type)) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return read_kernel(node, found);
     case CU_GRAPH_NODE_TYPE_MEMCPY:
-      return read_params<CUDA_MEMCPY3D_v2>(node, &TrueDriver::cuGraphMemcpyNodeGetParams, found.by_node[node]);
+      return read_resolved<CUDA_MEMCPY3D_v2>(node, &TrueDriver::cuGraphMemcpyNodeGetParams, found);
     case CU_GRAPH_NODE_TYPE_MEMSET:
-      return read_params<CUDA_MEMSET_NODE_PARAMS_v1>(node, &TrueDriver::cuGraphMemsetNodeGetParams,
-                                                     found.by_node[node]);
+      return read_resolved<CUDA_MEMSET_NODE_PARAMS_v1>(node, &TrueDriver::cuGraphMemsetNodeGetParams, found);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
       return read_params<CUDA_BATCH_MEM_OP_NODE_PARAMS>(node, &TrueDriver::cuGraphBatchMemOpNodeGetParams,
                                                         found.by_node[node]);
@@ -195,7 +203,7 @@ CUresult read_node(CUgraphNode node, GraphWords& found) {
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return read_bodies(node, found);
     case TESSERA_NODE_TYPE_MEMCPY_BATCH:
     case TESSERA_NODE_TYPE_FABRIC_CPY_BATCH:
-      return read_params<CUgraphNodeParams>(node, &TrueDriver::cuGraphNodeGetParams, found.by_node[node]);
+      return read_resolved<CUgraphNodeParams>(node, &TrueDriver::cuGraphNodeGetParams, found);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: program_events().tell_nothing(); return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_HOST:
     case CU_GRAPH_NODE_TYPE_EMPTY:

@@ -24,8 +24,9 @@ struct GraphWords {
     bool in_body = false;  // in the body of a conditional node: it may not run
   };
   std::unordered_map<CUgraphNode, Place> places;
-  bool in_body = false;            // true while such a body is read
-  bool changed_by_device = false;  // kernels may change parameters of some node unseen
+  std::vector<std::uint64_t> resolved;  // addresses that the driver resolves at instantiation (resolved_addresses.hpp)
+  bool in_body = false;                 // true while such a body is read
+  bool changed_by_device = false;       // kernels may change parameters of some node unseen
 };
 
 // Adds the words of all nodes. A node whose parameters cannot be read may use any block. Errors: the driver's, if the

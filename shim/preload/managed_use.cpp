@@ -78,7 +78,13 @@ ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits w
     ranges[count++] = {extent.address, extent.bytes};
     foreign = foreign || is_foreign(block, stream);
   }
-  if (capturing(stream)) return;
+  if (capturing(stream)) {
+    std::vector<std::uint64_t> addresses;
+    for (std::size_t i = 0; i < count; ++i) addresses.push_back(ranges[i].address);
+    resolved_.emplace(addresses, call);
+    status_ = resolved_->status();
+    return;
+  }
   if (foreign) waits_for_ = stream;
   settle(begin(std::span<const tessera_range>(ranges, count), stream, foreign ? Waits::kMay : waits), call);
   stream_ = stream;

@@ -14,6 +14,7 @@
 #include "found_words.hpp"
 #include "lifecycle.hpp"
 #include "program_waits.hpp"
+#include "resolved_addresses.hpp"
 #include "stray_words.hpp"
 #include "true_driver.hpp"
 
@@ -70,6 +71,7 @@ class ManagedUse {
 
   const Entry entry_;
   tessera_allocator* const allocator_;
+  std::optional<ResolvedAddresses> resolved_;     // set for a copy or set that is captured
   std::optional<QueuedWork> queued_;              // set for Waits::kAll: the work that will be over on return
   CUstream stream_ = nullptr;                     // the stream of that work
   const GivenParameters* const given_ = nullptr;  // of a kernel

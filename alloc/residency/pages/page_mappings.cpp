@@ -14,6 +14,7 @@ constexpr int kMostAliasRefusals = 8;
 
 // Maps the handles of the page's frame at its address, until one is refused.
 Status PageMappings::map_handles(PageRef page, Bytes& mapped) {
+  TESSERA_TRY(placeholders_.uncover(page));
   const auto handles = HandleTier::handles_of(*page->device);
   const Bytes each = page.bytes() / handles.size();
   for (const std::uint64_t handle : handles) {
@@ -21,6 +22,11 @@ Status PageMappings::map_handles(PageRef page, Bytes& mapped) {
     mapped += each;
   }
   return {};
+}
+
+Status PageMappings::map_other(PageRef page, FrameId frame) {
+  TESSERA_TRY(placeholders_.uncover(page));
+  return machine_.driver.map(page.address(), page.bytes(), frame);
 }
 
 Status PageMappings::unmap_twice(Address address, Bytes bytes) {

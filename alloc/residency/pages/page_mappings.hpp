@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "residency/pages/page_machine.hpp"
+#include "residency/pages/page_placeholders.hpp"
 #include "residency/pages/page_ref.hpp"
 
 namespace tessera {
 
 class PageMappings {
  public:
-  explicit PageMappings(const PageMachine& machine) : machine_(machine) {}
+  PageMappings(const PageMachine& machine, PagePlaceholders& placeholders)
+      : machine_(machine), placeholders_(placeholders) {}
 
   // Takes a device frame for the page and maps it, still without access. Errors: kOutOfMemory, the driver's.
   Status take(PageRef page);
@@ -34,6 +36,8 @@ class PageMappings {
   Status unmap(std::span<const PageRef> pages, std::vector<PageRef>& unmapped);
   // Once per contiguous stretch. REQUIRES: the pages are mapped, in address order.
   Status grant_access(std::span<const PageRef> pages);
+  // Maps a frame other than a device frame of the page, without access. Errors: the driver's.
+  Status map_other(PageRef page, FrameId frame);
   // Unmaps with a second try: a driver may refuse once.
   Status unmap_twice(Address address, Bytes bytes);
 
@@ -47,6 +51,7 @@ class PageMappings {
   void give_back(PageRef page, Bytes mapped);
 
   const PageMachine& machine_;
+  PagePlaceholders& placeholders_;
   int alias_refusals_ = 0;  // in a row
 };
 

@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "residency/pages/row.hpp"
 
 namespace tessera {
 
 Status PageMoves::rehome(Run& run, Address to) {
   std::vector<PageRef> resident, backed, apart, bare, in_host, unmapped_in_host;
+  TESSERA_TRY(uncover(run));
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
     if (is_moving(page->state)) return Status(Code::kBusy, "a page of the block is in transfer");
@@ -34,6 +36,20 @@ Status PageMoves::rehome(Run& run, Address to) {
     log_line(LogLevel::kDebug, "a moved block is not mapped until its next use: {}", mapped.to_string());
   }
   return status;
+}
+
+Status PageMoves::uncover(Run& run) {
+  Status result;
+  for (const PageRef& page : pages_of(run)) note_error(result, placeholders.uncover(page));
+  return result;
+}
+
+void PageMoves::forget(Run& run) {
+  if (const Status uncovered = uncover(run); !uncovered.is_ok()) {
+    log_line(LogLevel::kError, "an address that is given up stays mapped: {}", uncovered.to_string());
+  }
+  ledger.forget(run);
+  copies.forget(run);
 }
 
 }  // namespace tessera

@@ -16,6 +16,7 @@
 #include "residency/pages/page_mappings.hpp"
 #include "residency/pages/page_mover.hpp"
 #include "residency/pages/page_partings.hpp"
+#include "residency/pages/page_placeholders.hpp"
 #include "residency/pages/page_recomputes.hpp"
 #include "residency/pages/page_releases.hpp"
 #include "residency/pages/page_swaps.hpp"
@@ -23,7 +24,8 @@
 
 namespace tessera {
 
-struct PageMoves {
+class PageMoves {
+ public:
   // REQUIRES: all that the machine refers to outlives it. `wanted`: as PageFingerprints.
   explicit PageMoves(const PageMachine& with, RunsByTrait& by_trait, bool wanted = true)
       : machine(with), ledger(machine, by_trait), fingerprints(machine, mappings, wanted) {}
@@ -32,7 +34,8 @@ struct PageMoves {
 
   const PageMachine machine;
   PageLedger ledger;
-  PageMappings mappings{machine};
+  PagePlaceholders placeholders{machine};
+  PageMappings mappings{machine, placeholders};
   PageCopies copies{machine, ledger, mappings};
   PageFingerprints fingerprints;
   PageLinks links{machine, mappings, fingerprints};
@@ -50,10 +53,10 @@ struct PageMoves {
   // the driver's, with nothing changed. A page that cannot be mapped at the new address is kApart until its next use;
   // one that was kZeroCopy is kLost.
   Status rehome(Run& run, Address to);
-  void forget(const Run& run) {  // it is about to be removed
-    ledger.forget(run);
-    copies.forget(run);
-  }
+  void forget(Run& run);  // it is about to be removed
+
+ private:
+  Status uncover(Run& run);
 };
 
 }  // namespace tessera

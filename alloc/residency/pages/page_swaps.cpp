@@ -77,8 +77,7 @@ Status PageSwaps::finish_out(PageRef page) {
 void PageSwaps::back(std::span<const PageRef> pages) {
   std::vector<PageRef> backed;
   for (const PageRef& page : pages) {
-    const Status mapped =
-        machine_.driver.map(page.address(), page.bytes(), machine_.tiers.backing->handle_of(*page->host));
+    const Status mapped = mappings_.map_other(page, machine_.tiers.backing->handle_of(*page->host));
     page->copy.backed = mapped.is_ok();
     if (mapped.is_ok()) {
       backed.push_back(page);

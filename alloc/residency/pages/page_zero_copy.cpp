@@ -67,7 +67,7 @@ Status PageZeroCopy::begin(PageRef page, const Frame& frame) {
 }
 
 Status PageZeroCopy::map_host(PageRef page, const Frame& frame) {
-  TESSERA_TRY(machine_.driver.map(page.address(), page.bytes(), machine_.tiers.zero_copy->handle_of(frame)));
+  TESSERA_TRY(mappings_.map_other(page, machine_.tiers.zero_copy->handle_of(frame)));
   Status allowed = mappings_.grant_access({&page, 1});
   if (!allowed.is_ok()) mappings_.unmap_or_log({&page, 1});
   return allowed;

@@ -1,0 +1,44 @@
+#include "resolved_addresses.hpp"
+
+#include "graph_words.hpp"
+#include "outcome.hpp"
+#include "tessera/interpose.h"
+
+namespace tessera::preload {
+
+ResolvedAddresses::ResolvedAddresses(std::span<const std::uint64_t> addresses, const char* call) {
+  const Entry entry;
+  if (addresses.empty() || running() == nullptr) return;
+  const InPrimary in_primary;
+  const tessera_result result = tessera_placeholders_begin(running(), addresses.data(), addresses.size());
+  begun_ = result == TESSERA_OK;
+  status_ = cuda_result_said(result, call);
+}
+
+ResolvedAddresses::~ResolvedAddresses() {
+  const Entry entry;
+  if (!begun_ || running() == nullptr) return;
+  const InPrimary in_primary;
+  tessera_placeholders_end(running());
+}
+
+std::vector<std::uint64_t> resolved_in(const CUDA_MEMCPY3D_v2* params) {
+  return params != nullptr ? words_of(*params).certain : std::vector<std::uint64_t>();
+}
+
+std::vector<std::uint64_t> resolved_in(const CUDA_MEMSET_NODE_PARAMS_v1* params) {
+  return params != nullptr ? words_of(*params).certain : std::vector<std::uint64_t>();
+}
+
+std::vector<std::uint64_t> resolved_in(const CUgraphNodeParams* params) {
+  if (params == nullptr) return {};
+  switch (static_cast<int>(params->type)) {
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+    case TESSERA_NODE_TYPE_MEMCPY_BATCH:
+    case TESSERA_NODE_TYPE_FABRIC_CPY_BATCH: return words_of(*params).certain;
+    default: return {};
+  }
+}
+
+}  // namespace tessera::preload
