@@ -205,7 +205,7 @@ CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache, CUdevice device) 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int block_size, size_t) {
   return on_launchable(handle, [&] {
     if (blocks == nullptr || block_size <= 0) return CUDA_ERROR_INVALID_VALUE;
-    *blocks = block_size <= kThreadsPerBlock ? 1 : 0;
+    *blocks = block_size <= kThreadsPerBlock ? kBlocksPerMultiprocessor : 0;
     return CUDA_SUCCESS;
   });
 }

@@ -47,6 +47,13 @@ CUresult check_launch(const Function& function, const KernelShape& shape) {
   return function.kernel->parameter_bytes <= kMostParameterBytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+CUresult check_cooperative(const Machine& machine, const KernelShape& shape) {
+  const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
+  return blocks <= machine.environment.multiprocessors * kBlocksPerMultiprocessor
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+}
+
 CUresult pack_parameters(const sim_kernel& kernel, void** parameters, void** extra, std::span<std::byte> packed) {
   if (parameters != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (kernel.parameter_count == 0) return CUDA_SUCCESS;

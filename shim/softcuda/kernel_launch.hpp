@@ -33,6 +33,11 @@ CUresult find_launchable(Machine& machine, CUfunction handle, Context& context, 
 // Errors: CUDA_ERROR_INVALID_VALUE for a shape or a parameter block that no device accepts.
 CUresult check_launch(const Function& function, const KernelShape& shape);
 
+// As device attributes and occupancy queries report it: one block runs at a time, whatever its size.
+inline constexpr int kBlocksPerMultiprocessor = 1;
+// Errors: CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE if the device cannot run all blocks at the same time.
+CUresult check_cooperative(const Machine& machine, const KernelShape& shape);
+
 // Fills `packed`, the kernel's parameter block, from whichever list is given.
 CUresult pack_parameters(const sim_kernel& kernel, void** parameters, void** extra, std::span<std::byte> packed);
 

@@ -29,7 +29,16 @@ CUresult take_local_memory(Machine& machine, Context& context) {
   return to_result(held.status());
 }
 
-CUresult launch(CUfunction handle, const KernelShape& shape, CUstream stream, void** parameters, void** extra) {
+bool is_cooperative(const CUlaunchConfig& config) {
+  for (unsigned i = 0; config.attrs != nullptr && i < config.numAttrs; ++i) {
+    const CUlaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && attribute.value.cooperative != 0) return true;
+  }
+  return false;
+}
+
+CUresult launch(CUfunction handle, const KernelShape& shape, CUstream stream, void** parameters, void** extra,
+                bool cooperative = false) {
   return in_context([&](Machine& machine, Context& current) -> CUresult {
     const auto on = machine.streams.resolve(stream);
     if (!on.is_ok()) return to_result(on.status());
@@ -39,6 +48,7 @@ CUresult launch(CUfunction handle, const KernelShape& shape, CUstream stream, vo
       SOFTCUDA_TRY(find_launchable(machine, handle, context, function));
     }
     SOFTCUDA_TRY(check_launch(*function, shape));
+    if (cooperative) SOFTCUDA_TRY(check_cooperative(machine, shape));
     const sim_kernel& kernel = *function->kernel;
     alignas(16) std::array<std::byte, kMostParameterBytes> buffer;
     const std::span<std::byte> packed(buffer.data(), kernel.parameter_bytes);
@@ -66,19 +76,20 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   return launch(function, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared}, stream, parameters, extra);
 }
 
-// Blocks run one after another, so a cooperative grid is never resident as a whole; a kernel without grid-wide barriers
-// runs like any other.
+// Blocks run one after another, so on a device of several multiprocessors only a kernel without grid-wide barriers
+// works.
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                                    CUstream stream, void** parameters) {
-  return launch(function, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared}, stream, parameters, nullptr);
+  return launch(function, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared}, stream, parameters, nullptr,
+                true);
 }
 
-// Launch attributes are hints about clusters, priorities and memory; none changes the results.
+// Other launch attributes are hints about clusters, priorities and memory; none changes the results.
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
   if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const KernelShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
                           {config->blockDimX, config->blockDimY, config->blockDimZ},
                           config->sharedMemBytes};
-  return launch(function, shape, config->hStream, parameters, extra);
+  return launch(function, shape, config->hStream, parameters, extra, is_cooperative(*config));
 }

@@ -212,6 +212,32 @@ TEST_F(SoftcudaHandle, LaunchesAndOccupancyTakeBothKinds) {
   }
 }
 
+TEST_F(SoftcudaHandle, ACooperativeLaunchHasNoMoreBlocksThanTheDeviceRuns) {
+  int each = 0, processors = 0;
+  ASSERT_OK(CU(cuOccupancyMaxActiveBlocksPerMultiprocessor)(&each, function_, kCount, 0));
+  ASSERT_OK(CU(cuDeviceGetAttribute)(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+  const auto most = static_cast<unsigned>(each * processors);
+  const auto cooperative = [&](unsigned blocks) {
+    return CU(cuLaunchCooperativeKernel)(function_, blocks, 1, 1, kCount, 1, 1, 0, nullptr, parameters_);
+  };
+  EXPECT_OK(cooperative(most));
+  EXPECT_EQ(cooperative(most + 1), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  CUlaunchConfig config{};
+  config.gridDimX = most + 1;
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = kCount;
+  config.blockDimY = config.blockDimZ = 1;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  EXPECT_OK(CU(cuLaunchKernelEx)(&config, function_, parameters_, nullptr));
+  attribute.value.cooperative = 1;
+  EXPECT_EQ(CU(cuLaunchKernelEx)(&config, function_, parameters_, nullptr), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  config.gridDimX = most;
+  EXPECT_OK(CU(cuLaunchKernelEx)(&config, function_, parameters_, nullptr));
+}
+
 TEST_F(SoftcudaHandle, ACapturedKernelIsTheContextsFunctionInItsNode) {
   CUstream stream = nullptr;
   CUgraph graph = nullptr;

@@ -48,12 +48,15 @@ static void** given(int count, const void* const* values, const size_t* bytes) {
   return list;
 }
 
-static void** numbers_of(int to) {
-  const int count = COUNT;
-  const void* const values[] = {&block[to], &count};
-  const size_t bytes[] = {sizeof(block[to]), sizeof(count)};
-  ++expected[to];
+static void** numbers(CUdeviceptr target, int count) {
+  const void* const values[] = {&target, &count};
+  const size_t bytes[] = {sizeof(target), sizeof(count)};
   return given(2, values, bytes);
+}
+
+static void** numbers_of(int to) {
+  ++expected[to];
+  return numbers(block[to], COUNT);
 }
 
 static void launch(CUfunction function, void** parameters) {
@@ -92,8 +95,19 @@ static void by_config(int to) {
   CHECK(cuLaunchKernelEx(&config, (CUfunction)add_one, numbers_of(to), NULL));
 }
 
+/* Only as many blocks as run at the same time, so each launch covers a piece. */
 static void by_cooperation(int to) {
-  CHECK(cuLaunchCooperativeKernel((CUfunction)add_one, grid, 1, 1, 256, 1, 1, 0, stream, numbers_of(to)));
+  int each, processors;
+  CHECK(cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+  CHECK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, (CUfunction)add_one, 256, 0));
+  const unsigned resident = (unsigned)(each * processors);
+  for (unsigned first = 0; first < grid; first += resident) {
+    const unsigned blocks = grid - first < resident ? grid - first : resident;
+    const CUdeviceptr piece = block[to] + (CUdeviceptr)first * 256 * sizeof(int);
+    const int count = (int)blocks * 256;
+    CHECK(cuLaunchCooperativeKernel((CUfunction)add_one, blocks, 1, 1, 256, 1, 1, 0, stream, numbers(piece, count)));
+  }
+  ++expected[to];
 }
 
 static void by_struct(int to) {

@@ -25,6 +25,7 @@ static CUfunction add_one, add_to_lists;
 static CUkernel add_one_kernel;
 static CUstream stream;
 static const unsigned grid = (COUNT + 255) / 256;
+static unsigned resident; /* blocks of 256 threads that the device runs at the same time */
 
 static void by_list(int to) {
   int count = COUNT;
@@ -58,10 +59,15 @@ static void by_config(int to) {
   ++expected[to];
 }
 
+/* A cooperative launch has only as many blocks as run at the same time, so it covers a piece. */
 static void by_cooperation(int to) {
-  int count = COUNT;
-  void* parameters[] = {&block[to], &count};
-  CHECK(cuLaunchCooperativeKernel(add_one, grid, 1, 1, 256, 1, 1, 0, stream, parameters));
+  for (unsigned first = 0; first < grid; first += resident) {
+    const unsigned blocks = grid - first < resident ? grid - first : resident;
+    CUdeviceptr piece = block[to] + (CUdeviceptr)first * 256 * sizeof(int);
+    int count = (int)blocks * 256;
+    void* parameters[] = {&piece, &count};
+    CHECK(cuLaunchCooperativeKernel(add_one, blocks, 1, 1, 256, 1, 1, 0, stream, parameters));
+  }
   ++expected[to];
 }
 
@@ -120,6 +126,13 @@ static void load(const char* file) {
   CHECK(cuLibraryGetKernel(&add_one_kernel, library, "add_one"));
 }
 
+static void count_resident_blocks(void) {
+  int each, processors;
+  CHECK(cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+  CHECK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, add_one, 256, 0));
+  resident = (unsigned)(each * processors);
+}
+
 static int compare(int* host) {
   for (int i = 0; i < BLOCKS; ++i) {
     CHECK(cuMemcpyDtoH(host, block[i], COUNT * sizeof(int)));
@@ -142,6 +155,7 @@ int main(int argc, char** argv) {
   open_device(&context);
   CHECK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
   load(argv[1]);
+  count_resident_blocks();
   for (int i = 0; i < BLOCKS; ++i) {
     CHECK(cuMemAlloc(&block[i], COUNT * sizeof(int)));
     expected[i] = i;
