@@ -107,17 +107,12 @@ CUresult cuGraphUpload(CUgraphExec handle, CUstream stream) {
                  [&](Machine& machine, GraphExec&) { return to_result(machine.streams.resolve(stream).status()); });
 }
 
-// A launch on a capturing stream becomes a child graph node.
+// No graph contains a launch: it invalidates a capture.
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream) {
   return on_exec(handle, [&](Machine& machine, GraphExec& exec) -> CUresult {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
-    if (has_conditional(*exec.graph)) {
-      SOFTCUDA_TRY(
-          machine.captures.look_at(id.value(), [](const auto&, const auto&) { return CUDA_ERROR_NOT_SUPPORTED; }));
-    }
-    const auto captured = machine.captures.capture(id.value(), [&] { return ChildWork{clone(*exec.graph)}; });
-    if (captured) return *captured;
+    SOFTCUDA_TRY(machine.captures.refuse_wait(id.value()));
     return run(machine, exec.graph, id.value());
   });
 }

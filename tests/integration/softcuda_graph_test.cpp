@@ -178,6 +178,23 @@ TEST_F(SoftcudaGraph, WaitingForACapturedStreamInvalidatesTheCapture) {
   expect_invalidated();
 }
 
+TEST_F(SoftcudaGraph, LaunchingAGraphInvalidatesACaptureInEveryMode) {
+  begin();
+  set(stream_, 7);
+  const CUgraph graph = end();
+  CUgraphExec exec = nullptr;
+  ASSERT_OK(CU(cuGraphInstantiate)(&exec, graph, 0));
+  for (const auto mode :
+       {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED}) {
+    begin(mode);
+    EXPECT_EQ(CU(cuGraphLaunch)(exec, stream_), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_OK(CU(cuGraphLaunch)(exec, other_)) << "it is not captured";
+    expect_invalidated();
+  }
+  EXPECT_OK(CU(cuGraphExecDestroy)(exec));
+  EXPECT_OK(CU(cuGraphDestroy)(graph));
+}
+
 TEST_F(SoftcudaGraph, UnsafeCallsAreRefusedByTheModesOfBothSides) {
   CUdeviceptr address = 0;
   begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
@@ -287,9 +304,6 @@ TEST_F(SoftcudaGraph, AConditionalGraphIsNoChildAndNoClone) {
   EXPECT_EQ(CU(cuGraphAddChildGraphNode)(&node, outer, nullptr, 0, graph), CUDA_ERROR_INVALID_VALUE);
   CUgraphExec exec = nullptr;
   ASSERT_OK(CU(cuGraphInstantiate)(&exec, graph, 0));
-  begin();
-  EXPECT_EQ(CU(cuGraphLaunch)(exec, stream_), CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_OK(CU(cuGraphDestroy)(end()));
   ASSERT_OK(CU(cuGraphLaunch)(exec, stream_));
   EXPECT_EQ(first_word(), 5u);
   EXPECT_OK(CU(cuGraphExecDestroy)(exec));
