@@ -104,9 +104,6 @@ TESSERA_API tessera_result tessera_keep(tessera_allocator* allocator, tessera_ad
 /* The contents count as written by then. Errors: INVALID_ARGUMENT if the block is not kept. */
 TESSERA_API tessera_result tessera_unkeep(tessera_allocator* allocator, tessera_address address);
 
-/* Call before the program destroys a stream, while its queued work can still be waited for. */
-TESSERA_API tessera_result tessera_retire_stream(tessera_allocator* allocator, tessera_stream stream);
-
 /* Returns when all work queued on the device is complete. Errors: the driver's. The driver refuses while a
  * stream of the device is being captured into a graph, and the call may invalidate the capture. */
 TESSERA_API tessera_result tessera_synchronize(tessera_allocator* allocator, int device);

@@ -103,6 +103,12 @@ TESSERA_API tessera_result tessera_use_begin(tessera_allocator* allocator, const
                                              tessera_use* use);
 TESSERA_API void tessera_use_end(tessera_allocator* allocator, tessera_use* use);
 
+/* Call this before cuStreamDestroy for every stream that was passed to a call of this allocator, or the process may
+ * crash: Tessera records events on a stream after the last call that names it, and a driver does not survive the use
+ * of a destroyed stream. Waits for nothing. Not needed under the preload library, or once the allocator is
+ * destroyed. */
+TESSERA_API tessera_result tessera_retire_stream(tessera_allocator* allocator, tessera_stream stream);
+
 /* A use without work: counts as an access, and fetches the block for `stream`. The block may be evicted again
  * at any time; only tessera_use_begin or a pin keeps it. Cheap if it is present. */
 TESSERA_API tessera_result tessera_touch(tessera_allocator* allocator, tessera_address address, tessera_stream stream,

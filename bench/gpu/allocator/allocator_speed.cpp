@@ -25,8 +25,8 @@ Json pair_cost(int rounds, Pair pair) {
 
 Json pairs(bool quick) {
   const Gpu gpu;
-  const Stream stream;
   const Heap heap({{"device-memory", quick ? "256MiB" : "2GiB"}, {"host-memory", "64MiB"}});
+  const HeapStream stream(heap);
   Json found = Json::object();
   for (const std::size_t bytes : {std::size_t{512}, kMiB, 64 * kMiB}) {
     CUdeviceptr at = 0;
@@ -77,7 +77,7 @@ Rates link(std::size_t bytes, std::size_t total) {
 
 class Blocks {
  public:
-  Blocks(tessera_allocator* heap, std::size_t count, std::size_t bytes) : heap_(heap) {
+  Blocks(tessera_allocator* heap, std::size_t count, std::size_t bytes) : heap_(heap), stream_(heap) {
     for (std::size_t i = 0; i < count; ++i) {
       HEAP_MUST(tessera_malloc(heap, 0, bytes, stream_, &addresses_.emplace_back()));
       use(i, TESSERA_WRITE, bytes);
@@ -103,7 +103,7 @@ class Blocks {
 
  private:
   tessera_allocator* heap_;
-  Stream stream_;
+  HeapStream stream_;
   std::vector<tessera_address> addresses_;
 };
 

@@ -49,6 +49,21 @@ class Heap {
   tessera_allocator* allocator_ = nullptr;
 };
 
+// A stream on which blocks of a heap are used: the heap hears of its end. REQUIRES: it ends before the heap.
+class HeapStream {
+ public:
+  explicit HeapStream(tessera_allocator* heap) : heap_(heap) {}
+  ~HeapStream() { (void)tessera_retire_stream(heap_, static_cast<CUstream>(stream_)); }
+  HeapStream(const HeapStream&) = delete;
+  HeapStream& operator=(const HeapStream&) = delete;
+  operator CUstream() const { return stream_; }
+  void wait() const { stream_.wait(); }
+
+ private:
+  tessera_allocator* heap_;
+  Stream stream_;
+};
+
 // Prints the one line of output of such a program, also when it fails.
 template <class Measure>
 int print_result(Measure measure) {

@@ -39,7 +39,7 @@ class Player {
       : gpu_(gpu), heap_(heap), random_(seed), tally_(tally) {}
 
   void play(std::uint64_t operations, double seconds) {
-    const Stream stream;
+    const HeapStream stream(heap_);
     stream_ = stream;
     fill_ = gpu_.plain("fill_words");
     check_ = gpu_.plain("check_words");
