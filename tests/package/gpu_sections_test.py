@@ -13,11 +13,12 @@ import tempfile
 import unittest
 from unittest import mock
 
+BUILD = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
 GPU = pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu"
 sys.path.insert(0, str(GPU))
 
 from sections import (backends, choices, evidence, first_light, frameworks, place, pytorch, record,  # noqa: E402
-                      sanitizer, smoke, torch_runs)
+                      sanitizer, smoke, speed, torch_runs)
 import table  # noqa: E402
 
 GIB = 1 << 30
@@ -209,6 +210,37 @@ class Sanitizer(unittest.TestCase):
         with mock.patch.object(sanitizer, "tool", lambda: None):
             body, results = results_of(sanitizer, MadeUpPlace())
         self.assertEqual(results["memcheck"]["answer"], "not supported here")
+
+
+class LaunchCosts(unittest.TestCase):
+    def test_the_programs_own_lines_are_read(self):
+        here = place.Place(BUILD, software=True)
+        ran = here.run([here.program("launch_cost"), here.kernels("preload_kernels"), "16", "1"], 120)
+        self.assertTrue(ran.well, ran.err)
+        costs = speed.launch_costs(ran)
+        self.assertEqual(list(costs), ["refused", "numbers", "queued"])
+        self.assertTrue(all(cost > 0 for cost in costs.values()), costs)
+
+    def test_any_other_output_is_none(self):
+        for text in ("", "refused 1.0\nqueued 2.0\n", "refused 1.0\nnumbers\nqueued 2.0\n"):
+            self.assertIsNone(speed.launch_costs(place.Outcome(0, text, "", 1.0)))
+
+    def test_each_kind_of_launch_has_its_median_both_ways(self):
+        class Timed(MadeUpPlace):
+            def run(self, command, limit, more=None):
+                done = super().run(command, limit, more)
+                return place.Outcome(0, "refused 1.0\nnumbers 2.0\nqueued 3.0\n", "", 1.0, done.pid)
+
+        with tempfile.TemporaryDirectory() as folder:
+            written = record.Record(pathlib.Path(folder) / "a.json", "a", {"gpu": "none"}, "run.sh", 100)
+            with contextlib.redirect_stdout(io.StringIO()):
+                speed.launch_cost(Timed(), written)
+            written.finish()
+            results = json.loads((pathlib.Path(folder) / "a.json").read_text())["results"]
+        costs = {"refused": 1.0, "numbers": 2.0, "queued": 3.0}
+        self.assertTrue(results)
+        self.assertEqual([result["ns"] for result in results],
+                         [{"alone": costs, "under tessera run": costs}] * len(results))
 
 
 class Tables(unittest.TestCase):

@@ -40,18 +40,24 @@ def in_turn(place, record, command, rounds, limit, read):
     return found, facts
 
 
+LAUNCHES = ("refused", "numbers", "queued")
+
+
+def launch_costs(outcome):
+    """The lines of launch_cost, one for each kind of launch; None for any other output."""
+    lines = [line.split() for line in outcome.out.splitlines()]
+    kinds = tuple(line[0] for line in lines if len(line) == 2)
+    return {kind: float(cost) for kind, cost in lines} if kinds == LAUNCHES and len(lines) == len(kinds) else None
+
+
 def launch_cost(place, record):
     """An empty kernel with sixteen addresses, with and without the preload library, alternating."""
-    def read(outcome):
-        words = outcome.out.split()
-        return {"refused": float(words[1]), "queued": float(words[3])} if len(words) == 4 else None
-
     rounds = "1" if place.quick else "25"
     for blocks in (16, 1000) if place.quick else (16, 1000, 100000):
         command = [place.program("launch_cost"), place.kernels("preload_kernels"), str(blocks), rounds]
-        costs, facts = in_turn(place, record, command, 1 if place.quick else 3, 15, read)
-        medians = {way: {kind: statistics.median(cost[kind] for cost in found)
-                         for kind in ("refused", "queued")} for way, found in costs.items() if found}
+        costs, facts = in_turn(place, record, command, 1 if place.quick else 3, 15, launch_costs)
+        medians = {way: {kind: statistics.median(cost[kind] for cost in found) for kind in LAUNCHES}
+                   for way, found in costs.items() if found}
         record.add(f"launch with {blocks} live blocks", ns=medians, **facts)
 
 
