@@ -37,7 +37,9 @@ def deterministic():
     # Otherwise PyTorch fills every new tensor, which no real program does.
     torch.utils.deterministic.fill_uninitialized_memory = False
     torch.backends.cudnn.benchmark = False
+    # Flash attention is deterministic, these two are not.
     torch.backends.cuda.enable_mem_efficient_sdp(False)
+    torch.backends.cuda.enable_cudnn_sdp(False)
 
 
 def kept(way):
