@@ -99,8 +99,9 @@ Status SimMemory::map(Address address, Bytes bytes, FrameId frame) {
             native::kInvalidHandle};
   }
   if (record->bytes != bytes) {
-    return violation(
-        fmt::format("map {}: frame {:#x} has {:#x} bytes", range.to_string(), frame.value(), record->bytes.value()));
+    return {Code::kNotSupported,
+            fmt::format("map {}: frame {:#x} has {:#x} bytes", range.to_string(), frame.value(), record->bytes.value()),
+            native::kNotSupported};
   }
   const auto after = ranges_.upper_bound(range.start);
   if (after == ranges_.begin() || std::prev(after)->first + std::prev(after)->second < range.end()) {

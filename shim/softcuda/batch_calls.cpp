@@ -23,8 +23,7 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes, s
     for (size_t i = 0; i < count; ++i) {
       const Place target{to[i], End::kAny};
       const Place source{from[i], End::kAny};
-      const auto captured =
-          machine.captures.capture(id.value(), [&] { return CopyWork{box_of(target, source, sizes[i])}; });
+      const auto captured = capture_box(machine, box_of(target, source, sizes[i]), id.value());
       SOFTCUDA_TRY(captured ? *captured : copy_bytes(machine, target, source, sizes[i], id.value()));
     }
     return CUDA_SUCCESS;

@@ -13,7 +13,7 @@ CUresult queue(const CUDA_MEMCPY3D& box, CUstream stream) {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
     SOFTCUDA_TRY(check_box(box));
-    const auto captured = machine.captures.capture(id.value(), [&] { return CopyWork{box}; });
+    const auto captured = capture_box(machine, box, id.value());
     return captured ? *captured : copy_box(machine, box, id.value());
   });
 }

@@ -1,6 +1,7 @@
 #include "boxes.hpp"
 
 #include "call.hpp"
+#include "capture.hpp"
 
 namespace tessera::softcuda {
 namespace {
@@ -62,6 +63,37 @@ CUresult copy_slice(Machine& machine, const CUDA_MEMCPY3D& copy, Side to, Side f
     SOFTCUDA_TRY(copy_bytes(machine, to.first, from.first, copy.WidthInBytes, stream));
     to.first.address += to.pitch;
     from.first.address += from.pitch;
+  }
+  return CUDA_SUCCESS;
+}
+
+bool is_memory(Machine& machine, const CUDA_MEMCPY3D& copy, CUmemorytype type, const Side& side) {
+  if (type == CU_MEMORYTYPE_HOST) return true;
+  const std::uint64_t bytes = (copy.Depth - 1) * side.slice + (copy.Height - 1) * side.pitch + copy.WidthInBytes;
+  return is_memory(machine, side.first, Bytes(bytes));
+}
+
+bool is_device_memory(Machine& machine, const Side& side) {
+  const Address address(side.first.address);
+  const auto range = machine.ranges.find(address);
+  if (!range || range->kind != RangeKind::kReservation) return false;
+  const auto mapping = machine.driver.mapping_at(address);
+  return !mapping || mapping->frame.location != FrameLocation::kHost;
+}
+
+// Gives ends of unknown kind a kind.
+CUresult record_box(Machine& machine, CUDA_MEMCPY3D& copy) {
+  Side to, from;
+  SOFTCUDA_TRY(read_sides(copy, to, from));
+  if (!is_memory(machine, copy, copy.dstMemoryType, to)) {
+    if (copy.dstMemoryType != CU_MEMORYTYPE_UNIFIED) return CUDA_ERROR_INVALID_VALUE;
+    copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+    copy.dstHost = reinterpret_cast<void*>(copy.dstDevice);
+  }
+  if (!is_memory(machine, copy, copy.srcMemoryType, from)) {
+    if (copy.srcMemoryType != CU_MEMORYTYPE_UNIFIED) return CUDA_ERROR_INVALID_VALUE;
+    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+    copy.srcHost = reinterpret_cast<const void*>(copy.srcDevice);
   }
   return CUDA_SUCCESS;
 }
@@ -144,12 +176,47 @@ CUresult copy_box(Machine& machine, const CUDA_MEMCPY3D& copy, StreamId stream) 
   return CUDA_SUCCESS;
 }
 
+CUresult check_memory(Machine& machine, const CUDA_MEMCPY3D& copy) {
+  if (is_empty(copy)) return CUDA_SUCCESS;
+  Side to, from;
+  SOFTCUDA_TRY(read_sides(copy, to, from));
+  const bool all =
+      is_memory(machine, copy, copy.dstMemoryType, to) && is_memory(machine, copy, copy.srcMemoryType, from);
+  return all ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+std::optional<CUresult> capture_box(Machine& machine, CUDA_MEMCPY3D copy, StreamId stream) {
+  bool captured = false;
+  SOFTCUDA_TRY(machine.captures.look_at(stream, [&](const auto&, const auto&) {
+    captured = true;
+    return CUDA_SUCCESS;
+  }));
+  if (!captured) return std::nullopt;
+  if (!is_empty(copy)) SOFTCUDA_TRY(record_box(machine, copy));
+  return machine.captures.capture(stream, [&] { return CopyWork{copy}; });
+}
+
+CUresult copy_recorded_box(Machine& machine, const CUDA_MEMCPY3D& copy, StreamId stream) {
+  if (is_empty(copy)) return CUDA_SUCCESS;
+  Side to, from;
+  SOFTCUDA_TRY(read_sides(copy, to, from));
+  if (copy.dstMemoryType == CU_MEMORYTYPE_HOST && is_device_memory(machine, to)) return CUDA_ERROR_INVALID_VALUE;
+  if (copy.srcMemoryType == CU_MEMORYTYPE_HOST && is_device_memory(machine, from)) return CUDA_ERROR_INVALID_VALUE;
+  return copy_box(machine, copy, stream);
+}
+
 CUresult check_rows(const CUDA_MEMSET_NODE_PARAMS& fill) {
   const unsigned element = fill.elementSize;
   if (element != 1 && element != 2 && element != 4) return CUDA_ERROR_INVALID_VALUE;
   if (fill.dst == 0 || fill.dst % element != 0) return CUDA_ERROR_INVALID_VALUE;
   const bool overlap = fill.height > 1 && fill.pitch < fill.width * element;
   return overlap ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult check_memory(Machine& machine, const CUDA_MEMSET_NODE_PARAMS& fill) {
+  if (fill.width == 0 || fill.height == 0) return CUDA_SUCCESS;
+  const std::uint64_t bytes = (fill.height - 1) * fill.pitch + fill.width * fill.elementSize;
+  return is_memory(machine, {fill.dst, End::kDevice}, Bytes(bytes)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult set_rows(Machine& machine, const CUDA_MEMSET_NODE_PARAMS& fill, StreamId stream) {

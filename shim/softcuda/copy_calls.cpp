@@ -17,7 +17,7 @@ CUresult queue(Place to, Place from, size_t bytes, CUstream stream) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
-    const auto captured = machine.captures.capture(id.value(), [&] { return CopyWork{box_of(to, from, bytes)}; });
+    const auto captured = capture_box(machine, box_of(to, from, bytes), id.value());
     return captured ? *captured : copy_in_order(machine, context, to, from, bytes, id.value());
   });
 }

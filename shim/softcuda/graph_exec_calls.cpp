@@ -13,7 +13,8 @@ constexpr cuuint64_t kEveryFlag = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNC
 
 CUresult instantiate(CUgraphExec* handle, CUgraph source, cuuint64_t flags) {
   if (handle == nullptr || (flags & ~kEveryFlag) != 0) return CUDA_ERROR_INVALID_VALUE;
-  return on_graph(source, [&](Machine& machine, Graph& graph) {
+  return on_graph(source, [&](Machine& machine, Graph& graph) -> CUresult {
+    SOFTCUDA_TRY(check_memory(machine, graph));
     GraphExec* const exec = machine.graphs.instantiate(graph, flags);
     if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *handle = handle_of(exec);

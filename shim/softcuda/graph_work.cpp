@@ -66,7 +66,7 @@ struct Runner {
                                             .parameters = work.packed},
                                            stream));
   }
-  CUresult operator()(const CopyWork& work) const { return copy_box(machine, work.copy, stream); }
+  CUresult operator()(const CopyWork& work) const { return copy_recorded_box(machine, work.copy, stream); }
   CUresult operator()(const FillWork& work) const { return set_rows(machine, work.fill, stream); }
   CUresult operator()(const HostWork& work) const {
     const CUDA_HOST_NODE_PARAMS call = work.call;
@@ -107,14 +107,16 @@ CUresult make_work(Machine& machine, const CUDA_KERNEL_NODE_PARAMS& params, Work
   return CUDA_SUCCESS;
 }
 
-CUresult make_work(Machine&, const CUDA_MEMCPY3D& params, Work& work) {
+CUresult make_work(Machine& machine, const CUDA_MEMCPY3D& params, Work& work) {
   SOFTCUDA_TRY(check_box(params));
+  SOFTCUDA_TRY(check_memory(machine, params));
   work = CopyWork{params};
   return CUDA_SUCCESS;
 }
 
-CUresult make_work(Machine&, const CUDA_MEMSET_NODE_PARAMS& params, Work& work) {
+CUresult make_work(Machine& machine, const CUDA_MEMSET_NODE_PARAMS& params, Work& work) {
   SOFTCUDA_TRY(check_rows(params));
+  SOFTCUDA_TRY(check_memory(machine, params));
   work = FillWork{params};
   return CUDA_SUCCESS;
 }

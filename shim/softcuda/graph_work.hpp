@@ -68,8 +68,8 @@ using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, E
 
 inline CUgraphNodeType type_of(const Work& work) { return static_cast<CUgraphNodeType>(work.index()); }
 
-// Each makes one kind of work from the program's parameters. Errors: as for the call that would queue it directly,
-// except that memory need not be mapped before the work runs.
+// Each makes one kind of work from the program's parameters. Errors: as for the call that would queue it directly:
+// memory that is copied or set must be mapped already.
 CUresult make_work(Machine& machine, const CUDA_KERNEL_NODE_PARAMS& params, Work& work);
 CUresult make_work(Machine& machine, const CUDA_MEMCPY3D& params, Work& work);
 CUresult make_work(Machine& machine, const CUDA_MEMSET_NODE_PARAMS& params, Work& work);

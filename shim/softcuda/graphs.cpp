@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "boxes.hpp"
 #include "call.hpp"
 
 namespace tessera::softcuda {
@@ -138,6 +139,15 @@ std::optional<std::vector<GraphNode*>> in_order(const Graph& graph) {
   }
   if (order.size() != graph.nodes.size()) return std::nullopt;
   return order;
+}
+
+CUresult check_memory(Machine& machine, const Graph& graph) {
+  for (const auto& node : graph.nodes) {
+    if (const auto* const work = std::get_if<CopyWork>(&node->work)) SOFTCUDA_TRY(check_memory(machine, work->copy));
+    if (const auto* const work = std::get_if<FillWork>(&node->work)) SOFTCUDA_TRY(check_memory(machine, work->fill));
+    for (const auto& inner : graphs_in(node->work)) SOFTCUDA_TRY(check_memory(machine, *inner));
+  }
+  return CUDA_SUCCESS;
 }
 
 CUresult run_graph(Machine& machine, const Graph& graph, StreamId stream) {

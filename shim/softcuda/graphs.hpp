@@ -53,6 +53,8 @@ struct GraphExec {
 std::shared_ptr<Graph> clone(const Graph& graph);
 // All nodes, each after its dependencies. Nothing if there is a cycle.
 std::optional<std::vector<GraphNode*>> in_order(const Graph& graph);
+// Errors: CUDA_ERROR_INVALID_VALUE if a node copies or sets memory that is not mapped.
+CUresult check_memory(Machine& machine, const Graph& graph);
 // Queues all enabled nodes.
 CUresult run_graph(Machine& machine, const Graph& graph, StreamId stream);
 // Gives `graph` the work of `source`, node by node, and the user objects of `source`. On error, returns the difference

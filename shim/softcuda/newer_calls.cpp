@@ -24,7 +24,7 @@ CUresult with_stream(CUstream stream, Body&& body) {
 
 CUresult queue(Machine& machine, const CUDA_MEMCPY3D& box, StreamId stream) {
   SOFTCUDA_TRY(check_box(box));
-  const auto captured = machine.captures.capture(stream, [&] { return CopyWork{box}; });
+  const auto captured = capture_box(machine, box, stream);
   return captured ? *captured : copy_box(machine, box, stream);
 }
 

@@ -138,6 +138,10 @@ CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
     if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) {
       return CUDA_ERROR_INVALID_VALUE;
     }
+    const auto range = machine.ranges.find(Address(address));
+    const bool mapped =
+        range && (range->kind != RangeKind::kReservation || machine.driver.mapping_at(Address(address)));
+    if (!mapped) return CUDA_ERROR_INVALID_VALUE;
     unsigned wanted = 0;
     std::memcpy(&wanted, value, sizeof(wanted));
     return machine.ranges.set_synchronous(Address(address), wanted != 0) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

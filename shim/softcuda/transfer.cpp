@@ -67,6 +67,10 @@ void set_host(std::uint64_t to, std::uint32_t value, std::uint64_t count) {
 
 }  // namespace
 
+bool is_memory(Machine& machine, Place place, Bytes bytes) {
+  return memory_at(machine, place, bytes) != Memory::kInvalid;
+}
+
 bool is_mapped(Machine& machine, Address address, Bytes bytes) {
   const Address end = address + bytes;
   for (Address at = address; at < end;) {

@@ -31,6 +31,9 @@ CUresult copy_bytes(Machine& machine, Place to, Place from, std::uint64_t bytes,
 CUresult set_elements(Machine& machine, std::uint64_t to, std::uint32_t value, std::uint32_t width, std::uint64_t count,
                       StreamId stream);
 
+// Whether a copy or a set takes the whole range as this end.
+bool is_memory(Machine& machine, Place place, Bytes bytes);
+
 // Whether the whole range is mapped and accessible to the device.
 bool is_mapped(Machine& machine, Address address, Bytes bytes);
 

@@ -114,6 +114,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const C
   return with_virtual_memory([&](Machine& machine) -> CUresult {
     if (handle == nullptr || bytes == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     SOFTCUDA_TRY(check_properties(machine, properties));
+    if (properties->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT) return CUDA_ERROR_INVALID_VALUE;
     if (bytes % granularity(machine) != 0) return CUDA_ERROR_INVALID_VALUE;
     const bool host = is_host(properties->location.type);
     const DeviceId device(host ? 0 : static_cast<std::uint64_t>(properties->location.id));
@@ -160,7 +161,8 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
                   unsigned long long flags) {
   return with_virtual_memory([&](Machine& machine) -> CUresult {
-    if (offset != 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (offset != 0) return CUDA_ERROR_NOT_SUPPORTED;
     const auto range = machine.ranges.find(Address(address));
     if (!range || range->kind != RangeKind::kReservation) return CUDA_ERROR_INVALID_VALUE;
     return to_result(machine.driver.map(Address(address), Bytes(bytes), FrameId(handle)));

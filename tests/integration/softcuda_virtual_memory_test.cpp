@@ -166,7 +166,7 @@ TEST_F(SoftcudaVirtualMemory, RefusesWhatAGpuRefuses) {
   const auto handle = frame();
   CUdeviceptr odd = 0;
   EXPECT_EQ(CU(cuMemAddressReserve)(&odd, 4096, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(CU(cuMemMap)(address, kPage, kPage, handle, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuMemMap)(address, kPage, kPage, handle, 0), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_NE(CU(cuMemMap)(address, 2 * kPage, 0, handle, 0), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuMemMap)(0x123400000000, kPage, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
   ASSERT_OK(CU(cuMemMap)(address, kPage, 0, handle, 0));
