@@ -25,6 +25,19 @@ struct PageMachine {
   ResidencyStats& stats;
   const std::atomic<bool>& unseen;  // work may use runs without announcing it: stamps do not prove that a copy is valid
 
+  // Sets access with retries: a driver may return "not ready" while other threads queue work. That is harmless, but
+  // retries are bounded. Errors: the driver's.
+  Status grant_access(Address address, Bytes bytes) const {
+    constexpr int kTries = 64;
+    Status status;
+    for (int i = 0; i < kTries; ++i) {
+      status = driver.set_access(address, bytes, device);
+      if (status.code() != Code::kNotReady) return status;
+      TESSERA_TRY(driver.synchronize(lanes.inbound(Location::kHost)));
+    }
+    return status;
+  }
+
   // Whether the copy in a lower tier equals the device's bytes, with certainty.
   bool is_surely_clean(PageRef page) const { return is_clean(*page.run, *page) && !unseen.load(); }
 };

@@ -5,8 +5,6 @@
 namespace tessera {
 namespace {
 
-// A driver may return "not ready" while other threads queue work. That is harmless, but retries are bounded.
-constexpr int kAccessTries = 64;
 // A driver that refuses this many times in a row is not tried again.
 constexpr int kMostAliasRefusals = 8;
 
@@ -94,13 +92,7 @@ Status PageMappings::unmap(std::span<const PageRef> pages, std::vector<PageRef>&
 
 Status PageMappings::grant_access(std::span<const PageRef> pages) {
   return for_each_stretch(pages, [&](Address address, Bytes bytes, std::span<const PageRef>) {
-    Status status;
-    for (int i = 0; i < kAccessTries; ++i) {
-      status = machine_.driver.set_access(address, bytes, machine_.device);
-      if (status.code() != Code::kNotReady) return status;
-      TESSERA_TRY(machine_.driver.synchronize(machine_.lanes.inbound(Location::kHost)));
-    }
-    return status;
+    return machine_.grant_access(address, bytes);
   });
 }
 

@@ -1,7 +1,6 @@
 #include "residency/pages/page_placeholders.hpp"
 
 #include "base/log.hpp"
-#include "tier/patient_access.hpp"
 
 namespace tessera {
 namespace {
@@ -29,7 +28,7 @@ Status PagePlaceholders::cover(PageRef page) {
     status = machine_.driver.map(page.address() + mapped, kBasePage, *frame_);
     if (status.is_ok()) mapped += kBasePage;
   }
-  if (status.is_ok()) status = set_access_patiently(machine_.driver, page.address(), page.bytes(), machine_.device);
+  if (status.is_ok()) status = machine_.grant_access(page.address(), page.bytes());
   if (mapped) covered_.emplace(page.address(), mapped);
   if (!status.is_ok() && mapped) note_error(status, uncover(page.address()));
   return status;
