@@ -1,5 +1,8 @@
 #include "streams.hpp"
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "default_stream.hpp"
 #include "driver/native_codes.hpp"
 
@@ -15,6 +18,11 @@ Status no_such(const char* thing) {
   return Status(Code::kDriver, std::string("no such ") + thing, native::kInvalidHandle);
 }
 
+[[noreturn]] void end_for_use_of(CUstream destroyed) {
+  (void)std::fprintf(stderr, "softcuda: stream %p was used after cuStreamDestroy\n", static_cast<void*>(destroyed));
+  std::abort();
+}
+
 }  // namespace
 
 Result<StreamId> Streams::resolve(CUstream handle) {
@@ -22,8 +30,9 @@ Result<StreamId> Streams::resolve(CUstream handle) {
   if (handle == CU_STREAM_LEGACY) return kLegacy;
   if (handle == CU_STREAM_PER_THREAD) return kPerThread;
   const MutexLock lock(mutex_);
-  if (!streams_.contains(raw_id(handle))) return no_such("stream");
-  return raw_id(handle);
+  if (streams_.contains(raw_id(handle))) return raw_id(handle);
+  if (destroyed_.contains(raw_id(handle).value())) end_for_use_of(handle);
+  return no_such("stream");
 }
 
 Result<StreamId> Streams::create(Context& context, unsigned flags, int priority) {
@@ -37,9 +46,18 @@ Result<StreamId> Streams::create(Context& context, unsigned flags, int priority)
 Status Streams::destroy(CUstream handle) {
   {
     const MutexLock lock(mutex_);
-    if (streams_.erase(raw_id(handle)) == 0) return no_such("stream");
+    if (!streams_.contains(raw_id(handle))) return no_such("stream");
+    destroyed_.insert(raw_id(handle).value());
   }
-  return driver_.destroy_stream(raw_id(handle));
+  return end(raw_id(handle));
+}
+
+Status Streams::end(StreamId stream) {
+  {
+    const MutexLock lock(mutex_);
+    streams_.erase(stream);
+  }
+  return driver_.destroy_stream(stream);
 }
 
 std::optional<StreamInfo> Streams::find(CUstream handle) {
@@ -109,20 +127,20 @@ Status Streams::synchronize(CUevent event) {
 }
 
 Status Streams::clear(const Context* context) {
-  std::vector<CUstream> streams;
+  std::vector<StreamId> streams;
   std::vector<CUevent> events;
   {
     const MutexLock lock(mutex_);
     for (const auto& [id, info] : streams_) {
-      if (info.context == context) streams.push_back(handle_of(id));
+      if (info.context == context) streams.push_back(id);
     }
     for (const auto& [id, info] : events_) {
       if (info.context == context) events.push_back(handle_of(id));
     }
   }
   Status first;
-  for (CUstream stream : streams) {
-    if (Status status = destroy(stream); !status.is_ok()) first = status;
+  for (const StreamId stream : streams) {
+    if (Status status = end(stream); !status.is_ok()) first = status;
   }
   for (CUevent event : events) {
     if (Status status = destroy_event(event); !status.is_ok()) first = status;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -39,7 +40,8 @@ class Streams {
  public:
   explicit Streams(SimDriver& driver) : driver_(driver) {}
 
-  // The simulator's id of any handle, including default streams. Errors: native code 400.
+  // The simulator's id of any handle, including default streams. The use of a destroyed stream ends the process, as a
+  // real driver may crash. Errors: native code 400 for what never was a stream.
   Result<StreamId> resolve(CUstream handle);
   Result<StreamId> create(Context& context, unsigned flags, int priority);
   Status destroy(CUstream handle);
@@ -63,9 +65,12 @@ class Streams {
   Status clear(const Context* context);
 
  private:
+  Status end(StreamId stream);
+
   SimDriver& driver_;
   Mutex mutex_{LockRank::kStreams};
   std::map<StreamId, StreamInfo> streams_ GUARDED_BY(mutex_);
+  std::unordered_set<std::uint64_t> destroyed_ GUARDED_BY(mutex_);  // by the program
   std::map<EventId, EventInfo> events_ GUARDED_BY(mutex_);
 };
 

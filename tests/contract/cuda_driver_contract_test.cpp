@@ -6,8 +6,8 @@ namespace tessera::contract {
 
 class CudaContractMachine : public CudaMachine {
  public:
-  // CUDA leaves the use of a destroyed handle undefined; softcuda detects it.
-  static const bool kFindsDestroyedHandles;
+  // CUDA leaves the use of a destroyed handle undefined; softcuda ends the process.
+  static constexpr bool kFindsDestroyedHandles = false;
 
   // Looked up in advance: threads of the suite call this, and only this thread has a context.
   const void* churn_kernel() const { return churn_; }
@@ -16,7 +16,6 @@ class CudaContractMachine : public CudaMachine {
  private:
   const void* const churn_ = kernel("contract_kernels", "churn");
 };
-const bool CudaContractMachine::kFindsDestroyedHandles = !CudaMachine::on_gpu();
 
 TESSERA_JOIN_DRIVER_CONTRACT(Cuda, CudaContractMachine);
 

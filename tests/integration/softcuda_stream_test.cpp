@@ -88,6 +88,18 @@ TEST_F(SoftcudaStream, TheLegacyStreamWaitsForBlockingStreamsOnly) {
   EXPECT_OK(CU(cuMemFree)(block));
 }
 
+TEST_F(SoftcudaStream, TheUseOfADestroyedStreamEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a forked child has no driver
+  CUstream brief = nullptr;
+  CUevent event = nullptr;
+  ASSERT_OK(CU(cuStreamCreate)(&brief, CU_STREAM_NON_BLOCKING));
+  ASSERT_OK(CU(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+  EXPECT_OK(CU(cuEventRecord)(event, brief));
+  ASSERT_OK(CU(cuStreamDestroy)(brief));
+  EXPECT_DEATH((void)CU(cuEventRecord)(event, brief), "was used after cuStreamDestroy");
+  EXPECT_OK(CU(cuEventDestroy)(event));
+}
+
 TEST_F(SoftcudaStream, ThePerThreadSpellingMeansAStreamForEachThread) {
   const auto query = reinterpret_cast<CUresult (*)(CUstream)>(softcuda_test::symbol("cuStreamQuery_ptsz"));
   ASSERT_NE(query, nullptr);

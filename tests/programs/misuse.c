@@ -83,11 +83,7 @@ static void handles(void) {
   must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   must(cuEventCreate(&event, CU_EVENT_DEFAULT));
   must(cuMemAlloc(&address, 4096));
-  say("destroy a stream", cuStreamDestroy(stream));
-  say("destroy a stream twice", cuStreamDestroy(stream));
-  say("synchronize a destroyed stream", cuStreamSynchronize(stream));
-  say("set on a destroyed stream", cuMemsetD8Async(address, 1, 64, stream));
-  say("record on a destroyed stream", cuEventRecord(event, stream));
+  say("destroy a stream", cuStreamDestroy(stream)); /* it must not be used any more: a driver crashes */
   say("destroy an event", cuEventDestroy(event));
   say("record a destroyed event", cuEventRecord(event, NULL));
   say("wait for a destroyed event", cuStreamWaitEvent(NULL, event, 0));
