@@ -172,14 +172,20 @@ std::chrono::milliseconds DeviceHeaps::look_at_shares() {
 
 Status DeviceHeaps::cover(std::span<const Address> addresses) {
   for (DeviceHeap* const heap : all()) heap->residency().placeholders().begin();
-  for (const Address address : addresses) {
-    Status covered = with_run(
-        address, [](DeviceHeap& heap, Run* run) { return heap.residency().placeholders().cover(&run->whole()); });
-    if (covered.is_ok() || covered.code() == Code::kNotFound) continue;
-    uncover();
-    return covered;
+  Status result;
+  for (auto address = addresses.begin(); address != addresses.end() && result.is_ok(); ++address) {
+    const auto cover_one = [&] {
+      return with_run(*address,
+                      [](DeviceHeap& heap, Run* run) { return heap.residency().placeholders().cover(&run->whole()); });
+    };
+    result = cover_one();
+    if (result.code() == Code::kNotFound) result = {};
+    if (result.code() != Code::kOutOfMemory) continue;
+    result = of(*address)->residency().placeholders().make_room();
+    if (result.is_ok()) result = cover_one();
   }
-  return {};
+  if (!result.is_ok()) uncover();
+  return result;
 }
 
 void DeviceHeaps::uncover() {

@@ -1,5 +1,7 @@
 #include "residency/placeholders.hpp"
 
+#include <utility>
+
 #include "residency/pages/row.hpp"
 
 namespace tessera {
@@ -14,9 +16,18 @@ Status Placeholders::cover(Run* run) {
   return locked_.moves.placeholders.cover(pages_of(*run));
 }
 
+Status Placeholders::make_room() {
+  TESSERA_TRY(yields_.begin(kBasePage).status());
+  const MutexLock lock(locked_.mutex);
+  if (std::exchange(has_room_, true)) yields_.end();
+  return {};
+}
+
 void Placeholders::end() {
   const MutexLock lock(locked_.mutex);
-  if (begun_ != 0 && --begun_ == 0) locked_.moves.placeholders.uncover_all();
+  if (begun_ == 0 || --begun_ != 0) return;
+  locked_.moves.placeholders.uncover_all();
+  if (std::exchange(has_room_, false)) yields_.end();
 }
 
 }  // namespace tessera

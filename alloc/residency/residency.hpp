@@ -150,7 +150,7 @@ class Residency {
   PinnedRuns pins_{locked_, fetch_};
   Sleeper sleeper_{locked_, automatic_, recomputation_};
   DriverYield yields_{locked_};
-  Placeholders placeholders_{locked_};
+  Placeholders placeholders_{locked_, yields_};
   ResidencyFigures figures_{locked_};
 };
 

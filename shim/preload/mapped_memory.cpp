@@ -293,8 +293,10 @@ CUresult map_handle(CUdeviceptr address, std::size_t bytes, std::size_t offset, 
   }
   OurHandle* const ours = table().find(handle);
   if (ours == nullptr) return map_drivers(address, bytes, offset, handle, flags, range, caller);
-  const bool wrong = !known || ours->count == 0 || offset != 0 || flags != 0 || bytes != ours->bytes;
+  const bool in_part = offset != 0 || bytes < ours->bytes;
+  const bool wrong = !known || ours->count == 0 || flags != 0 || (!in_part && bytes != ours->bytes);
   if (wrong) return CUDA_ERROR_INVALID_VALUE;
+  if (in_part) return CUDA_ERROR_NOT_SUPPORTED;
   if (address % kGranule != 0) return CUDA_ERROR_INVALID_VALUE;
   if (ours->real == 0 && ours->mapped == 0 && range->second.ours && !range->second.has_drivers()) {
     ours->mapped = address;

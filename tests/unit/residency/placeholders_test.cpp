@@ -47,6 +47,21 @@ TEST_F(PlaceholdersTest, AUseMeanwhileFindsItsBytes) {
   placeholders().end();
 }
 
+TEST_F(PlaceholdersTest, AreMappedOnADeviceThatIsFull) {
+  ResidencyMachine machine({.device = 8_MiB, .host = 32_MiB, .sim = {.memory = 8_MiB}});
+  const std::vector<tessera::Run*> runs = machine.add_many(8);
+  for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.write(runs[i], i));
+  Placeholders& full = machine.residency().placeholders();
+  full.begin();
+  EXPECT_EQ(full.cover(runs[0]).code(), Code::kOutOfMemory);
+  EXPECT_OK(full.make_room());
+  EXPECT_OK(full.cover(runs[0]));
+  EXPECT_OK(full.make_room());
+  full.end();
+  EXPECT_EQ(machine.tiers().device.usage().capacity, 8_MiB) << "the room is given back";
+  for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.check(runs[i], i));
+}
+
 TEST_F(PlaceholdersTest, ABlockMayBeFreedMeanwhile) {
   placeholders().begin();
   EXPECT_OK(placeholders().cover(runs_[0]));
