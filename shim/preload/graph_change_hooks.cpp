@@ -62,6 +62,7 @@ CUresult change_child(CUgraphExec exec, CUgraphNode node, CUgraph child, Call ca
 }
 
 CUresult change_other(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {
+  const ContextOfParams in_context(params);
   const CUresult result = change(&TrueDriver::cuGraphExecNodeSetParams, exec, node, params);
   if (result != CUDA_SUCCESS || running() == nullptr) return result;
   if (params->type == CU_GRAPH_NODE_TYPE_HOST) {
@@ -86,12 +87,14 @@ TESSERA_HOOK cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode nod
 
 TESSERA_HOOK cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D_v2* params,
                                             CUcontext context) {
-  return change(&TrueDriver::cuGraphExecMemcpyNodeSetParams, exec, node, params, context);
+  return change(&TrueDriver::cuGraphExecMemcpyNodeSetParams, exec, node, params,
+                context_of_node(context, resolved_in(params)));
 }
 
 TESSERA_HOOK cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                             const CUDA_MEMSET_NODE_PARAMS_v1* params, CUcontext context) {
-  return change(&TrueDriver::cuGraphExecMemsetNodeSetParams, exec, node, params, context);
+  return change(&TrueDriver::cuGraphExecMemsetNodeSetParams, exec, node, params,
+                context_of_node(context, resolved_in(params)));
 }
 
 TESSERA_HOOK cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,

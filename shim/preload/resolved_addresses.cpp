@@ -22,6 +22,26 @@ ResolvedAddresses::~ResolvedAddresses() {
   tessera_placeholders_end(running());
 }
 
+CUcontext context_of_node(CUcontext given, std::span<const std::uint64_t> addresses) {
+  if (given != nullptr || addresses.empty()) return given;
+  CUcontext current = nullptr;
+  return call_true(&TrueDriver::cuCtxGetCurrent, &current) == CUDA_SUCCESS ? current : nullptr;
+}
+
+ContextOfParams::ContextOfParams(CUgraphNodeParams* params) {
+  if (params == nullptr) return;
+  CUcontext* const context = params->type == CU_GRAPH_NODE_TYPE_MEMCPY   ? &params->memcpy.copyCtx
+                             : params->type == CU_GRAPH_NODE_TYPE_MEMSET ? &params->memset.ctx
+                                                                         : nullptr;
+  if (context == nullptr || *context != nullptr) return;
+  *context = context_of_node(nullptr, resolved_in(params));
+  filled_in_ = context;
+}
+
+ContextOfParams::~ContextOfParams() {
+  if (filled_in_ != nullptr) *filled_in_ = nullptr;
+}
+
 std::vector<std::uint64_t> resolved_in(const CUDA_MEMCPY3D_v2* params) {
   return params != nullptr ? words_of(*params).certain : std::vector<std::uint64_t>();
 }

@@ -43,6 +43,22 @@ std::vector<std::uint64_t> resolved_in(const Other*) {
   return {};
 }
 
+// The context for a node of a copy or set. Where the program gives none, the driver takes that of the memory, and the
+// memory of blocks has none, unlike that of cuMemAlloc: then it is the current one.
+CUcontext context_of_node(CUcontext given, std::span<const std::uint64_t> addresses);
+
+// For as long as it lives, the program's parameters name that context.
+class ContextOfParams {
+ public:
+  explicit ContextOfParams(CUgraphNodeParams* params);
+  ~ContextOfParams();
+  ContextOfParams(const ContextOfParams&) = delete;
+  ContextOfParams& operator=(const ContextOfParams&) = delete;
+
+ private:
+  CUcontext* filled_in_ = nullptr;
+};
+
 // Calls the driver while something is mapped at the addresses. The call must have no effect if it fails.
 template <class Function, class... Args>
 CUresult with_resolved(std::span<const std::uint64_t> addresses, const char* call, Function TrueDriver::*function,

@@ -179,6 +179,9 @@ Answer graph_calls_on_unmapped(const Settings&) {
   MUST(cuGraphAddMemsetNode(&set, graph, nullptr, 0, &filling, context));
   MUST(cuGraphAddMemcpyNode(&copy, graph, &set, 1, &copying, context));
   MUST(cuGraphInstantiate(&early, graph, 0));
+  results["mapped, without a context"] = {
+      {"cuGraphAddMemsetNode", name_of(cuGraphAddMemsetNode(&more, graph, nullptr, 0, &filling, nullptr))},
+      {"cuGraphAddMemcpyNode", name_of(cuGraphAddMemcpyNode(&more, graph, nullptr, 0, &copying, nullptr))}};
   must(window.unmap(0, kPage), "cuMemUnmap");
   CUgraphExecUpdateResultInfo update{};
   MUST(cuGraphCreate(&outer, 0));
