@@ -162,9 +162,12 @@ Status SimDriver::retain_frame(FrameId frame) {
 }
 
 Status SimDriver::map(Address address, Bytes bytes, FrameId frame) {
-  if (!options_.watches_memory) return {};
-  MutexLock lock(mutex_);
-  return memory_->map(address, bytes, frame);
+  if (options_.watches_memory) {
+    MutexLock lock(mutex_);
+    TESSERA_TRY(memory_->map(address, bytes, frame));
+  }
+  if (options_.mapping && !engines_->is_real()) engines_->pass(options_.mapping);
+  return {};
 }
 
 Status SimDriver::set_access(Address address, Bytes bytes, DeviceId device) {

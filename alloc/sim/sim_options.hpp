@@ -40,6 +40,9 @@ struct SimOptions {
   // At which host memory is registered and unregistered; no time where empty. In real time every call about memory, on
   // any thread and device, waits meanwhile, as for a driver's own lock. In virtual time only the caller waits.
   LinkSpeed pinning{};
+  // In virtual time: how long the caller of map() waits, for the frame's access and its later unmap too. A real driver
+  // takes this time for each frame, hardly more for a large one (docs/hardware.md).
+  Nanoseconds mapping{};
   SimContents contents = SimContents::kReal;
   bool host_frames = true;              // false: create_frame(kHost) is not supported
   std::optional<unsigned> host_node{};  // as reported by properties()

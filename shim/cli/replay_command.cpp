@@ -67,6 +67,8 @@ ReplayCommandOptions::ReplayCommandOptions()
           {"d2h", "TESSERA_D2H", "RATE", "bandwidth from a device, bytes per second (25e9)", ""},
           {"file-read", "TESSERA_FILE_READ", "RATE", "read bandwidth of the disk, bytes per second (6e9)", ""},
           {"file-write", "TESSERA_FILE_WRITE", "RATE", "write bandwidth of the disk, bytes per second (3e9)", ""},
+          {"mapping-time", "TESSERA_MAPPING_TIME", "NS",
+           "nanoseconds that the driver takes to map and unmap a page; 65000 on an H100 (0)", ""},
           {"iterations", "TESSERA_ITERATIONS", "N", "number of times to replay the trace's steps (1)", ""},
           {"unseen-work", "TESSERA_UNSEEN_WORK", "on|off",
            "fence all work before evicting a block, as if uses were read from launches (off)", ""},

@@ -12,6 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr std::uint32_t kMaxIterations = 100'000;
+constexpr std::uint64_t kLongestMapping = 1'000'000'000;  // nanoseconds
 
 using Speed = std::uint64_t ReplayOptions::*;
 
@@ -80,6 +81,14 @@ Status ReplayOptions::set(std::string_view name, std::string_view value) {
   }
   if (name == "seed") {
     if (!parse(value, seed)) return refused(name, value, "a whole number");
+    return {};
+  }
+  if (name == "mapping-time") {
+    std::uint64_t nanoseconds = 0;
+    if (!parse(value, nanoseconds) || nanoseconds > kLongestMapping) {
+      return refused(name, value, "a number of nanoseconds; write 65000");
+    }
+    mapping_time = Nanoseconds(nanoseconds);
     return {};
   }
   if (name == "unseen-work") {

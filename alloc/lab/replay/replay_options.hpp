@@ -26,6 +26,7 @@ struct ReplayOptions {
   std::uint64_t file_read = 6'000'000'000;
   std::uint64_t file_write = 3'000'000'000;
   std::uint64_t peer_rate = 100'000'000'000;
+  Nanoseconds mapping_time{};  // SimOptions::mapping
   std::uint32_t iterations = 1;
   std::uint64_t seed = 0;    // for randomised policies
   bool unseen_work = false;  // as in a program with uses derived from its launches instead of announced

@@ -209,6 +209,29 @@ TEST_F(SimDriverTest, ListsLeaksAndNothingReleased) {
   EXPECT_TRUE(driver().leaks().empty());
 }
 
+// ---- mapping takes time -------------------------------------------------------------------------
+
+TEST(SimMapping, TakesVirtualTimeForEachFrameAlsoIfMemoryIsNotWatched) {
+  for (const bool watches : {true, false}) {
+    VirtualClock clock;
+    SimDriver sim(
+        {.memory = 64_MiB, .mapping = Nanoseconds(65'000), .contents = SimContents::kNone, .watches_memory = watches},
+        clock);
+    const Address at = sim.reserve(34_MiB, 2_MiB).take();
+    const FrameId small = sim.create_frame(kDevice, FrameLocation::kDevice, 2_MiB).take();
+    const FrameId large = sim.create_frame(kDevice, FrameLocation::kDevice, 32_MiB).take();
+    EXPECT_TRUE(sim.map(at, 2_MiB, small).is_ok());
+    EXPECT_EQ(clock.now(), Nanoseconds(65'000));
+    EXPECT_TRUE(sim.map(at + 2_MiB, 32_MiB, large).is_ok());
+    EXPECT_EQ(clock.now(), Nanoseconds(130'000)) << "no longer for a large one";
+    EXPECT_TRUE(sim.unmap(at, 34_MiB).is_ok());
+    EXPECT_EQ(clock.now(), Nanoseconds(130'000));
+    EXPECT_TRUE(sim.destroy_frame(small).is_ok());
+    EXPECT_TRUE(sim.destroy_frame(large).is_ok());
+    EXPECT_TRUE(sim.release(at, 34_MiB).is_ok());
+  }
+}
+
 // ---- pinning takes time -------------------------------------------------------------------------
 
 TEST(SimPinning, TakesVirtualTimeByTheByteAndSoDoesUnpinning) {
