@@ -27,7 +27,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integratio
 import compare
 import suite as suites
 from play import play
-from virtual_environment import python_with, skip
+from virtual_environment import pip_of, python_with, skip
 from ways import ways
 
 TOGETHER = 6  # files in a process: starting one takes longer than most tests
@@ -39,7 +39,8 @@ def python_of(build, suite, others):
     wanted = [other.get(re.split("[=<>]", requirement)[0], requirement) for requirement in suite.requirements]
     package, _, version = wanted[0].partition("==")
     digest = hashlib.sha256(" ".join(wanted).encode()).hexdigest()[:8]
-    return python_with(build, package, version, *wanted[1:], name=f"suite-{suite.name}-{digest}", variables=suite.install)
+    return python_with(build, package, version, *wanted[1:], name=f"suite-{suite.name}-{digest}", variables=suite.install,
+                       compiled=True)
 
 
 def unpacked(build, python, suite):
@@ -49,8 +50,8 @@ def unpacked(build, python, suite):
     if not folder.exists():
         part = folder.with_suffix(".part")
         shutil.rmtree(part, ignore_errors=True)
-        done = subprocess.run([python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-                               "--no-binary", requirement.partition("==")[0], "--dest", part, requirement],
+        done = subprocess.run([*pip_of(build), "--python", python, "download", "--quiet", "--no-deps", "--no-binary",
+                               requirement.partition("==")[0], "--dest", part, requirement],
                               env=os.environ | suite.install, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             skip(f"{suite.name}: no sources of {requirement}: {done.stderr.strip().splitlines()[-1]}")
