@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -42,34 +41,33 @@ Nanoseconds brute_force(const Iteration& iteration, const Machine& machine) {
       gaps.push_back(gap);
     }
   }
-  std::vector<std::size_t> order(gaps.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
   Nanoseconds least(~std::uint64_t{0});
   OffloadPlan plan = dead;
-  const std::function<void(std::size_t)> choose = [&](std::size_t i) {
-    if (i == order.size()) {
-      const Forecast result = forecast(iteration, machine, plan);
-      if (result.possible) least = std::min(least, result.makespan);
-      return;
-    }
-    const Gap& gap = gaps[order[i]];
-    choose(i + 1);
-    std::vector<OffloadInterval> ways{{.gap = gap, .back_at = gap.until}};
-    for (std::uint32_t step = (gap.after + 1) % count; step != gap.until; step = (step + 1) % count) {
-      ways.push_back({.gap = gap, .back_at = step});
-    }
-    if (iteration.runs[gap.run].recompute != Nanoseconds()) {
-      ways.push_back({.gap = gap, .back_at = gap.until, .to = Location::kNowhere});
-    }
-    for (const OffloadInterval& way : ways) {
-      plan.push_back(way);
-      choose(i + 1);
-      plan.pop_back();
+  std::vector<bool> chosen(gaps.size());
+  // What was chosen so far, and whatever may follow it: every order of every choice is tried once.
+  const std::function<void()> choose = [&] {
+    const Forecast result = forecast(iteration, machine, plan);
+    if (result.possible) least = std::min(least, result.makespan);
+    for (std::size_t i = 0; i < gaps.size(); ++i) {
+      if (chosen[i]) continue;
+      const Gap& gap = gaps[i];
+      std::vector<OffloadInterval> ways{{.gap = gap, .back_at = gap.until}};
+      for (std::uint32_t step = (gap.after + 1) % count; step != gap.until; step = (step + 1) % count) {
+        ways.push_back({.gap = gap, .back_at = step});
+      }
+      if (iteration.runs[gap.run].recompute != Nanoseconds()) {
+        ways.push_back({.gap = gap, .back_at = gap.until, .to = Location::kNowhere});
+      }
+      chosen[i] = true;
+      for (const OffloadInterval& way : ways) {
+        plan.push_back(way);
+        choose();
+        plan.pop_back();
+      }
+      chosen[i] = false;
     }
   };
-  do {
-    choose(0);
-  } while (std::next_permutation(order.begin(), order.end()));
+  choose();
   return least;
 }
 
