@@ -1,7 +1,8 @@
 // A spill file in memory, with transfers that complete and fail under control of the test.
 //
 // A transfer moves its bytes when it completes, not when it starts, so that memory released too early shows as wrong
-// bytes.
+// bytes. A file uses the memory of those that the thread had before: to get pages from the system takes longer than to
+// fill them.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -19,7 +20,16 @@ namespace tessera {
 class MemoryFile final : public FileIo {
  public:
   // The first `polls` polls of each transfer return "not ready"; wait() always completes it.
-  explicit MemoryFile(std::uint32_t polls = 1) : polls_(polls) {}
+  explicit MemoryFile(std::uint32_t polls = 1) : polls_(polls) { spare_.swap(left()); }
+  ~MemoryFile() override {
+    const MutexLock lock(mutex_);
+    for (auto& [offset, bytes] : contents_) spare_.push_back(std::move(bytes));
+    std::size_t kept = 0;
+    for (Piece& piece : spare_) {
+      kept += piece.capacity();
+      if (kept <= kMostKept) left().push_back(std::move(piece));
+    }
+  }
 
   // From now on writes complete with this outcome; OK repairs the file.
   void set_write_outcome(Status outcome) {
@@ -56,6 +66,13 @@ class MemoryFile final : public FileIo {
     std::uint32_t polls;
   };
 
+  using Piece = std::vector<unsigned char>;
+  static constexpr std::size_t kMostKept = std::size_t{64} << 20;
+  static std::vector<Piece>& left() {
+    thread_local std::vector<Piece> pieces;
+    return pieces;
+  }
+
   Result<IoTicket> start(const Transfer& transfer) {
     const MutexLock lock(mutex_);
     const IoTicket ticket(++last_);
@@ -73,7 +90,13 @@ class MemoryFile final : public FileIo {
     transfers_.erase(found);
     const Status& outcome = done.writing ? write_outcome_ : read_outcome_;
     if (!outcome.is_ok()) return outcome;
-    auto& bytes = contents_[done.offset.value()];
+    const auto [at, is_new] = contents_.try_emplace(done.offset.value());
+    Piece& bytes = at->second;
+    if (is_new && !spare_.empty()) {
+      bytes = std::move(spare_.back());
+      bytes.clear();
+      spare_.pop_back();
+    }
     if (done.writing) {
       const auto* const from = static_cast<const unsigned char*>(done.host);
       bytes.assign(from, from + done.bytes.value());
@@ -90,7 +113,8 @@ class MemoryFile final : public FileIo {
   Status write_outcome_ GUARDED_BY(mutex_);
   Status read_outcome_ GUARDED_BY(mutex_);
   std::map<IoTicket, Transfer> transfers_ GUARDED_BY(mutex_);
-  std::map<std::uint64_t, std::vector<unsigned char>> contents_ GUARDED_BY(mutex_);  // by offset
+  std::map<std::uint64_t, Piece> contents_ GUARDED_BY(mutex_);  // by offset
+  std::vector<Piece> spare_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera
