@@ -5,6 +5,7 @@ alloc/ and from include/. Options are those of the option table, the command lin
 """
 
 import collections
+import functools
 import re
 
 import source_tree
@@ -96,17 +97,22 @@ def known_words(root):
     return "\n".join(options), "\n".join(everything)
 
 
-def check_code(code, bases, options, everything):
+@functools.lru_cache(maxsize=None)
+def is_option(option, options):
+    return re.search(rf'(--|["\']){re.escape(option)}\b', options) is not None
+
+
+def check_code(code, bases, options, names):
     for path in PATH.findall(code):
         if looks_like_ours(path, bases) and not exists(path, bases):
             yield f"no such path: {path}"
     if not OTHERS.search(code):
         for option in OPTION.findall(code):
-            if not re.search(rf'(--|["\']){re.escape(option)}\b', options):
+            if not is_option(option, options):
                 yield f"no such option: --{option}"
     for variable in VARIABLE.findall(code):
         option = variable[len("TESSERA_"):].lower().replace("_", "-")
-        if not re.search(rf"\b{variable}\b", everything) and f'"{option}"' not in options:
+        if variable not in names and f'"{option}"' not in options:
             yield f"no such name: {variable}"
 
 
@@ -133,7 +139,7 @@ def check(root):
                     findings.append(f"{where}:{number}: {fault}")
         for number, code in spans(text):
             findings += [f"{where}:{number}: {fault}"
-                         for fault in (*check_code(code, bases, options, everything), *check_symbol(code, where, names))]
+                         for fault in (*check_code(code, bases, options, names), *check_symbol(code, where, names))]
     return findings
 
 
