@@ -44,7 +44,7 @@ struct Row {
 
 // A trace that is discarded: the time of writing it to a disk is not part of the launch.
 std::string program(int blocks, int rounds, Way way) {
-  const std::string lib = std::string(TESSERA_BENCH_BUILD_DIR) + "/lib";
+  const std::string lib = TESSERA_BENCH_BUILD_DIR "/lib";
   std::string line = "LD_LIBRARY_PATH='" + lib + "/softcuda' ";
   if (way != kBare) line += "LD_PRELOAD='" + lib + "/libtessera_preload.so' ";
   if (way == kRecorded) line += "TESSERA_TRACE='" + trace_path() + "' ";
