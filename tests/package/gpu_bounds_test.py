@@ -50,6 +50,14 @@ class Programs(unittest.TestCase):
         self.assertTrue(gone(int(done.out)))
         self.assertEqual(done.failure(), {"exit_code": None, "timed_out": True, "message": "what went wrong\n"})
 
+    def test_a_program_may_write_its_report_before_it_is_killed(self):
+        script = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(print('report'))); " \
+                 "print('ready', flush=True); time.sleep(600)"
+        with mock.patch.object(bounded, "TO_REPORT", 60):
+            done = self.place.run([sys.executable, "-c", script], 5)
+        self.assertIsNone(done.code)
+        self.assertEqual(done.out, "ready\nreport\n")
+
     def test_a_finished_program_leaves_nothing_behind(self):
         done = self.place.run([sys.executable, "-c", LAUNCHER, "ends"], 60)
         self.assertEqual(done.code, 3)

@@ -115,6 +115,13 @@ class Comparisons(unittest.TestCase):
         facts = torch_runs.compare(self.RUN, {**self.RUN, "losses": [1.0.hex()]})
         self.assertEqual((facts["answer"], facts["first_different_step"]), ("no", 1))
 
+    def test_the_steps_of_a_run_that_was_cut_off_are_kept(self):
+        cut_off = {**self.RUN, "answer": torch_runs.OUT_OF_TIME, "losses": [1.0.hex()], "step_seconds": [8.0, 8.0, 4.0]}
+        facts = torch_runs.compare(self.RUN, cut_off)
+        self.assertEqual((facts["answer"], facts["step_seconds"], facts["times_reference"]), ("no time left", 4.0, 2.0))
+        facts = torch_runs.compare(self.RUN, {"answer": torch_runs.OUT_OF_TIME})
+        self.assertEqual((facts["answer"], facts["step_seconds"]), ("no time left", None))
+
     def test_a_run_without_losses_failed(self):
         facts = torch_runs.compare(self.RUN, {"failed": {"exit_code": 1}})
         self.assertEqual((facts["answer"], facts["failed"]), ("failed", {"exit_code": 1}))

@@ -13,6 +13,7 @@ import threading
 import time
 
 AFTER_KILL = 5.0  # seconds that a killed process may take to end
+TO_REPORT = 1.0  # seconds in which it may end by itself, with what it has to write
 MOST_OUT, MOST_ERR = 4 << 20, 64 << 10  # bytes kept, from the end
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -109,8 +110,12 @@ class Program:
         return alive(found - {os.getpid()}, everything)
 
     def end(self):
-        """Kills it and all its descendants. Returns "", or the states of processes that did not end ("D": inside the
+        """Ends it and all its descendants. Returns "", or the states of processes that did not end ("D": inside the
         kernel)."""
+        if self.child.poll() is None:
+            # Tessera writes its statistics when a signal ends the program.
+            self.child.terminate()
+            self.wait(TO_REPORT)
         return kill(self._left, self.child)
 
     def seconds(self):

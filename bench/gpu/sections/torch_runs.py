@@ -81,7 +81,7 @@ def in_pieces(place, record, script, key, options=None, **rest):
 
 def step_seconds(found):
     """The median step after the warm-up; None if there is none."""
-    steps = found.get("step_seconds", [])
+    steps = found.get("step_seconds") or []
     return statistics.median(steps[WARM_UP:] or steps) if steps else None
 
 
@@ -100,7 +100,11 @@ def largest_difference(one, other):
 
 
 def compare(reference, found):
-    """`found` compared with the run that it must agree with."""
+    """`found` compared with the run that it must agree with. Of a run that was cut off, the steps that it has made."""
+    if found.get("answer") == OUT_OF_TIME:
+        time, base = step_seconds(found), step_seconds(reference)
+        relative = {"times_reference": round(time / base, 4)} if time and base else {}
+        return {**found, "step_seconds": time, "all_steps": found.get("step_seconds", []), **relative}
     if "losses" not in found or "losses" not in reference:
         return {"answer": "failed", **found}
     difference = first_difference(reference["losses"], found["losses"])
