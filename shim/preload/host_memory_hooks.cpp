@@ -70,23 +70,26 @@ TESSERA_HOOK cuMemHostGetFlags(unsigned* flags, void* host) {
   if (!in_host_blocks(host)) return call_true(&TrueDriver::cuMemHostGetFlags, flags, host);
   tessera_host_info block;
   if (flags == nullptr || !find_host_block(value_of(host), block)) return CUDA_ERROR_INVALID_VALUE;
-  *flags = block.mark;
+  *flags = block.mark | CU_MEMHOSTALLOC_DEVICEMAP;  // the driver reports that for all of it
   return CUDA_SUCCESS;
 }
 
+// A block was allocated, so it can be neither registered nor unregistered. To the driver its chunk is registered, and
+// must stay so.
 TESSERA_HOOK cuMemHostRegister(void* host, std::size_t bytes, unsigned flags) {
+  if (in_host_blocks(host)) return CUDA_ERROR_INVALID_VALUE;
   const CUresult result = call_with_host_room(&TrueDriver::cuMemHostRegister, host, bytes, flags);
   return counted(result, TESSERA_BESIDE_REGISTERED, host, bytes);
 }
 
 TESSERA_HOOK cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned flags) {
+  if (in_host_blocks(host)) return CUDA_ERROR_INVALID_VALUE;
   const CUresult result = call_with_host_room(&TrueDriver::cuMemHostRegister_v2, host, bytes, flags);
   return counted(result, TESSERA_BESIDE_REGISTERED, host, bytes);
 }
 
-// A block was allocated, not registered. To the driver its chunk is registered, and must stay so.
 TESSERA_HOOK cuMemHostUnregister(void* host) {
-  if (in_host_blocks(host)) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  if (in_host_blocks(host)) return CUDA_ERROR_INVALID_VALUE;
   const CUresult result = call_true(&TrueDriver::cuMemHostUnregister, host);
   if (result == CUDA_SUCCESS) driver_amounts().remove(TESSERA_BESIDE_REGISTERED, value_of(host));
   return result;

@@ -41,10 +41,10 @@ CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS access_of_current_device(const tessera_block
 // Only the driver knows whether the program has set this attribute. Setting it exposed the block, so the block is
 // resident.
 bool is_synchronous(CUdeviceptr address) {
-  bool synchronous = false;
+  int synchronous = 0;
   const CUresult told = call_true(&TrueDriver::cuPointerGetAttribute, static_cast<void*>(&synchronous),
                                   CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address);
-  return told == CUDA_SUCCESS && synchronous;
+  return told == CUDA_SUCCESS && synchronous != 0;
 }
 
 // Null for cuMemAlloc memory.
@@ -72,6 +72,15 @@ CUresult answer(void* data, Value value) {
   return CUDA_SUCCESS;
 }
 
+// The header says boolean; the driver writes an int.
+CUresult answer_truth(void* data, bool value) { return answer(data, value ? 1 : 0); }
+
+// As the driver maps what it allocates: in whole pages of the device.
+std::size_t mapping_bytes(const tessera_host_info& block) {
+  constexpr std::size_t kPage = std::size_t{2} << 20;
+  return (std::size_t{block.bytes} + kPage - 1) / kPage * kPage;
+}
+
 // `data` has the attribute's own type, as cuPointerGetAttribute documents it.
 CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attribute, CUdeviceptr address, void* data) {
   switch (static_cast<int>(attribute)) {
@@ -85,13 +94,13 @@ CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attri
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return answer(data, block.address);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return answer(data, std::size_t{block.bytes});
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return answer(data, std::size_t{block.bytes});
-    case CU_POINTER_ATTRIBUTE_MAPPED: return answer(data, true);
+    case CU_POINTER_ATTRIBUTE_MAPPED: return answer_truth(data, true);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return answer(data, static_cast<int>(access_of_current_device(block)));
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return answer(data, is_synchronous(address));
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return answer(data, false);
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return answer(data, false);
-    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return answer(data, false);
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return answer(data, false);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return answer_truth(data, is_synchronous(address));
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return answer_truth(data, false);
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return answer_truth(data, false);
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return answer_truth(data, false);
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return answer_truth(data, false);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return answer(data, shareable_as(block));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return answer(data, pool_of(block));
     case TESSERA_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL: return answer(data, -1);
@@ -110,8 +119,8 @@ CUresult attribute_of(const tessera_host_info& block, CUpointer_attribute attrib
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return answer(data, start);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return answer(data, start);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return answer(data, std::size_t{block.bytes});
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return answer(data, std::size_t{block.bytes});
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return answer(data, is_host_block_synchronous(block));
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return answer(data, mapping_bytes(block));
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return answer_truth(data, is_host_block_synchronous(block));
     default: break;
   }
   return call_true(&TrueDriver::cuPointerGetAttribute, data, attribute, address);

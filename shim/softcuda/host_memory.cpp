@@ -35,6 +35,9 @@ Status HostMemory::free(void* host) {
 }
 
 Status HostMemory::pin(Context& context, void* host, Bytes bytes, unsigned flags) {
+  if (const auto around = ranges_.find(address_of(host)); around && around->kind == RangeKind::kHost) {
+    return Status(Code::kInvalidArgument, "allocated memory cannot be registered");
+  }
   TESSERA_TRY(register_within_bound(host, bytes));
   Range range{.base = address_of(host), .bytes = bytes, .kind = RangeKind::kRegistered};
   range.context = &context;
@@ -49,8 +52,8 @@ Status HostMemory::unpin(void* host) {
     return unregister(host, range->bytes);
   }
   const auto around = ranges_.find(address_of(host));
-  if (around && around->kind == RangeKind::kRegistered) {
-    return Status(Code::kInvalidArgument, "not the beginning of registered host memory");
+  if (around && (around->kind == RangeKind::kRegistered || around->kind == RangeKind::kHost)) {
+    return Status(Code::kInvalidArgument, "allocated, or not the beginning of registered host memory");
   }
   return Status(Code::kDriver, "host memory is not registered", native::kHostMemoryNotRegistered);
 }

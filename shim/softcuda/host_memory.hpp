@@ -22,6 +22,7 @@ class HostMemory {
   Result<void*> allocate(Context& context, Bytes bytes, unsigned flags);
   // Errors: kInvalidArgument unless `host` is a live allocation.
   Status free(void* host);
+  // Errors of both: also kInvalidArgument for allocated memory.
   Status pin(Context& context, void* host, Bytes bytes, unsigned flags);
   Status unpin(void* host);
 

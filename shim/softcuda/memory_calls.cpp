@@ -80,8 +80,12 @@ CUresult cuMemGetAddressRange(CUdeviceptr* base, size_t* bytes, CUdeviceptr addr
 CUresult cuMemHostAlloc(void** host, size_t bytes, unsigned flags) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {
     constexpr unsigned kAll = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
-    if (host == nullptr || bytes == 0 || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (host == nullptr || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
     SOFTCUDA_TRY(machine.captures.check_safe());
+    if (bytes == 0) {
+      *host = nullptr;
+      return CUDA_SUCCESS;
+    }
     const auto allocated = machine.host_memory.allocate(context, Bytes(bytes), flags);
     if (!allocated.is_ok()) return to_result(allocated.status());
     *host = allocated.value();
@@ -132,7 +136,7 @@ CUresult cuMemHostGetFlags(unsigned* flags, void* host) {
     if (flags == nullptr || host == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto range = machine.ranges.find(Address(reinterpret_cast<std::uint64_t>(host)));
     if (!range || range->kind != RangeKind::kHost) return CUDA_ERROR_INVALID_VALUE;
-    *flags = range->flags;
+    *flags = range->flags | CU_MEMHOSTALLOC_DEVICEMAP;  // all of it is mapped
     return CUDA_SUCCESS;
   });
 }

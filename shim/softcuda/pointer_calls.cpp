@@ -25,6 +25,14 @@ CUresult give(void* target, T value) {
   return CUDA_SUCCESS;
 }
 
+// A driver writes an int where the header says boolean.
+CUresult give_truth(void* target, bool value) { return give(target, value ? 1 : 0); }
+
+// Host memory is mapped in whole pages of the device.
+std::uint64_t mapping_bytes(const Range& range) {
+  return (range.kind == RangeKind::kHost ? round_up(range.bytes, 2_MiB) : range.bytes).value();
+}
+
 CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, void* target) {
   const Range& range = pointer.range;
   const std::uint64_t address = pointer.address.value();
@@ -48,19 +56,19 @@ CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, 
       return give(target, range.context == nullptr ? 0 : static_cast<int>(range.context->device.value()));
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return give(target, range.base.value());
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return give(target, range.bytes.value());
-    case CU_POINTER_ATTRIBUTE_MAPPED: return give(target, pointer.mapped());
+    case CU_POINTER_ATTRIBUTE_MAPPED: return give_truth(target, pointer.mapped());
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
       return give(target, pointer.mapping ? pointer.mapping->address.value() : range.base.value());
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-      return give(target, pointer.mapping ? pointer.mapping->bytes.value() : range.bytes.value());
+      return give(target, pointer.mapping ? pointer.mapping->bytes.value() : mapping_bytes(range));
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return give(target, pointer.accessible ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
                                              : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE);
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return give(target, range.synchronous);
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return give(target, range.legacy_shareable());
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return give(target, range.managed);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return give_truth(target, range.synchronous);
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return give_truth(target, range.legacy_shareable());
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return give_truth(target, range.managed);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return give(target, false);
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return give_truth(target, false);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: {
       const bool shareable = range.shareable || (pointer.mapping && pointer.mapping->frame.shareable);
       const auto types = shareable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
@@ -75,13 +83,13 @@ size_t bytes_of(CUpointer_attribute attribute) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return sizeof(int);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return sizeof(bool);
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return sizeof(int);
     default: return sizeof(void*);
   }
 }

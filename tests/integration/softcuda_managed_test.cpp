@@ -52,7 +52,7 @@ TEST_F(SoftcudaManaged, HostAndDeviceReachItByOneAddress) {
   unsigned copied[4] = {};
   ASSERT_OK(CU(cuMemcpyDtoH)(copied, block, sizeof(copied)));
   EXPECT_EQ(copied[3], 9u);
-  EXPECT_TRUE(attribute<bool>(CU_POINTER_ATTRIBUTE_IS_MANAGED, block));
+  EXPECT_TRUE(attribute<int>(CU_POINTER_ATTRIBUTE_IS_MANAGED, block));
   EXPECT_EQ(attribute<unsigned>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, block), unsigned{CU_MEMORYTYPE_DEVICE});
   EXPECT_EQ(attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_HOST_POINTER, block), block);
   EXPECT_OK(CU(cuMemFree)(block));
@@ -132,7 +132,7 @@ TEST_F(SoftcudaManaged, APoolOfHostMemoryIsReachedByBoth) {
   ASSERT_OK(CU(cuMemsetD8)(block, 3, kBytes));
   EXPECT_EQ(reinterpret_cast<unsigned char*>(block)[kBytes - 1], 3);
   EXPECT_EQ(attribute<unsigned>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, block), unsigned{CU_MEMORYTYPE_HOST});
-  EXPECT_FALSE(attribute<bool>(CU_POINTER_ATTRIBUTE_IS_MANAGED, block));
+  EXPECT_FALSE(attribute<int>(CU_POINTER_ATTRIBUTE_IS_MANAGED, block));
   EXPECT_EQ(attribute<CUmemoryPool>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, block), host);
   CUmemAccess_flags access{};
   CUmemLocation asked = host_;
@@ -156,7 +156,7 @@ TEST_F(SoftcudaManaged, EachKindOfMemoryHasItsOwnPools) {
   EXPECT_EQ(CU(cuDeviceSetMemPool)(0, made), CUDA_ERROR_INVALID_VALUE);
   CUdeviceptr block = 0;
   ASSERT_OK(CU(cuMemAllocFromPoolAsync)(&block, kBytes, made, nullptr));
-  EXPECT_TRUE(attribute<bool>(CU_POINTER_ATTRIBUTE_IS_MANAGED, block));
+  EXPECT_TRUE(attribute<int>(CU_POINTER_ATTRIBUTE_IS_MANAGED, block));
   EXPECT_OK(CU(cuMemFreeAsync)(block, nullptr));
   EXPECT_OK(CU(cuMemPoolDestroy)(made));
   ASSERT_OK(CU(cuMemGetMemPool)(&current, &place, CU_MEM_ALLOCATION_TYPE_MANAGED));

@@ -121,6 +121,26 @@ TEST_F(SoftcudaMemory, ReportsPointerAttributes) {
   EXPECT_OK(CU(cuMemFree)(block));
 }
 
+TEST_F(SoftcudaMemory, WhatIsTrueOfAPointerIsWrittenAsAnInt) {
+  const CUdeviceptr block = allocate(4096);
+  for (const auto& [attribute, expected] :
+       {std::pair(CU_POINTER_ATTRIBUTE_IS_MANAGED, 0), std::pair(CU_POINTER_ATTRIBUTE_MAPPED, 1),
+        std::pair(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, 0),
+        std::pair(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, 1)}) {
+    int alone = -1, together = -1, of_none = -1;
+    EXPECT_OK(CU(cuPointerGetAttribute)(&alone, attribute, block));
+    EXPECT_EQ(alone, expected) << attribute;
+    CUpointer_attribute attributes[] = {attribute};
+    void* into[] = {&together};
+    EXPECT_OK(CU(cuPointerGetAttributes)(1, attributes, into, block));
+    EXPECT_EQ(together, expected) << attribute;
+    into[0] = &of_none;
+    EXPECT_OK(CU(cuPointerGetAttributes)(1, attributes, into, 0x1234));
+    EXPECT_EQ(of_none, 0) << attribute;
+  }
+  EXPECT_OK(CU(cuMemFree)(block));
+}
+
 TEST_F(SoftcudaMemory, ReportsPointerAttributesWithoutAContext) {
   const CUdeviceptr block = allocate(4096);
   ASSERT_OK(CU(cuCtxSetCurrent)(nullptr));
@@ -154,6 +174,27 @@ TEST_F(SoftcudaMemory, PinnedHostMemoryIsReachedByTheDevice) {
   EXPECT_EQ(host[0], 8);
   EXPECT_OK(CU(cuMemFreeHost)(host));
   EXPECT_EQ(CU(cuMemFreeHost)(host), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(SoftcudaMemory, AllocatedHostMemoryIsAlwaysMappedAndNeverRegistered) {
+  void *host = nullptr, *combined = nullptr, *none = this;
+  unsigned flags = 0;
+  std::size_t mapping = 0;
+  ASSERT_OK(CU(cuMemAllocHost)(&host, (3 << 20) + 5));
+  EXPECT_OK(CU(cuMemHostGetFlags)(&flags, host));
+  EXPECT_EQ(flags, unsigned{CU_MEMHOSTALLOC_DEVICEMAP});
+  EXPECT_OK(
+      CU(cuPointerGetAttribute)(&mapping, CU_POINTER_ATTRIBUTE_MAPPING_SIZE, reinterpret_cast<CUdeviceptr>(host)));
+  EXPECT_EQ(mapping, std::size_t{4} << 20);
+  ASSERT_OK(CU(cuMemHostAlloc)(&combined, 4096, CU_MEMHOSTALLOC_WRITECOMBINED));
+  EXPECT_OK(CU(cuMemHostGetFlags)(&flags, combined));
+  EXPECT_EQ(flags, unsigned{CU_MEMHOSTALLOC_WRITECOMBINED | CU_MEMHOSTALLOC_DEVICEMAP});
+  EXPECT_EQ(CU(cuMemHostRegister)(host, 4096, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuMemHostUnregister)(host), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(CU(cuMemHostAlloc)(&none, 0, 0));
+  EXPECT_EQ(none, nullptr);
+  EXPECT_OK(CU(cuMemFreeHost)(host));
+  EXPECT_OK(CU(cuMemFreeHost)(combined));
 }
 
 TEST_F(SoftcudaMemory, RegisteringTwiceIsAnError) {

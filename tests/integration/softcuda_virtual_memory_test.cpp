@@ -96,7 +96,7 @@ TEST_F(SoftcudaVirtualMemory, AFrameIsSharedByAFileIfItWasMadeForThat) {
 
 TEST_F(SoftcudaVirtualMemory, LegacyHandlesAreForMemoryOfPlainAllocationsAlone) {
   const auto is_capable = [](CUdeviceptr address) {
-    bool capable = false;
+    int capable = 0;
     EXPECT_OK(CU(cuPointerGetAttribute)(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, address));
     return capable;
   };

@@ -47,7 +47,7 @@ static void print_attributes(unsigned char* host, size_t offset) {
   void* back = NULL;
   size_t size = 0, bytes = 0;
   int ordinal = -1, access = 0;
-  unsigned char managed = 2, mapped = 2, shareable = 2;
+  int managed = -1, mapped = -1, shareable = -1;
   CUmemoryPool pool = NULL;
   CHECK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at));
   CHECK(cuPointerGetAttribute(&its, CU_POINTER_ATTRIBUTE_CONTEXT, at));
@@ -62,8 +62,8 @@ static void print_attributes(unsigned char* host, size_t offset) {
   CHECK(cuPointerGetAttribute(&access, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, at));
   CHECK(cuPointerGetAttribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, at));
   printf(
-      "  type %u, context %d, device %d, host %d, start %d, size %zu, ordinal %d, managed %u, mapped %u, "
-      "shareable %u, access %d, pool %d\n",
+      "  type %u, context %d, device %d, host %d, start %d, size %zu, ordinal %d, managed %d, mapped %d, "
+      "shareable %d, access %d, pool %d\n",
       type, its == context, seen == at, back == host + offset, start == as_device(host), size, ordinal, managed, mapped,
       shareable, access, pool != NULL);
   CHECK(cuMemGetAddressRange(&base, &bytes, at));
@@ -88,7 +88,7 @@ static uint64_t buffer_id(const void* host) {
 }
 
 static int is_synchronous(const void* host) {
-  unsigned char synchronous = 2;
+  int synchronous = -1;
   CHECK(cuPointerGetAttribute(&synchronous, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, as_device(host)));
   return synchronous;
 }

@@ -84,14 +84,14 @@ static void sharing(void) {
   CUipcMemHandle handle;
   CUdeviceptr synchronous = block();
   unsigned yes = 1;
-  bool told = false;
+  int told = -1;
   int file;
   say("cuIpcGetMemHandle", cuIpcGetMemHandle(&handle, block()));
   say("cuMemGetHandleForAddressRange",
       cuMemGetHandleForAddressRange(&file, block(), BYTES, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
   if (cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, synchronous) == CUDA_SUCCESS) {
     must(cuPointerGetAttribute(&told, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, synchronous));
-    if (!told) exit(3);
+    if (told != 1) exit(3);
   }
 }
 

@@ -32,7 +32,7 @@ static void ask(const char* kind, CUdeviceptr block) {
   CUmemorytype type;
   unsigned long long handles = 1;
   int ordinal = -1;
-  char legacy = 2, managed = 2, mapped = 2;
+  int legacy = -1, managed = -1, mapped = -1;
   CUdeviceptr start = 0;
   size_t range = 0;
   CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,

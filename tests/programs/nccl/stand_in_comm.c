@@ -144,7 +144,7 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataTyp
 ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buffer, size_t bytes, void** handle) {
   const char* const enabled = getenv("NCCL_CUMEM_ENABLE");
   const CUdeviceptr address = (CUdeviceptr)(uintptr_t)(buffer);
-  char is_legacy = 0;
+  int is_legacy = 0;
   (void)comm;
   if (bytes == 0) return ncclInvalidArgument;
   if (enabled == NULL || strcmp(enabled, "0") != 0) {
