@@ -36,6 +36,13 @@ CUresult set_event(CUgraphNode handle, CUevent event) {
   });
 }
 
+// A new set without a context is one in that of its memory, and mapped memory has none.
+CUresult check_context_of_set(Machine& machine, CUdeviceptr address, CUcontext context) {
+  const auto range = machine.ranges.find(Address(address));
+  const bool none = context == nullptr && range && range->kind == RangeKind::kReservation;
+  return none ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
 bool is_kernel(const GraphNode& node) { return std::holds_alternative<KernelWork>(node.work); }
 
 }  // namespace
@@ -48,6 +55,9 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* aft
                         size_t count, CUgraphNodeParams* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return add_node(node, graph, after, edges, count, [&](Machine& machine, Work& work) -> CUresult {
+    if (params->type == CU_GRAPH_NODE_TYPE_MEMSET) {
+      SOFTCUDA_TRY(check_context_of_set(machine, params->memset.dst, params->memset.ctx));
+    }
     if (params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) return make_work(machine, *params, work);
     ConditionalWork conditional;
     SOFTCUDA_TRY(make_conditional_work(*machine.graphs.find(graph), params->conditional, conditional));
@@ -125,8 +135,12 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
 }
 
 CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
-                              const CUDA_MEMSET_NODE_PARAMS* params, CUcontext) {
-  return add_made(node, graph, after, count, params);
+                              const CUDA_MEMSET_NODE_PARAMS* params, CUcontext context) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return add_node(node, graph, after, nullptr, count, [&](Machine& machine, Work& work) -> CUresult {
+    SOFTCUDA_TRY(check_context_of_set(machine, params->dst, context));
+    return make_work(machine, *params, work);
+  });
 }
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params) {
   return set_made(node, CU_GRAPH_NODE_TYPE_MEMSET, params);

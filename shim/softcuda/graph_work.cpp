@@ -26,15 +26,16 @@ CUresult make_child_work(Machine& machine, CUgraph handle, Work& work) {
   return CUDA_SUCCESS;
 }
 
-// Finds the function for `given`, and the handles that the node will report: the context's function if a kernel was
-// cast to CUfunction, as in a capture; the kernel if it was given as a kernel.
+// Finds the function for `given`, and the handles that the node will report. Unlike a launch, a node takes no kernel
+// that was cast to CUfunction.
 CUresult find_function(Machine& machine, const KernelHandles& given, KernelHandles& handles, Function*& function) {
-  Context* const current = current_context();  // not null: graph calls need a current context
   if (given.func != nullptr) {
-    SOFTCUDA_TRY(find_launchable(machine, given.func, *current, function));
-    handles.func = handle_of(function);
+    SOFTCUDA_TRY(find_launchable(machine, given.func, *current_context(), function));
+    if (handle_of(function) != given.func) return CUDA_ERROR_INVALID_HANDLE;
+    handles.func = given.func;
     return CUDA_SUCCESS;
   }
+  Context* const current = current_context();  // not null: graph calls need a current context
   Context* const context = given.ctx != nullptr ? machine.contexts.find(given.ctx) : current;
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   const auto found = machine.modules.function_of(given.kern, machine.contexts.memory_of(*context));

@@ -324,6 +324,8 @@ TEST_F(SoftcudaHandle, ANodeOfAnotherKindOfHandleIsRefused) {
   ASSERT_OK(CU(cuGraphCreate)(&graph, 0));
   CUDA_KERNEL_NODE_PARAMS params = node_of(cast<CUfunction>(library_), nullptr);
   EXPECT_EQ(CU(cuGraphAddKernelNode)(&node, graph, nullptr, 0, &params), CUDA_ERROR_INVALID_HANDLE);
+  params = node_of(cast<CUfunction>(kernel_), nullptr);  // which a launch takes
+  EXPECT_EQ(CU(cuGraphAddKernelNode)(&node, graph, nullptr, 0, &params), CUDA_ERROR_INVALID_HANDLE);
   params = node_of(nullptr, cast<CUkernel>(function_));
   EXPECT_EQ(CU(cuGraphAddKernelNode)(&node, graph, nullptr, 0, &params), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_OK(CU(cuGraphDestroy)(graph));

@@ -169,6 +169,24 @@ TEST_F(SoftcudaUnmapped, AGraphThatCopiesOrSetsItIsNotInstantiatedButClonedNeste
   }
 }
 
+TEST_F(SoftcudaUnmapped, ANewSetOfMappedMemoryNeedsAContextAndACopyDoesNot) {
+  CUDA_MEMSET_NODE_PARAMS filling = set(window_);
+  CUDA_MEMCPY3D copying = copy(window_, plain_);
+  CUgraphNodeParams any{};
+  any.type = CU_GRAPH_NODE_TYPE_MEMSET;
+  any.memset = {window_, 0, 1, 4, 16, 1, nullptr};
+  CUgraphNode node = nullptr;
+  map();
+  EXPECT_EQ(CU(cuGraphAddMemsetNode)(&node, graph_, nullptr, 0, &filling, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuGraphAddNode)(&node, graph_, nullptr, nullptr, 0, &any), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(CU(cuGraphAddMemcpyNode)(&node, graph_, nullptr, 0, &copying, nullptr));
+  any.memset.ctx = context_;
+  EXPECT_OK(CU(cuGraphAddNode)(&node, graph_, nullptr, nullptr, 0, &any));
+  filling = set(plain_);
+  EXPECT_OK(CU(cuGraphAddMemsetNode)(&node, graph_, nullptr, 0, &filling, nullptr)) << "its memory has a context";
+  unmap();
+}
+
 TEST_F(SoftcudaUnmapped, NoAttributeCanBeSet) {
   unsigned yes = 1;
   EXPECT_EQ(CU(cuPointerSetAttribute)(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, window_), CUDA_ERROR_INVALID_VALUE);

@@ -183,7 +183,6 @@ static void by_node(CUfunction func, CUkernel kern, int to) {
 }
 
 static void by_node_of_kernel(int to) { by_node(NULL, add_one, to); }
-static void by_node_of_cast_kernel(int to) { by_node((CUfunction)add_one, NULL, to); }
 static void by_node_of_function(int to) {
   CUfunction function;
   CHECK(cuKernelGetFunction(&function, add_one));
@@ -217,8 +216,8 @@ static void by_changed_node(int to) {
 
 static void (*const launches[])(int) = {by_kernel,      by_its_function, by_buffer,         by_config,
                                         by_cooperation, by_struct,       without_parameters};
-static void (*const graphs[])(int) = {
-    by_capture, by_captured_buffer, by_node_of_kernel, by_node_of_cast_kernel, by_node_of_function, by_changed_node};
+static void (*const graphs[])(int) = {by_capture, by_captured_buffer, by_node_of_kernel, by_node_of_function,
+                                      by_changed_node};
 
 static void by_each(void (*const ways[])(int), int count) {
   for (int round = 0; round < 3 * BLOCKS; ++round) ways[round % count](round % BLOCKS);
