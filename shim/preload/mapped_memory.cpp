@@ -314,11 +314,14 @@ CUresult unmap_addresses(CUdeviceptr address, std::size_t bytes) {
     return served(address) ? CUDA_ERROR_INVALID_VALUE : unmap_drivers(address, bytes);
   }
   Reservation& in = range->second;
+  const bool exceeds_addresses = address + bytes < address;
+  if (in.ours && exceeds_addresses) return CUDA_SUCCESS;  // nothing is below its end
   const MappedTable::Stretch found = MappedTable::mappings_in(in, address, bytes);
-  const bool cuts_ours = !found.is_filled && (found.has_ours || table().ours_at(address) != nullptr);
-  if (cuts_ours || (in.ours && !MappedTable::has_mapping(in, address, bytes))) return CUDA_ERROR_INVALID_VALUE;
+  const bool wrong = bytes == 0 || bytes % kGranule != 0 || address % kGranule != 0 || !found.is_whole ||
+                     bytes > in.bytes - (address - range->first);
+  if (in.ours && wrong) return CUDA_ERROR_INVALID_VALUE;
   CUresult result = CUDA_SUCCESS;
-  if (!found.has_ours) {
+  if (!in.ours) {
     result = unmap_drivers_in(in, address, bytes);
   } else {
     for (const auto& [at, mapping] : found.mappings) {
@@ -340,7 +343,8 @@ CUresult set_access(CUdeviceptr address, std::size_t bytes, const CUmemAccessDes
   if (!found.has_ours && (!known || table().ours_at(address) == nullptr)) {
     return call_true(&TrueDriver::cuMemSetAccess, address, bytes, access, count);
   }
-  if (access == nullptr || count == 0 || !found.is_filled) return CUDA_ERROR_INVALID_VALUE;
+  const bool exceeds = bytes > range->second.bytes - (address - range->first);
+  if (access == nullptr || count == 0 || exceeds || !found.is_whole) return CUDA_ERROR_INVALID_VALUE;
   CUresult result = CUDA_SUCCESS;
   for (const auto& [at, mapping] : found.mappings) {
     if (result != CUDA_SUCCESS) break;

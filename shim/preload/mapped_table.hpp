@@ -91,21 +91,21 @@ class MappedTable {
   }
   struct Stretch {
     std::vector<Place> mappings;  // those that begin in it
-    bool is_filled = false;       // by them, without a gap and exactly
+    bool is_whole = false;        // it cuts no mapping; there may be gaps
     bool has_ours = false;
   };
   static Stretch mappings_in(const Reservation& in, CUdeviceptr address, std::size_t bytes) {
     Stretch found;
     CUdeviceptr next = address;
-    found.is_filled = true;
     auto mapping = in.mappings.lower_bound(address);
     for (; mapping != in.mappings.end() && mapping->first - address < bytes; ++mapping) {
       found.mappings.push_back(*mapping);
-      found.is_filled = found.is_filled && mapping->first == next;
       found.has_ours = found.has_ours || mapping->second.ours != 0;
       next = mapping->first + mapping->second.bytes;
     }
-    found.is_filled = found.is_filled && !found.mappings.empty() && next == address + bytes;
+    auto before = in.mappings.lower_bound(address);
+    const bool begins_in_one = before != in.mappings.begin() && (--before)->first + before->second.bytes > address;
+    found.is_whole = !begins_in_one && next - address <= bytes;
     return found;
   }
   // Whether anything is mapped in [address, address + bytes).

@@ -2,6 +2,8 @@
 //
 // A CUmemGenericAllocationHandle is the simulator's frame id.
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "call.hpp"
 
@@ -46,6 +48,31 @@ CUresult check_properties(Machine& machine, const CUmemAllocationProp* propertie
 std::uint64_t granularity(Machine& machine) {
   const auto properties = machine.driver.properties(DeviceId(0));
   return properties.is_ok() ? properties.value().granularity.value() : (2 << 20);
+}
+
+// Stretches of the range that mappings fill, none of which the range cuts; gaps between them are allowed. Errors:
+// CUDA_ERROR_INVALID_VALUE for a range that cuts a mapping or leaves the reserved addresses.
+CUresult find_stretches(Machine& machine, Address address, Bytes bytes, std::vector<std::pair<Address, Bytes>>& found) {
+  const std::uint64_t unit = granularity(machine);
+  if (bytes.value() == 0 || bytes.value() % unit != 0 || address.value() % unit != 0) return CUDA_ERROR_INVALID_VALUE;
+  const Address end = address + bytes;
+  for (Address at = address; at < end;) {
+    const auto mapping = machine.driver.mapping_at(at);
+    if (!mapping) {
+      const auto range = machine.ranges.find(at);
+      if (!range || range->kind != RangeKind::kReservation) return CUDA_ERROR_INVALID_VALUE;
+      at = at + Bytes(unit);
+      continue;
+    }
+    if (mapping->address != at || mapping->address + mapping->bytes > end) return CUDA_ERROR_INVALID_VALUE;
+    if (!found.empty() && found.back().first + found.back().second == at) {
+      found.back().second = found.back().second + mapping->bytes;
+    } else {
+      found.emplace_back(at, mapping->bytes);
+    }
+    at = at + mapping->bytes;
+  }
+  return CUDA_SUCCESS;
 }
 
 // Grants a location access to the range. Access cannot be revoked or narrowed here.
@@ -173,7 +200,10 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
   return with_virtual_memory([&](Machine& machine) -> CUresult {
     const auto range = machine.ranges.find(Address(address));
     if (!range || range->kind != RangeKind::kReservation) return CUDA_ERROR_INVALID_VALUE;
-    return to_result(machine.driver.unmap(Address(address), Bytes(bytes)));
+    std::vector<std::pair<Address, Bytes>> stretches;  // none if the range exceeds the address space
+    SOFTCUDA_TRY(find_stretches(machine, Address(address), Bytes(bytes), stretches));
+    for (const auto& [at, length] : stretches) SOFTCUDA_TRY(machine.driver.unmap(at, length));
+    return CUDA_SUCCESS;
   });
 }
 
@@ -182,8 +212,11 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
     if (access == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
     const auto range = machine.ranges.find(Address(address));
     if (!range || range->kind != RangeKind::kReservation) return CUDA_ERROR_INVALID_VALUE;
+    std::vector<std::pair<Address, Bytes>> stretches;
+    SOFTCUDA_TRY(find_stretches(machine, Address(address), Bytes(bytes), stretches));
+    if (stretches.empty()) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; ++i) {
-      SOFTCUDA_TRY(set_access(machine, Address(address), Bytes(bytes), access[i]));
+      for (const auto& [at, length] : stretches) SOFTCUDA_TRY(set_access(machine, at, length, access[i]));
     }
     return CUDA_SUCCESS;
   });

@@ -171,13 +171,39 @@ TEST_F(SoftcudaVirtualMemory, RefusesWhatAGpuRefuses) {
   EXPECT_EQ(CU(cuMemMap)(0x123400000000, kPage, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
   ASSERT_OK(CU(cuMemMap)(address, kPage, 0, handle, 0));
   EXPECT_NE(CU(cuMemMap)(address, kPage, 0, handle, 0), CUDA_SUCCESS);
-  EXPECT_NE(open(address, 2), CUDA_SUCCESS);  // the second page has no frame
   EXPECT_NE(CU(cuMemAddressFree)(address, 2 * kPage), CUDA_SUCCESS);
   ASSERT_OK(CU(cuMemUnmap)(address, kPage));
   ASSERT_OK(CU(cuMemRelease)(handle));
   EXPECT_NE(CU(cuMemRelease)(handle), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuMemAddressFree)(address, kPage), CUDA_ERROR_INVALID_VALUE);
   ASSERT_OK(CU(cuMemAddressFree)(address, 2 * kPage));
+}
+
+TEST_F(SoftcudaVirtualMemory, RangesMayHaveGapsButMayNotCutAMapping) {
+  constexpr std::size_t kBeyond = ~std::size_t{0} / kPage * kPage;
+  const CUdeviceptr address = reserve(5);  // one page, a gap of one, two pages of one frame, a gap of one
+  const CUmemAllocationProp wanted = properties(CU_MEM_LOCATION_TYPE_DEVICE);
+  const auto first = frame();
+  CUmemGenericAllocationHandle second = 0;
+  ASSERT_OK(CU(cuMemCreate)(&second, 2 * kPage, &wanted, 0));
+  EXPECT_OK(CU(cuMemUnmap)(address, 5 * kPage)) << "nothing is mapped";
+  EXPECT_EQ(open(address, 5), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuMemMap)(address + 4 * kPage, 2 * kPage, 0, second, 0), CUDA_ERROR_INVALID_VALUE) << "beyond its end";
+  ASSERT_OK(CU(cuMemMap)(address, kPage, 0, first, 0));
+  ASSERT_OK(CU(cuMemMap)(address + 2 * kPage, 2 * kPage, 0, second, 0));
+  EXPECT_EQ(open(address, 3), CUDA_ERROR_INVALID_VALUE) << "half of the second";
+  EXPECT_EQ(open(address, kBeyond / kPage), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(open(address, 5));
+  ASSERT_OK(CU(cuMemsetD32)(address + 3 * kPage, 7, kPage / 4));
+  EXPECT_EQ(CU(cuMemUnmap)(address, 3 * kPage), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuMemUnmap)(address + 3 * kPage, 2 * kPage), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(CU(cuMemUnmap)(address + kPage, kPage));
+  EXPECT_OK(CU(cuMemUnmap)(address, kBeyond)) << "which has no effect";
+  EXPECT_EQ(read(address + 4 * kPage - 4), 7u);
+  EXPECT_OK(CU(cuMemUnmap)(address, 5 * kPage));
+  ASSERT_OK(CU(cuMemRelease)(first));
+  ASSERT_OK(CU(cuMemRelease)(second));
+  ASSERT_OK(CU(cuMemAddressFree)(address, 5 * kPage));
 }
 
 TEST_F(SoftcudaVirtualMemory, FramesCountAgainstTheCapacity) {

@@ -8,8 +8,9 @@
  * release  a handle is released while it is mapped, and retained again by its address
  * beside   of several handles in a reservation one is exported, or mapped a second time, or another is opened beside
  *          them
- * errors   calls that CUDA refuses; the results are printed
- * segment  the same in a reservation with several handles and a gap
+ * errors   calls that CUDA refuses; the results are printed. None uses a handle that was released: drivers crash
+ * segment  the same in a reservation with several handles and a gap. None maps beyond the reservation: drivers accept
+ *          that
  *
  * Prints "ok" if every byte is right. With and without Tessera the output is the same.
  *
@@ -129,8 +130,7 @@ static CUdeviceptr make_segment(CUmemGenericAllocationHandle* handles) {
 }
 
 static void end_segment(CUdeviceptr base, CUmemGenericAllocationHandle* handles) {
-  CHECK(cuMemUnmap(base, 3 * BYTES));
-  CHECK(cuMemUnmap(base + 5 * BYTES, BYTES));
+  CHECK(cuMemUnmap(base, 8 * BYTES)); /* over the gap too */
   for (size_t i = 0; i < PARTS; ++i) CHECK(cuMemRelease(handles[i]));
   CHECK(cuMemAddressFree(base, 8 * BYTES));
 }
@@ -183,13 +183,13 @@ static void say(const char* what, CUresult result) {
   const char* name = "unknown error";
   cuGetErrorName(result, &name);
   printf("%s: %s\n", what, name);
+  fflush(stdout); /* a driver may not survive the next call */
 }
 
 static int errors(void) {
   struct mapping block = made(), other = made();
   CUmemAccessDesc access;
   CUmemLocation location;
-  CUmemAllocationProp properties;
   CUmemGenericAllocationHandle handle = 0;
   unsigned long long flags = 9;
   int number = 0;
@@ -231,9 +231,6 @@ static int errors(void) {
   say("retain where nothing is mapped", cuMemRetainAllocationHandle(&handle, &number));
   CHECK(cuMemUnmap(other.at, BYTES));
   CHECK(cuMemRelease(other.handle));
-  say("release again", cuMemRelease(other.handle));
-  say("map of a handle that is gone", cuMemMap(other.at, BYTES, 0, other.handle, 0));
-  say("properties of a handle that is gone", cuMemGetAllocationPropertiesFromHandle(&properties, other.handle));
   CHECK(cuMemAddressFree(other.at, BYTES));
   say("free again", cuMemAddressFree(other.at, BYTES));
   const int right = holds(block.at, BYTES, 0, 5);
@@ -249,7 +246,6 @@ static int segment(void) {
   CHECK(cuCtxSynchronize());
   say("map over a mapping", cuMemMap(base + BYTES, BYTES, 0, more, 0));
   say("map over the end of one", cuMemMap(base + 3 * BYTES - PAGE, BYTES, 0, more, 0));
-  say("map beyond the reservation", cuMemMap(base + 8 * BYTES - PAGE, BYTES, 0, more, 0));
   say("map between pages", cuMemMap(base + 3 * BYTES + PAGE / 2, BYTES, 0, more, 0));
   say("unmap of a part", cuMemUnmap(base + BYTES, PAGE));
   say("unmap of one and a half", cuMemUnmap(base, BYTES + PAGE));
@@ -257,6 +253,7 @@ static int segment(void) {
   say("unmap of everything", cuMemUnmap(base, ~(size_t)0 / PAGE * PAGE));
   say("access to everything", give_access(base, ~(size_t)0 / PAGE * PAGE));
   say("unmap of a gap", cuMemUnmap(base + 3 * BYTES, BYTES));
+  say("unmap over a gap and a part", cuMemUnmap(base + 2 * BYTES, 3 * BYTES + PAGE));
   say("access to a gap", give_access(base + 3 * BYTES, BYTES));
   say("access across a gap", give_access(base, 6 * BYTES));
   say("copy from a gap", cuMemcpyDtoH(&number, base + 3 * BYTES, sizeof(number)));
@@ -273,6 +270,7 @@ static int segment(void) {
   say("map again", cuMemMap(base + 5 * BYTES, BYTES, 0, handles[3], 0));
   say("copy without access", cuMemcpyDtoH(&number, base + 5 * BYTES, sizeof(number)));
   say("access", give_access(base + 5 * BYTES, BYTES));
+  say("access to a part and a gap", give_access(base + 2 * BYTES + PAGE, 2 * BYTES));
   const int right = holds(base, 3 * BYTES, 0, 5) && holds(base + 5 * BYTES, BYTES, 1, 6);
   CHECK(cuMemRelease(more));
   end_segment(base, handles);
