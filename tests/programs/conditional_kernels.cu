@@ -1,12 +1,10 @@
 // Kernels that set the value of a conditional graph node.
 //
-// Empty under nvcc: cudaGraphSetConditional, which sets the value, belongs to the device runtime, and a stand-alone
-// kernel object is not linked with that.
+// For a GPU cudaGraphSetConditional stays undefined in the kernel object: the driver resolves it when it loads the
+// module.
 //
 // Thread safety: each runs in one thread.
 #include "softcuda_kernel.hpp"
-
-#if !defined(__CUDACC__)
 
 // Sets the value to a word in memory.
 extern "C" __global__ void decide_by(cudaGraphConditionalHandle handle, const int* word) {
@@ -20,5 +18,3 @@ extern "C" __global__ void count_down(cudaGraphConditionalHandle handle, int* wo
   cudaGraphSetConditional(handle, *word > 0 ? 1U : 0U);
 }
 TESSERA_KERNEL(count_down)
-
-#endif
