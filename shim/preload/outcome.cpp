@@ -71,8 +71,11 @@ CUresult cuda_result(tessera_result result) {
 
 CUresult cuda_result_said(tessera_result result, const char* call) {
   if (result == TESSERA_OK) return CUDA_SUCCESS;
+  const CUresult told = cuda_result(result);
+  // The program calls too late, and gets this error without Tessera as well.
+  if (told == CUDA_ERROR_DEINITIALIZED || told == CUDA_ERROR_CONTEXT_IS_DESTROYED) return told;
   (is_of_data(result) ? say_of_data : say)("%s: %s", call, tessera_last_error());
-  return cuda_result(result);
+  return told;
 }
 
 void say(const char* format, ...) {

@@ -54,6 +54,13 @@ CUresult destroy_contents(Machine& machine, Context& context) {
   return finished;
 }
 
+CUresult end_primary(Machine& machine, Context& context) {
+  if (!context.alive.exchange(false)) return CUDA_SUCCESS;
+  const CUresult destroyed = destroy_contents(machine, context);
+  SOFTCUDA_TRY(let_go_of_own_memory(machine, context));
+  return destroyed;
+}
+
 template <class Body>
 CUresult on_primary(CUdevice device, Body&& body) {
   return with_machine([&](Machine& machine) -> CUresult {
@@ -224,19 +231,13 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
     do {
       if (users == 0) return CUDA_ERROR_INVALID_CONTEXT;
     } while (!context.users.compare_exchange_weak(users, users - 1));
-    if (users > 1) return CUDA_SUCCESS;
-    context.alive = false;
-    const CUresult destroyed = destroy_contents(machine, context);
-    SOFTCUDA_TRY(let_go_of_own_memory(machine, context));
-    return destroyed;
+    return users > 1 ? CUDA_SUCCESS : end_primary(machine, context);
   });
 }
 
-CUresult cuDevicePrimaryCtxReset(CUdevice device) {
-  return on_primary(device, [](Machine& machine, Context& context) -> CUresult {
-    return context.alive ? destroy_contents(machine, context) : CUDA_SUCCESS;
-  });
-}
+// However often it was retained. Threads in which it is current get CUDA_ERROR_CONTEXT_IS_DESTROYED until it is
+// retained again.
+CUresult cuDevicePrimaryCtxReset(CUdevice device) { return on_primary(device, end_primary); }
 
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
   return on_primary(device, [&](Machine&, Context& context) {

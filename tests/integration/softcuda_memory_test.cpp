@@ -379,6 +379,26 @@ TEST_F(SoftcudaMemory, ACopyBetweenDevicesIsInOrderWithAllWorkOfBoth) {
   ASSERT_OK(CU(cuDevicePrimaryCtxRelease)(1));
 }
 
+TEST_F(SoftcudaMemory, AResetPrimaryContextIsDestroyedUntilItIsRetainedAgain) {
+  CUdeviceptr block = allocate(4096);
+  CUcontext again = nullptr;
+  unsigned flags = 0;
+  int active = -1;
+  ASSERT_OK(CU(cuDevicePrimaryCtxReset)(0));
+  EXPECT_OK(CU(cuDevicePrimaryCtxGetState)(0, &flags, &active));
+  EXPECT_EQ(active, 0);
+  EXPECT_EQ(CU(cuMemAlloc)(&block, 4096), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_OK(CU(cuDevicePrimaryCtxReset)(0));
+  ASSERT_OK(CU(cuDevicePrimaryCtxRetain)(&again, 0));
+  ASSERT_OK(CU(cuCtxSetCurrent)(again));
+  EXPECT_EQ(CU(cuMemFree)(block), CUDA_ERROR_INVALID_VALUE) << "it ended with the context";
+  ASSERT_OK(CU(cuMemAlloc)(&block, 4096));
+  EXPECT_OK(CU(cuMemFree)(block));
+  EXPECT_OK(CU(cuDevicePrimaryCtxRelease)(0));
+  EXPECT_OK(CU(cuDevicePrimaryCtxGetState)(0, &flags, &active));
+  EXPECT_EQ(active, 1) << "the test's own reference";
+}
+
 TEST_F(SoftcudaMemory, ADestroyedContextReleasesItsMemory) {
   CUcontext own = nullptr;
   const std::size_t before = free_memory();

@@ -79,9 +79,21 @@ static int by_context(const char* file, int round, CUdevice device) {
   return right;
 }
 
-static int by_reset(const char* file, int round, CUdevice device) {
-  const int right = in_context(file, round);
+/* The blocks go with the context, which ends however often it was retained. */
+static void reset(CUdevice device) {
+  CUdeviceptr block;
   CHECK(cuDevicePrimaryCtxReset(device));
+  if (cuMemAlloc(&block, COUNT) == CUDA_ERROR_CONTEXT_IS_DESTROYED) return;
+  fputs("a context that was reset still works\n", stderr);
+  exit(1);
+}
+
+static int by_reset(const char* file, int round, CUdevice device) {
+  CUcontext context;
+  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CHECK(cuCtxSetCurrent(context));
+  const int right = in_context(file, round);
+  reset(device);
   return right;
 }
 
@@ -104,7 +116,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < BLOCKS; ++i) {
     if (!block_holds(block[i], COUNT, i, i + ROUNDS / BLOCKS)) return 1;
   }
-  CHECK(cuDevicePrimaryCtxReset(device)); /* the blocks go with it */
+  reset(device);
   for (int round = 0; round < 8; ++round) {
     if (!by_reset(argv[1], round, device)) return 1;
   }
