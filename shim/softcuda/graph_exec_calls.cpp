@@ -58,6 +58,30 @@ CUresult set_child(Machine& machine, GraphNode& node, CUgraph child) {
   return same == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+// Calls body(work) for every node of that kind, in child graphs too.
+template <class Kind, class Body>
+void for_each(const Graph& graph, Body body) {
+  for (const auto& node : graph.nodes) {
+    if (const auto* const work = std::get_if<Kind>(&node->work)) body(*work);
+    if (const auto* const child = std::get_if<ChildWork>(&node->work)) for_each<Kind>(*child->graph, body);
+  }
+}
+
+// Whether memory of an earlier launch is still allocated, which only executables with automatic frees may launch over.
+bool has_left_over(Machine& machine, const GraphExec& exec) {
+  bool found = false;
+  for_each<AllocWork>(*exec.graph, [&](const AllocWork& work) {
+    found = found || machine.graph_allocations.is_allocated(work.memory->address());
+  });
+  return found && (exec.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) == 0;
+}
+
+void note_allocations(Machine& machine, const Graph& graph) {
+  for_each<AllocWork>(graph,
+                      [&](const AllocWork& work) { machine.graph_allocations.allocate(work.memory->address()); });
+  for_each<FreeWork>(graph, [&](const FreeWork& work) { (void)machine.graph_allocations.free(Address(work.address)); });
+}
+
 // The condition values of a graph must live as long as kernels may set them, and the program's user objects in a graph
 // as long as its work may use them.
 CUresult run(Machine& machine, const std::shared_ptr<Graph>& graph, StreamId stream) {
@@ -114,6 +138,8 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream) {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
     SOFTCUDA_TRY(machine.captures.refuse_wait(id.value()));
+    if (has_left_over(machine, exec)) return CUDA_ERROR_INVALID_VALUE;
+    note_allocations(machine, *exec.graph);
     return run(machine, exec.graph, id.value());
   });
 }

@@ -10,8 +10,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 
+#include "base/mutex.hpp"
 #include "base/status.hpp"
 #include "base/units.hpp"
 
@@ -26,6 +29,22 @@ struct GraphMemoryUse {
   std::atomic<std::uint64_t> high{0};
 };
 using GraphMemoryUses = std::array<GraphMemoryUse, 64>;
+
+// Which memory of graphs is allocated: from a launch of its graph until that graph, another one or the program frees
+// it.
+class GraphAllocations {
+ public:
+  void add(Address address);
+  void remove(Address address);
+  bool is_allocated(Address address);
+  void allocate(Address address);
+  // Whether it was allocated; nothing if it is no graph's memory.
+  std::optional<bool> free(Address address);
+
+ private:
+  Mutex mutex_{LockRank::kRegistry};
+  std::map<Address, bool> allocated_ GUARDED_BY(mutex_);
+};
 
 class GraphMemory {
  public:

@@ -59,6 +59,7 @@ class Machine {
   GreenShares green_shares;
   ManagedAdvice advice;
   GraphMemoryUses graph_memory;
+  GraphAllocations graph_allocations;
   UserObjects user_objects;
   Graphs graphs;
   Captures captures;

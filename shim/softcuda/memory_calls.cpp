@@ -63,6 +63,9 @@ CUresult cuMemFree(CUdeviceptr address) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     if (address == 0) return CUDA_SUCCESS;
     SOFTCUDA_TRY(finish_uncaptured(machine));
+    if (const auto freed = machine.graph_allocations.free(Address(address))) {
+      return *freed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
     return to_result(machine.memory.free(Address(address)));
   });
 }

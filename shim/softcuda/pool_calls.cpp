@@ -138,6 +138,9 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     if (!id.is_ok()) return to_result(id.status());
     const auto captured = machine.captures.capture(id.value(), [&] { return FreeWork{address}; });
     if (captured) return *captured;
+    if (const auto freed = machine.graph_allocations.free(Address(address))) {
+      return *freed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
     return to_result(machine.memory.free_in_order(Address(address), id.value()));
   });
 }

@@ -115,6 +115,7 @@ TEST(PreloadPrograms, PartsKeepTheOrderOfHostFunctionsEventsChildrenAndMemory) {
 }
 
 TEST(PreloadPrograms, AGraphWithOutlivingMemoryIsNotSplit) {
+  EXPECT_EQ(run_preloaded("./mixed_graph preload_kernels.so kept").output, "ok\n");
   const Outcome launched = run_preloaded(
       "./mixed_graph preload_kernels.so kept",
       {{"TESSERA_SOFTWARE_MEMORY", "12MiB"}, {"TESSERA_DEVICE_MEMORY", "8MiB"}, {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}});

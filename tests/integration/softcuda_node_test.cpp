@@ -88,6 +88,26 @@ TEST_F(SoftcudaNode, AllocationAndFreeNodesReportTheirParameters) {
   EXPECT_EQ(CU(cuGraphDestroyNode)(freed), CUDA_ERROR_INVALID_VALUE) << "its graph allocates";
 }
 
+TEST_F(SoftcudaNode, MemoryThatAGraphLeavesAllocatedIsFreedBeforeItsNextLaunch) {
+  CUdeviceptr address = 0;
+  CUgraphExec exec = nullptr, freeing = nullptr;
+  allocation(4096, address);
+  ASSERT_OK(CU(cuGraphInstantiate)(&exec, graph_, 0));
+  EXPECT_EQ(CU(cuMemFree)(address), CUDA_ERROR_INVALID_VALUE) << "it is not allocated yet";
+  ASSERT_OK(CU(cuGraphLaunch)(exec, nullptr));
+  EXPECT_EQ(CU(cuGraphLaunch)(exec, nullptr), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_OK(CU(cuMemFree)(address));
+  ASSERT_OK(CU(cuGraphLaunch)(exec, nullptr));
+  ASSERT_OK(CU(cuMemFreeAsync)(address, nullptr));
+  EXPECT_EQ(CU(cuMemFreeAsync)(address, nullptr), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_OK(CU(cuGraphInstantiate)(&freeing, graph_, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+  ASSERT_OK(CU(cuGraphLaunch)(freeing, nullptr));
+  EXPECT_OK(CU(cuGraphLaunch)(freeing, nullptr));
+  ASSERT_OK(CU(cuMemFree)(address));
+  EXPECT_OK(CU(cuGraphExecDestroy)(exec));
+  EXPECT_OK(CU(cuGraphExecDestroy)(freeing));
+}
+
 // Called once when an object ends: counts the ended objects.
 void ended(void* count) { ++*static_cast<int*>(count); }
 

@@ -3,7 +3,8 @@
  *
  * Usage: mixed_graph KERNELS [kept]. Each block becomes a copy of the previous one plus one. Host functions record when
  * they are called, and what had been copied to them by then. With `kept` the graph does not free its memory, so that it
- * cannot be launched in parts. Prints "ok" or what went wrong.
+ * cannot be launched in parts; the program frees it after each launch, without which there is no other. Prints "ok" or
+ * what went wrong.
  */
 #include <cuda.h>
 #include <stdatomic.h>
@@ -214,6 +215,7 @@ static void launch(CUgraphExec exec, CUstream other, CUevent ready, const char* 
   CHECK(cuEventRecord(ready, other));
   CHECK(cuGraphLaunch(exec, NULL));
   CHECK(cuCtxSynchronize());
+  if (keeps_memory) CHECK(cuMemFree(own));
   if (noted != (int)strlen(expected_callers)) fail("host functions called", 0, noted);
   for (int i = 0; i < noted; ++i) {
     if (notes[i].who != expected_callers[i]) fail("host function", i, notes[i].who);
