@@ -12,7 +12,6 @@
 #include "api/node_memory.hpp"
 #include "api/pump.hpp"
 #include "base/log.hpp"
-#include "driver/native_codes.hpp"
 
 namespace tessera {
 namespace {
@@ -172,8 +171,7 @@ Result<DeviceShare::View> DeviceShare::exchange(Bytes missing, Wants wants) {
 
 void DeviceShare::note_failure(const Status& status) {
   if (status.code() == Code::kBusy || failed_.exchange(true)) return;
-  // The process ends: the driver's own exit handlers have run.
-  if (status.native_code() == native::kDeinitialized) return;
+  if (driver_has_ended(status)) return;
   report_alone(LogLevel::kWarning, status.to_string());
 }
 

@@ -27,6 +27,7 @@
 
 #include "base/status.hpp"
 #include "base/units.hpp"
+#include "driver/native_codes.hpp"
 
 namespace tessera {
 
@@ -181,5 +182,8 @@ class Driver {
   virtual Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
                              StreamId stream) = 0;
 };
+
+// Whether the driver's own exit handler has run: the process ends, and no call works any more.
+inline bool driver_has_ended(const Status& status) { return status.native_code() == native::kDeinitialized; }
 
 }  // namespace tessera

@@ -32,7 +32,7 @@ bool sticks(CUresult result);
 template <class Body>
 CUresult with_machine(Body&& body) noexcept {
   Machine* const machine = Machine::get();
-  if (machine == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
+  if (machine == nullptr) return Machine::without_machine();
   try {
     return to_result(body(*machine));
   } catch (const std::bad_alloc&) {

@@ -83,12 +83,14 @@ bool sticks(CUresult result) {
 using namespace tessera::softcuda;  // NOLINT: the entry points below are C
 
 CUresult cuGetErrorName(CUresult error, const char** name) {
+  if (Machine::has_ended()) return CUDA_ERROR_DEINITIALIZED;
   if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *name = find_name(error);
   return *name == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 CUresult cuGetErrorString(CUresult error, const char** text) {
+  if (Machine::has_ended()) return CUDA_ERROR_DEINITIALIZED;
   if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
   static const auto* const descriptions = new std::map<int, std::string>(make_descriptions());
   const auto found = descriptions->find(error);

@@ -18,6 +18,7 @@ constexpr std::size_t kQueueDepth = 1024;
 
 std::atomic<Machine*> the_machine = nullptr;
 std::atomic<bool> forked = false;
+std::atomic<Machine*> ended_machine = nullptr;
 
 SimOptions sim_options(const Environment& environment, SharedDevices* shared) {
   SimOptions options;
@@ -40,6 +41,10 @@ SimOptions sim_options(const Environment& environment, SharedDevices* shared) {
 void forget_machine_in_child() {
   if (the_machine.exchange(nullptr) != nullptr) forked = true;
 }
+
+// As a driver does: exit handlers that were registered before cuInit run after this, and get an error. Queued work goes
+// on.
+void end_at_exit() { ended_machine = the_machine.exchange(nullptr); }
 
 void report_at_exit() {
   report_unsupported_calls();
@@ -68,6 +73,7 @@ CUresult start_once() {
   }
   the_machine = new Machine(environment.value(), std::move(shared));  // never deleted, see machine.hpp
   ::pthread_atfork(nullptr, nullptr, forget_machine_in_child);
+  std::atexit(end_at_exit);
   if (environment.value().verbose) std::atexit(report_at_exit);
   return CUDA_SUCCESS;
 }
@@ -95,9 +101,13 @@ Status Machine::finish_all() {
 
 Machine* Machine::get() { return the_machine.load(std::memory_order_acquire); }
 
+bool Machine::has_ended() { return ended_machine.load() != nullptr; }
+
+CUresult Machine::without_machine() { return has_ended() ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_NOT_INITIALIZED; }
+
 CUresult Machine::start() {
   static std::mutex starting;
-  if (forked) return CUDA_ERROR_NOT_INITIALIZED;
+  if (forked || has_ended()) return without_machine();
   const std::lock_guard lock(starting);
   return get() != nullptr ? CUDA_SUCCESS : start_once();
 }

@@ -36,9 +36,13 @@ class Machine {
   // `shared`: null for devices of its own.
   Machine(const Environment& environment, std::unique_ptr<SharedDevices> shared);
 
-  // Null before start() succeeded, and in a forked child.
+  // Null before start() succeeded, in a forked child, and after its exit handler.
   static Machine* get();
   static CUresult start();
+  // Whether the exit handler, which the first start() registers, has run.
+  static bool has_ended();
+  // The result of calls that find no machine.
+  static CUresult without_machine();
 
   // Waits for the work of every device.
   Status finish_all();

@@ -270,7 +270,10 @@ const Environment kNoLeakCheck = {{"LSAN_OPTIONS", "detect_leaks=0"}};
 
 TEST(PreloadPrograms, AForkLeavesTheParentIntact) { expect_same_on_small_device("./forks", "24MiB", kNoLeakCheck); }
 
-TEST(PreloadPrograms, ExitHandlersMayCopyBlocks) { expect_same_on_small_device("./late_copies", "24MiB"); }
+TEST(PreloadPrograms, ExitHandlersMayCopyBlocksUntilTheDriverEnds) {
+  expect_same_on_small_device("./late_copies", "24MiB");
+  EXPECT_EQ(run("./late_copies").output, "ok\nok\n4, no name, 4\n");
+}
 
 TEST(PreloadPrograms, AContextOfTheProgramMayEndAndAnotherBegin) {
   expect_same_on_small_device("./contexts", "24MiB", {{"TESSERA_SOFTWARE_DEVICES", "2"}});

@@ -1,7 +1,8 @@
 /* Copies in handlers that run while the process ends: after thread-local data is gone, and one of them after everything
  * that was set up later.
  *
- * Prints "ok" for each of the two if its blocks, and host memory of its own, are unchanged.
+ * Prints "ok" for each of the two if its blocks, and host memory of its own, are unchanged. A third handler, which was
+ * registered before the driver was initialised, runs after the driver's own, and prints the number of its error.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -35,10 +36,20 @@ static void copy_all(void) {
   fflush(stdout);
 }
 
+static void copy_too_late(void) {
+  const char* name = "no name";
+  int number;
+  const CUresult result = cuMemcpyDtoH(&number, block[0], sizeof(number));
+  cuGetErrorName(result, &name);
+  printf("%d, %s, %d\n", (int)result, name, (int)cuInit(0));
+  fflush(stdout);
+}
+
 int main(void) {
   CUcontext context;
-  atexit(copy_all); /* after the handlers of all that follows */
+  atexit(copy_too_late);
   open_device(&context);
+  atexit(copy_all); /* after the handlers of all that follows but the driver's */
   for (unsigned i = 0; i < BLOCKS; ++i) {
     CHECK(cuMemAlloc(&block[i], COUNT * sizeof(int)));
     CHECK(cuMemsetD32(block[i], i, COUNT));

@@ -167,7 +167,8 @@ Status PageLinks::record_or_wait(EventId event, StreamId stream) {
 void PageLinks::await_queued(StreamId stream) {
   Status waited = machine_.driver.synchronize(stream);
   if (!waited.is_ok()) waited = machine_.driver.synchronize(machine_.device);
-  if (!waited.is_ok()) log_line(LogLevel::kError, "the end of a copy cannot be observed: {}", waited.to_string());
+  if (waited.is_ok() || driver_has_ended(waited)) return;
+  log_line(LogLevel::kError, "the end of a copy cannot be observed: {}", waited.to_string());
 }
 
 }  // namespace tessera
