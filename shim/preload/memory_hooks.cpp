@@ -57,11 +57,7 @@ void say_second_context(CUdevice device) {
 }
 
 // What a block counts in its pool. A size that no block can have counts as the largest one.
-std::uint64_t in_grains(std::size_t bytes) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 47;
-  const std::uint64_t some = bytes < kMost ? bytes : kMost;
-  return (some + PoolBlock::kGrain - 1) / PoolBlock::kGrain * PoolBlock::kGrain;
-}
+std::uint64_t counted(std::size_t bytes) { return bytes < PoolBlock::kMost ? bytes : PoolBlock::kMost; }
 
 // Without a tag, where the allocator has too many, the block is untagged.
 std::uint32_t tag_of(ProgramPool& pool, tessera_allocator* allocator) {
@@ -102,7 +98,7 @@ Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, 
     allocator = started();
     if (allocator == nullptr || !is_home(device, context)) return Served::kNotOurs;
   }
-  if (pool != nullptr && !pool->meter.reserve(in_grains(bytes), pool->limit)) {
+  if (pool != nullptr && !pool->meter.reserve(counted(bytes), pool->limit)) {
     say("%s: more than the pool's maximum size of %llu bytes", call, static_cast<unsigned long long>(pool->limit));
     result = CUDA_ERROR_OUT_OF_MEMORY;
     return Served::kDone;
@@ -110,7 +106,7 @@ Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, 
   tessera_address made = 0;
   const std::uint32_t tag = pool != nullptr ? tag_of(*pool, allocator) : 0;
   const tessera_result outcome = tessera_malloc_tagged(allocator, device, bytes, stream, tag, &made);
-  if (outcome != TESSERA_OK && pool != nullptr) pool->meter.unreserve(in_grains(bytes), pool->limit);
+  if (outcome != TESSERA_OK && pool != nullptr) pool->meter.unreserve(counted(bytes), pool->limit);
   if (outcome == TESSERA_NOT_SUPPORTED) {
     say_unmanaged(device);
     return Served::kNotOurs;
@@ -119,7 +115,7 @@ Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, 
   if (outcome == TESSERA_OK) {
     learn_range(allocator);
     (void)program_pools().forget_block(made);  // left over from an earlier block that another interface freed
-    if (pool != nullptr) pool->meter.count(in_grains(bytes), pool->limit);
+    if (pool != nullptr) pool->meter.count(counted(bytes), pool->limit);
     *address = made;
   }
   return Served::kDone;
@@ -155,7 +151,7 @@ Served allocate_from(ProgramPool* pool, CUdeviceptr* address, std::size_t bytes,
                      const void* caller, CUresult& result) {
   const Served served = allocate(address, bytes, stream_of(stream), call, caller, result, pool);
   if (served == Served::kDone && result == CUDA_SUCCESS) {
-    pool_blocks().add(*address, {pool != nullptr ? pool->number : 0, in_grains(bytes)});
+    pool_blocks().add(*address, {pool != nullptr ? pool->number : 0, counted(bytes)});
   }
   return served;
 }

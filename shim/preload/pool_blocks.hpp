@@ -20,10 +20,10 @@ namespace tessera::preload {
 
 // What is known of a block from a pool.
 struct PoolBlock {
-  static constexpr std::uint64_t kGrain = 512;  // pools hand out multiples of this
+  static constexpr std::uint64_t kMost = std::uint64_t{1} << 47;
 
   std::uint32_t pool = 0;   // number of the pool (program_pools.hpp), at most 0xffff
-  std::uint64_t bytes = 0;  // a multiple of kGrain
+  std::uint64_t bytes = 0;  // as requested, at most kMost
 
   bool operator==(const PoolBlock&) const = default;
 };
@@ -38,11 +38,9 @@ class PoolBlocks {
   void clear();
 
  private:
-  // A block in one word: its grains, and in the lowest 16 bits its pool.
-  static std::uint64_t packed(PoolBlock block) { return block.bytes / PoolBlock::kGrain << 16 | block.pool; }
-  static PoolBlock unpacked(std::uint64_t word) {
-    return {static_cast<std::uint32_t>(word & 0xffff), (word >> 16) * PoolBlock::kGrain};
-  }
+  // A block in one word: its bytes, and in the lowest 16 bits its pool.
+  static std::uint64_t packed(PoolBlock block) { return block.bytes << 16 | block.pool; }
+  static PoolBlock unpacked(std::uint64_t word) { return {static_cast<std::uint32_t>(word & 0xffff), word >> 16}; }
 
   // Blocks begin at multiples of 512. Each hashes to one slot by its address; on a collision it is in `others_`.
   struct Place {

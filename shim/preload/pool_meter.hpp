@@ -18,7 +18,7 @@ class PoolMeter {
  public:
   static constexpr std::int64_t kKeptBack = 256 << 10;
   // The driver's pools grow by multiples of this.
-  static constexpr std::uint64_t kPage = 2 << 20;
+  static constexpr std::uint64_t kPage = 32 << 20;
 
   // A limit of 0 is none. REQUIRES: the same limit in every call, but for count() of a block that was counted before.
   //

@@ -8,7 +8,7 @@
 namespace tessera::softcuda {
 namespace {
 
-constexpr Bytes kUnit = kPoolUnit;
+constexpr Bytes kUnit = 512_B;
 constexpr Bytes kSmall = 1_MiB;  // requests up to this size share a frame
 
 std::uint64_t units_of(Bytes bytes) { return round_up(bytes, kUnit) / kUnit; }
@@ -26,7 +26,7 @@ DeviceMemory::DeviceMemory(SimDriver& driver, Ranges& ranges)
 Result<Address> DeviceMemory::allocate(Context& context, Bytes asked, MemoryKind kind) {
   const Bytes bytes = std::max(asked, 1_B);  // a request of 0 bytes gets an address too
   const MutexLock lock(mutex_);
-  if (kind.limit && (bytes > kind.limit || ranges_.use_of(kind.pool).used + round_up(bytes, kUnit) > kind.limit)) {
+  if (kind.limit && (bytes > kind.limit || ranges_.use_of(kind.pool).used + bytes > kind.limit)) {
     return Status(Code::kOutOfMemory, "the pool has its maximum size");
   }
   TESSERA_TRY(collect(false));

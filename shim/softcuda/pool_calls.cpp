@@ -109,7 +109,7 @@ bool is_host(const CUmemLocation& location) {
          location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
 }
 
-constexpr Bytes kPoolPage = 2_MiB;
+constexpr Bytes kPoolPage = 32_MiB;  // pools grow by this
 
 // A size near the end of the address space is no limit.
 Bytes in_pages(Bytes bytes) {

@@ -12,7 +12,7 @@ bool Ranges::add(Range range) {
   range.id = ++last_id_;
   if (range.counted) {
     PoolUse& use = uses_[range.pool];
-    use.used += round_up(range.bytes, kPoolUnit);
+    use.used += range.bytes;
     use.high = std::max(use.high, use.used);
     use.reserved_high = std::max(use.reserved_high, use.used);
   }
@@ -41,7 +41,7 @@ std::optional<Range> Ranges::remove(Address base, RangeKind kind) {
   if (found == by_base_.end() || found->second.kind != kind) return std::nullopt;
   const Range range = found->second;
   by_base_.erase(found);
-  if (range.counted) uses_[range.pool].used -= round_up(range.bytes, kPoolUnit);
+  if (range.counted) uses_[range.pool].used -= range.bytes;
   return range;
 }
 

@@ -48,12 +48,11 @@ struct Range {
   bool in_host() const { return kind != RangeKind::kDevice && kind != RangeKind::kReservation; }
 };
 
-// What a pool has allocated and not freed, in whole units of kPoolUnit.
+// What a pool has allocated and not freed, as it was requested.
 struct PoolUse {
   Bytes used;
   Bytes high, reserved_high;  // the most that was in use, since the last reset of each
 };
-inline constexpr Bytes kPoolUnit = 512_B;
 
 class Ranges {
  public:

@@ -199,20 +199,20 @@ TEST_F(SoftcudaManaged, APoolTellsItsAmountsAndProperties) {
   CUdeviceptr block[2] = {};
   ASSERT_OK(CU(cuMemAllocFromPoolAsync)(&block[0], (3 << 20) + 1, made, nullptr));
   ASSERT_OK(CU(cuMemAllocFromPoolAsync)(&block[1], 1, made, nullptr));
-  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_USED_MEM_CURRENT), (3u << 20) + 1024);
-  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 4u << 20);
+  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_USED_MEM_CURRENT), (3u << 20) + 2);
+  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 32u << 20);
   ASSERT_OK(CU(cuMemFreeAsync)(block[0], nullptr));
-  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 512u);
-  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 2u << 20);
+  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 1u);
+  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 32u << 20);
   cuuint64_t zero = 0;
   ASSERT_OK(CU(cuMemPoolSetAttribute)(made, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero));
-  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH), 2u << 20);
-  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_USED_MEM_HIGH), (3u << 20) + 1024);
+  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH), 32u << 20);
+  EXPECT_EQ(amount(CU_MEMPOOL_ATTR_USED_MEM_HIGH), (3u << 20) + 2);
   EXPECT_EQ(number(TESSERA_MEMPOOL_ATTR_ALLOCATION_TYPE), CU_MEM_ALLOCATION_TYPE_PINNED);
   EXPECT_EQ(number(TESSERA_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   EXPECT_EQ(number(TESSERA_MEMPOOL_ATTR_LOCATION_TYPE), CU_MEM_LOCATION_TYPE_DEVICE);
   EXPECT_EQ(number(TESSERA_MEMPOOL_ATTR_LOCATION_ID), 0);
-  EXPECT_EQ(amount(TESSERA_MEMPOOL_ATTR_MAX_POOL_SIZE), 6u << 20);
+  EXPECT_EQ(amount(TESSERA_MEMPOOL_ATTR_MAX_POOL_SIZE), 32u << 20);
   EXPECT_EQ(number(TESSERA_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED), 0);
   EXPECT_EQ(number(TESSERA_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID), -1);
   const auto ask = [&](int attribute) {
@@ -231,8 +231,8 @@ TEST_F(SoftcudaManaged, APoolIsNotLargerThanItsMaximumSize) {
   CUmemoryPool made = nullptr;
   ASSERT_OK(CU(cuMemPoolCreate)(&made, &props));
   CUdeviceptr block = 0, other = 0;
-  EXPECT_EQ(CU(cuMemAllocFromPoolAsync)(&block, (2 << 20) + 1, made, nullptr), CUDA_ERROR_OUT_OF_MEMORY);
-  ASSERT_OK(CU(cuMemAllocFromPoolAsync)(&block, 2 << 20, made, nullptr));
+  EXPECT_EQ(CU(cuMemAllocFromPoolAsync)(&block, (32 << 20) + 1, made, nullptr), CUDA_ERROR_OUT_OF_MEMORY);
+  ASSERT_OK(CU(cuMemAllocFromPoolAsync)(&block, 32 << 20, made, nullptr));
   EXPECT_EQ(CU(cuMemAllocFromPoolAsync)(&other, 1, made, nullptr), CUDA_ERROR_OUT_OF_MEMORY);
   ASSERT_OK(CU(cuMemFree)(block));
   ASSERT_OK(CU(cuMemAllocFromPoolAsync)(&other, 1, made, nullptr));

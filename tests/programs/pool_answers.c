@@ -140,7 +140,8 @@ static void misuse(void) {
   printf("used: %llu, at most %llu\n", amount(own, CU_MEMPOOL_ATTR_USED_MEM_CURRENT),
          amount(own, CU_MEMPOOL_ATTR_USED_MEM_HIGH));
   say("allocate to the limit", cuMemAllocFromPoolAsync(&block, 4 * MiB, small, stream));
-  say("allocate beyond it", cuMemAllocFromPoolAsync(&other, 1, small, stream));
+  say("allocate beyond it", cuMemAllocFromPoolAsync(&other, 1, small, stream)); /* pools grow by 32 MiB */
+  say("allocate far beyond it", cuMemAllocFromPoolAsync(&other, 32 * MiB, small, stream));
   printf("used: %llu, at most %llu\n", amount(small, CU_MEMPOOL_ATTR_USED_MEM_CURRENT),
          amount(small, CU_MEMPOOL_ATTR_USED_MEM_HIGH));
   say("free", cuMemFreeAsync(block, stream));

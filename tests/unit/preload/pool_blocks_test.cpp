@@ -12,9 +12,7 @@ constexpr int kManyOfPool = 100000;  // far more than there are slots
 
 CUdeviceptr pool_block(int i) { return kFirstOfPool + static_cast<CUdeviceptr>(i) * 512; }
 
-PoolBlock kind_of(int i) {
-  return {static_cast<std::uint32_t>(i % 1000), static_cast<std::uint64_t>(i) * PoolBlock::kGrain};
-}
+PoolBlock kind_of(int i) { return {static_cast<std::uint32_t>(i % 1000), static_cast<std::uint64_t>(i) * 100}; }
 
 TEST(PoolBlocks, EachIsKnownUntilItIsRemovedHoweverManyThereAre) {
   const auto blocks = std::make_unique<PoolBlocks>();

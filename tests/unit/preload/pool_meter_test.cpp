@@ -10,7 +10,7 @@
 namespace tessera::preload {
 namespace {
 
-constexpr std::uint64_t kMeteredMiB = 1 << 20;
+constexpr std::uint64_t kHalfPage = PoolMeter::kPage / 2;
 constexpr std::uint64_t kUnlimited = 0;
 constexpr std::uint64_t kAllRetained = ~std::uint64_t{0};
 
@@ -54,9 +54,9 @@ TEST(PoolMeter, ManyThreadsAddUp) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&meter] {
       for (int i = 0; i < 5000; ++i) {
-        EXPECT_TRUE(took(*meter, kMeteredMiB, kUnlimited));
+        EXPECT_TRUE(took(*meter, kHalfPage, kUnlimited));
         EXPECT_TRUE(took(*meter, 512, kUnlimited));
-        meter->give(kMeteredMiB, kUnlimited);
+        meter->give(kHalfPage, kUnlimited);
       }
     });
   }
@@ -64,49 +64,49 @@ TEST(PoolMeter, ManyThreadsAddUp) {
   constexpr std::uint64_t kLeft = std::uint64_t{kThreads} * 5000 * 512;
   EXPECT_EQ(meter->used(), kLeft);
   EXPECT_GE(meter->used_high(), kLeft);
-  EXPECT_LE(meter->used_high(), kLeft + kThreads * kMeteredMiB);
+  EXPECT_LE(meter->used_high(), kLeft + kThreads * kHalfPage);
 }
 
 TEST(PoolMeter, ALimitAppliesToAllThreads) {
   const auto meter = std::make_unique<PoolMeter>();
-  static constexpr std::uint64_t kLimit = 4 * kMeteredMiB;
+  static constexpr std::uint64_t kLimit = 4 * kHalfPage;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&meter] {
       for (int i = 0; i < 2000; ++i) {
-        if (!took(*meter, 3 * kMeteredMiB, kLimit)) continue;
+        if (!took(*meter, 3 * kHalfPage, kLimit)) continue;
         EXPECT_LE(meter->used(), kLimit);
-        meter->give(3 * kMeteredMiB, kLimit);
+        meter->give(3 * kHalfPage, kLimit);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(meter->used(), 0u);
-  EXPECT_EQ(meter->used_high(), 3 * kMeteredMiB);
+  EXPECT_EQ(meter->used_high(), 3 * kHalfPage);
   EXPECT_TRUE(took(*meter, kLimit, kLimit));
   EXPECT_FALSE(took(*meter, 512, kLimit));
 }
 
 TEST(PoolMeter, WhatIsTakenFromWhatAThreadKeptBackRaisesALoweredMark) {
   const auto meter = std::make_unique<PoolMeter>();
-  ASSERT_TRUE(took(*meter, 9 * kMeteredMiB, kUnlimited));
-  meter->give(9 * kMeteredMiB, kUnlimited);
+  ASSERT_TRUE(took(*meter, 9 * kHalfPage, kUnlimited));
+  meter->give(9 * kHalfPage, kUnlimited);
   meter->reset_used_high();
-  ASSERT_TRUE(took(*meter, 3 * kMeteredMiB, kUnlimited));
-  meter->give(3 * kMeteredMiB, kUnlimited);
-  EXPECT_EQ(meter->used_high(), 3 * kMeteredMiB);
-  EXPECT_EQ(meter->trim(0), 10 * kMeteredMiB);
-  ASSERT_TRUE(took(*meter, 2 * kMeteredMiB, kUnlimited));
-  meter->give(2 * kMeteredMiB, kUnlimited);
-  EXPECT_EQ(meter->reserved(kAllRetained), 2 * kMeteredMiB);
+  ASSERT_TRUE(took(*meter, 3 * kHalfPage, kUnlimited));
+  meter->give(3 * kHalfPage, kUnlimited);
+  EXPECT_EQ(meter->used_high(), 3 * kHalfPage);
+  EXPECT_EQ(meter->trim(0), 10 * kHalfPage);
+  ASSERT_TRUE(took(*meter, 2 * kHalfPage, kUnlimited));
+  meter->give(2 * kHalfPage, kUnlimited);
+  EXPECT_EQ(meter->reserved(kAllRetained), 2 * kHalfPage);
 }
 
 TEST(PoolMeter, WhatFailsLeavesNoTrace) {
   const auto meter = std::make_unique<PoolMeter>();
-  static constexpr std::uint64_t kLimit = 4 * kMeteredMiB;
+  static constexpr std::uint64_t kLimit = 4 * kHalfPage;
   for (const std::uint64_t limit : {kUnlimited, kLimit}) {
-    ASSERT_TRUE(meter->reserve(3 * kMeteredMiB, limit));
-    meter->unreserve(3 * kMeteredMiB, limit);
+    ASSERT_TRUE(meter->reserve(3 * kHalfPage, limit));
+    meter->unreserve(3 * kHalfPage, limit);
     EXPECT_EQ(meter->used(), 0u);
     EXPECT_EQ(meter->used_high(), 0u);
   }
@@ -114,24 +114,24 @@ TEST(PoolMeter, WhatFailsLeavesNoTrace) {
 
 TEST(PoolMeter, WhatIsRetainedFollowsTheThresholdAndTrims) {
   const auto meter = std::make_unique<PoolMeter>();
-  ASSERT_TRUE(took(*meter, 5 * kMeteredMiB, kUnlimited));
-  ASSERT_TRUE(took(*meter, 9 * kMeteredMiB, kUnlimited));
-  EXPECT_EQ(meter->reserved(0), 14 * kMeteredMiB);
-  meter->give(9 * kMeteredMiB, kUnlimited);
-  EXPECT_EQ(meter->reserved(0), 6 * kMeteredMiB) << "in pages of 2 MiB";
-  EXPECT_EQ(meter->reserved(8 * kMeteredMiB), 8 * kMeteredMiB);
-  EXPECT_EQ(meter->reserved(kAllRetained), 14 * kMeteredMiB);
-  EXPECT_EQ(meter->reserved_high(0), 14 * kMeteredMiB);
-  EXPECT_EQ(meter->trim(10 * kMeteredMiB), 4 * kMeteredMiB);
-  EXPECT_EQ(meter->reserved(kAllRetained), 10 * kMeteredMiB);
-  EXPECT_EQ(meter->trim(0), 4 * kMeteredMiB) << "a trim leaves what is in use";
+  ASSERT_TRUE(took(*meter, 5 * kHalfPage, kUnlimited));
+  ASSERT_TRUE(took(*meter, 9 * kHalfPage, kUnlimited));
+  EXPECT_EQ(meter->reserved(0), 14 * kHalfPage);
+  meter->give(9 * kHalfPage, kUnlimited);
+  EXPECT_EQ(meter->reserved(0), 6 * kHalfPage) << "in whole pages";
+  EXPECT_EQ(meter->reserved(8 * kHalfPage), 8 * kHalfPage);
+  EXPECT_EQ(meter->reserved(kAllRetained), 14 * kHalfPage);
+  EXPECT_EQ(meter->reserved_high(0), 14 * kHalfPage);
+  EXPECT_EQ(meter->trim(10 * kHalfPage), 4 * kHalfPage);
+  EXPECT_EQ(meter->reserved(kAllRetained), 10 * kHalfPage);
+  EXPECT_EQ(meter->trim(0), 4 * kHalfPage) << "a trim leaves what is in use";
   EXPECT_EQ(meter->trim(0), 0u);
-  EXPECT_EQ(meter->reserved(kAllRetained), 6 * kMeteredMiB);
-  EXPECT_EQ(meter->reserved_high(kAllRetained), 14 * kMeteredMiB);
+  EXPECT_EQ(meter->reserved(kAllRetained), 6 * kHalfPage);
+  EXPECT_EQ(meter->reserved_high(kAllRetained), 14 * kHalfPage);
   meter->reset_reserved_high(kAllRetained);
-  EXPECT_EQ(meter->reserved_high(kAllRetained), 6 * kMeteredMiB);
-  meter->give(5 * kMeteredMiB, kUnlimited);
-  EXPECT_EQ(meter->reserved_high(0), 6 * kMeteredMiB);
+  EXPECT_EQ(meter->reserved_high(kAllRetained), 6 * kHalfPage);
+  meter->give(5 * kHalfPage, kUnlimited);
+  EXPECT_EQ(meter->reserved_high(0), 6 * kHalfPage);
   meter->clear();
   EXPECT_EQ(meter->used(), 0u);
   EXPECT_EQ(meter->reserved_high(kAllRetained), 0u);
