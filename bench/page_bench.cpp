@@ -143,7 +143,7 @@ class Machine {
       for (std::uint32_t page = 0; page < run->shape.pages(); ++page) {
         const std::optional<Frame>& frame = run->pages[page].device;
         if (!frame) continue;
-        present.push_back({run->address + run->shape.offset(page), frame->page_class, frame->joined});
+        present.push_back({run->address + run->shape.offset(page), frame->page_class});
       }
     }
     const TlbReach reach = reach_of(present);

@@ -2,8 +2,7 @@
 //
 // A frame is mapped at its alias from its creation to its destruction, with access for every admitted device and for
 // the device that owns the memory: a copy may run in a context of either. Copies go through the alias, wherever else
-// the frame is mapped. Frames are never joined: an alias is one contiguous range. The derived tier decides where the
-// memory comes from: backing_tier.hpp, peer_tier.hpp.
+// the frame is mapped. The derived tier decides where the memory comes from: backing_tier.hpp, peer_tier.hpp.
 //
 // Thread safety: as in tier.hpp.
 #pragma once
@@ -31,7 +30,7 @@ class AliasTier : public HandleTier {
  protected:
   // `devices` are admitted from the start.
   AliasTier(Location location, Driver& driver, Bytes capacity, std::vector<DeviceId> devices)
-      : HandleTier(location, capacity, Joining::kNever), driver_(driver), devices_(std::move(devices)) {}
+      : HandleTier(location, capacity), driver_(driver), devices_(std::move(devices)) {}
 
   // A frame, and the device that owns its memory.
   struct Made {

@@ -14,53 +14,43 @@ void say_left_behind(const Status& status) {
 }  // namespace
 
 DeviceTier::DeviceTier(Driver& driver, DeviceId device, Bytes capacity, Margin margin)
-    : HandleTier(Location::kDevice, capacity, Joining::kAllowed, margin),
-      driver_(driver),
-      device_(device),
-      window_(driver) {}
+    : HandleTier(Location::kDevice, capacity, margin), driver_(driver), device_(device), window_(driver) {}
 
 DeviceTier::~DeviceTier() { destroy_all(); }
 
 Status DeviceTier::open_alias(const Frame& frame) {
   const MutexLock lock(aliases_mutex_);
-  Aliases& aliases = frame.joined ? joined_aliases_ : aliases_;
-  if (aliases.contains(frame.value)) return {};
+  if (aliases_.contains(frame.value)) return {};
   Address alias;
   TESSERA_TRY_ASSIGN(alias, window_.take(frame.page_class));
   Status shown = show(alias, frame);
-  if (shown.is_ok()) aliases.emplace(frame.value, alias);
+  if (shown.is_ok()) aliases_.emplace(frame.value, alias);
   return shown;
 }
 
 Address DeviceTier::alias_of(const Frame& frame) const {
   const MutexLock lock(aliases_mutex_);
-  return (frame.joined ? joined_aliases_ : aliases_).at(frame.value);
+  return aliases_.at(frame.value);
 }
 
-// Maps all of the frame, or nothing, with the addresses returned.
+// Maps the frame with access, or returns the addresses.
 Status DeviceTier::show(Address alias, const Frame& frame) {
-  const auto handles = handles_of(frame);
-  const Bytes each = frame.bytes() / handles.size();
-  Bytes mapped;
-  Status status;
-  for (auto handle = handles.begin(); handle != handles.end() && status.is_ok(); ++handle) {
-    status = driver_.map(alias + mapped, each, FrameId(*handle));
-    if (status.is_ok()) mapped += each;
-  }
-  if (status.is_ok()) status = set_access_patiently(driver_, alias, frame.bytes(), device_);
+  Status status = driver_.map(alias, frame.bytes(), handle_of(frame));
+  const bool mapped = status.is_ok();
+  if (mapped) status = set_access_patiently(driver_, alias, frame.bytes(), device_);
   if (status.is_ok()) return status;
-  const Status undone = mapped ? driver_.unmap(alias, mapped) : Status();
+  const Status undone = mapped ? driver_.unmap(alias, frame.bytes()) : Status();
   if (!undone.is_ok()) say_left_behind(undone);
   if (undone.is_ok()) window_.give_back(frame.page_class, alias);
   return status;
 }
 
-Status DeviceTier::close_alias(Aliases& aliases, std::uint64_t value, PageClass page_class) {
-  const auto found = aliases.find(value);
-  if (found == aliases.end()) return {};
+Status DeviceTier::close_alias(std::uint64_t value, PageClass page_class) {
+  const auto found = aliases_.find(value);
+  if (found == aliases_.end()) return {};
   TESSERA_TRY(driver_.unmap(found->second, page_bytes(page_class)));
   window_.give_back(page_class, found->second);
-  aliases.erase(found);
+  aliases_.erase(found);
   return {};
 }
 
@@ -73,16 +63,8 @@ Result<std::uint64_t> DeviceTier::create_handle(Bytes bytes) {
 Status DeviceTier::destroy_handle(std::uint64_t value, Bytes bytes) {
   const MutexLock lock(aliases_mutex_);
   const PageClass page_class = bytes == page_bytes(PageClass::kLarge) ? PageClass::kLarge : PageClass::kBase;
-  TESSERA_TRY(close_alias(aliases_, value, page_class));
+  TESSERA_TRY(close_alias(value, page_class));
   return driver_.destroy_frame(FrameId(value));
-}
-
-void DeviceTier::forget_joined(const Frame& frame) {
-  const MutexLock lock(aliases_mutex_);
-  if (const Status closed = close_alias(joined_aliases_, frame.value, frame.page_class); !closed.is_ok()) {
-    say_left_behind(closed);
-    joined_aliases_.erase(frame.value);
-  }
 }
 
 Result<Bytes> DeviceTier::machine_free() const {

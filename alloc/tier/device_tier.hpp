@@ -1,9 +1,8 @@
-// Device memory as frames; `value` of a frame is the driver's FrameId, unless the frame is joined: then handles_of()
-// lists them.
+// Device memory as frames; `value` of a frame is the driver's FrameId.
 //
-// A frame may be mapped a second time, contiguously, at its *alias*: from the first open_alias() until its handle is
-// destroyed, or until a joined frame is split. A copy from there reads the bytes of a page that is no longer mapped at
-// its own address (docs/decisions/0027-unannounced-work.md).
+// A frame may be mapped a second time, at its *alias*: from the first open_alias() until its handle is destroyed. A
+// copy from there reads the bytes of a page that is no longer mapped at its own address
+// (docs/decisions/0027-unannounced-work.md).
 //
 // Thread safety: as in tier.hpp.
 #pragma once
@@ -24,27 +23,25 @@ class DeviceTier final : public HandleTier {
   // Destroys all spare frames. REQUIRES: as destroy_all.
   ~DeviceTier() override;
 
+  // The handle to map at the address of a page. REQUIRES: the frame is out.
+  static FrameId handle_of(const Frame& frame) { return FrameId(frame.value); }
   // On return the frame has an alias. REQUIRES: it is out. Errors: the driver's; it has no alias then.
   Status open_alias(const Frame& frame);
-  // REQUIRES: open_alias() since the frame was taken; for a frame that is not joined, at any time before.
+  // REQUIRES: open_alias() of this frame at any time before.
   Address alias_of(const Frame& frame) const;
 
  private:
-  using Aliases = std::unordered_map<std::uint64_t, Address>;  // by Frame::value
-
   Result<std::uint64_t> create_handle(Bytes bytes) override;
   Status destroy_handle(std::uint64_t value, Bytes bytes) override;
-  void forget_joined(const Frame& frame) override;
   Status show(Address alias, const Frame& frame) REQUIRES_LOCK(aliases_mutex_);
-  Status close_alias(Aliases& aliases, std::uint64_t value, PageClass page_class) REQUIRES_LOCK(aliases_mutex_);
+  Status close_alias(std::uint64_t value, PageClass page_class) REQUIRES_LOCK(aliases_mutex_);
   Result<Bytes> machine_free() const override;
 
   Driver& driver_;
   const DeviceId device_;
   mutable Mutex aliases_mutex_{LockRank::kAliases};
   AliasWindow window_ GUARDED_BY(aliases_mutex_);
-  Aliases aliases_ GUARDED_BY(aliases_mutex_);
-  Aliases joined_aliases_ GUARDED_BY(aliases_mutex_);
+  std::unordered_map<std::uint64_t, Address> aliases_ GUARDED_BY(aliases_mutex_);  // by Frame::value
 };
 
 }  // namespace tessera

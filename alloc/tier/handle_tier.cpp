@@ -17,13 +17,8 @@ Bytes whole_pages(Bytes bytes) { return bytes / kBasePage * kBasePage; }
 
 }  // namespace
 
-HandleTier::HandleTier(Location location, Bytes capacity, Joining joining, Margin margin)
-    : location_(location),
-      joining_(joining),
-      margin_(margin),
-      limit_(capacity),
-      ceiling_(capacity),
-      capacity_(capacity) {}
+HandleTier::HandleTier(Location location, Bytes capacity, Margin margin)
+    : location_(location), margin_(margin), limit_(capacity), ceiling_(capacity), capacity_(capacity) {}
 
 void HandleTier::lower_capacity(Bytes by) {
   const MutexLock lock(mutex_);
@@ -125,7 +120,7 @@ Result<Frame> HandleTier::take(PageClass page_class) {
   return frame;
 }
 
-// Prefers a spare frame to a new one, and a new one to joined ones, as long as nothing is destroyed for it.
+// Prefers a spare frame to a new one, and a new one within the budget to destroying spare frames for it.
 Result<Frame> HandleTier::find(PageClass page_class) {
   auto& pool = pool_[index_of(page_class)];
   if (!pool.empty()) {
@@ -134,7 +129,6 @@ Result<Frame> HandleTier::find(PageClass page_class) {
     return Frame{.tier = location_, .page_class = page_class, .value = value};
   }
   const Bytes bytes = page_bytes(page_class);
-  if (used_ + spare() + bytes > capacity_ && can_join(page_class)) return join();
   if (!make_budget(bytes)) return no_room(bytes);
   return create(page_class);
 }
@@ -172,7 +166,6 @@ void HandleTier::give_back(Frame frame) {
   DCHECK_GE(used_, frame.bytes());
   used_ -= frame.bytes();
   returned_ += frame.bytes();
-  if (frame.joined) return part(frame);
   pool_[index_of(frame.page_class)].push_back(frame.value);
 }
 
@@ -180,35 +173,6 @@ void HandleTier::write_off(Frame frame) {
   const MutexLock lock(mutex_);
   DCHECK_GE(used_, lost_ + frame.bytes());
   lost_ += frame.bytes();
-}
-
-std::span<const std::uint64_t> HandleTier::handles_of(const Frame& frame) {
-  if (!frame.joined) return {&frame.value, 1};
-  return *reinterpret_cast<const Parts*>(frame.value);
-}
-
-bool HandleTier::can_join(PageClass page_class) const {
-  return joining_ == Joining::kAllowed && page_class == PageClass::kLarge &&
-         pool_[index_of(PageClass::kBase)].size() >= kBasePerLarge;
-}
-
-Frame HandleTier::join() {
-  auto& pool = pool_[index_of(PageClass::kBase)];
-  auto parts = std::make_unique<Parts>();
-  std::copy(pool.end() - kBasePerLarge, pool.end(), parts->begin());
-  pool.resize(pool.size() - kBasePerLarge);
-  const auto value = reinterpret_cast<std::uint64_t>(parts.get());
-  joined_.emplace(value, std::move(parts));
-  return {.tier = location_, .page_class = PageClass::kLarge, .joined = true, .value = value};
-}
-
-void HandleTier::part(const Frame& frame) {
-  const auto found = joined_.find(frame.value);
-  DCHECK(found != joined_.end());
-  forget_joined(frame);
-  auto& pool = pool_[index_of(PageClass::kBase)];
-  pool.insert(pool.end(), found->second->begin(), found->second->end());
-  joined_.erase(found);
 }
 
 TierUsage HandleTier::usage() const {
@@ -221,12 +185,11 @@ void HandleTier::trim_to(Bytes held) {
   destroy_until(held > used_ ? held - used_ : Bytes());
 }
 
-// Leaves at most `keep` spare bytes.
+// Leaves at most `keep` spare bytes, and destroys no frame that could stay. Large frames are destroyed only where base
+// frames alone do not suffice, but before them: one may suffice for all.
 void HandleTier::destroy_until(Bytes keep) {
-  for (const PageClass page_class : kPageClasses) {
-    const Bytes others = spare() - spare_of(page_class);
-    destroy_spare(page_class, keep > others ? keep - others : Bytes());
-  }
+  destroy_spare(PageClass::kLarge, keep);
+  destroy_spare(PageClass::kBase, keep - std::min(keep, spare_of(PageClass::kLarge)));
 }
 
 Status HandleTier::validate() const {
@@ -239,10 +202,6 @@ Status HandleTier::validate() const {
     return Status(Code::kInternal, fmt::format("{} tier: {} used and {} spare exceed {}", name_of(location_),
                                                used_.value(), spare().value(), capacity_.value()));
   }
-  if (kLargePage * joined_.size() > used_) {
-    return Status(Code::kInternal, fmt::format("{} tier: {} joined frames in {} bytes used", name_of(location_),
-                                               joined_.size(), used_.value()));
-  }
   return Status::ok();
 }
 
@@ -254,13 +213,12 @@ bool HandleTier::make_budget(Bytes bytes) {
   return spare() <= spare_allowed;
 }
 
-// The machine may have less than the budget: then spare frames are joined or destroyed, once.
+// The machine may have less than the budget: then spare frames are destroyed, once.
 Result<Frame> HandleTier::create(PageClass page_class) {
   const Bytes bytes = page_bytes(page_class);
   auto created = create_handle(bytes);
   if (created.status().code() == Code::kOutOfMemory) note_shortfall(bytes);
   if (!created.is_ok() && created.status().code() == Code::kOutOfMemory && spare()) {
-    if (can_join(page_class)) return join();
     destroy_until(Bytes());
     created = create_handle(bytes);
   }

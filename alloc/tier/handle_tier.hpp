@@ -1,11 +1,9 @@
 // A tier of driver handles: created once, then recycled.
 //
-// Creating a physical handle is about three quarters of the cost of remapping a page, so returned frames wait in a pool
-// per page class. When the budget has no room for a new large frame and none is spare, sixteen spare base frames are
-// *joined*: mapped contiguously they serve the same purpose, and nothing is created. They are split when they are
-// returned, and the next large page takes a whole frame if one is spare by then
-// (docs/decisions/0012-frames-follow-supply.md). Otherwise spare frames of the other class are destroyed to make room.
-// The derived tier defines what a handle is and where its memory is: device_tier.hpp, alias_tier.hpp.
+// A returned frame waits in a pool per page class, so that the next page of its class takes it without a call of the
+// driver. When none is spare and the budget has no room for a new one, spare frames of the other class are destroyed,
+// as many as it takes: every page has one whole frame of its class (docs/decisions/0039-whole-frames.md). The derived
+// tier defines what a handle is and where its memory is: device_tier.hpp, alias_tier.hpp.
 //
 // Others allocate from the same memory: contexts, modules, other processes. So the budget in force, usage().capacity,
 // drops to what is available when the driver is out of memory, or when a caller yields memory to the driver. It rises
@@ -13,15 +11,12 @@
 //
 // Thread safety: as in tier.hpp.
 //
-// Invariants: those of tier.hpp; capacity <= limit; a handle is spare, in one frame, or in one joined frame.
+// Invariants: those of tier.hpp; capacity <= limit; a handle is spare or in one frame.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -69,21 +64,13 @@ class HandleTier : public Tier {
   // Returns spare frames to the driver, and lowers the budget to what is still held.
   void yield_spare();
 
-  // The handles of the frame, in the order of its addresses: itself, or the base frames that were joined, all of one
-  // size. REQUIRES: the frame is out; valid while `frame` is.
-  static std::span<const std::uint64_t> handles_of(const Frame& frame);
-
  protected:
-  // Whether spare base frames may be joined to a large one.
-  enum class Joining : bool { kNever, kAllowed };
-  HandleTier(Location location, Bytes capacity, Joining joining, Margin margin = {});
+  HandleTier(Location location, Bytes capacity, Margin margin = {});
 
   // Called under the tier's lock. The result becomes Frame::value.
   virtual Result<std::uint64_t> create_handle(Bytes bytes) = 0;
   // Errors: the driver's; the handle is unchanged.
   virtual Status destroy_handle(std::uint64_t value, Bytes bytes) = 0;
-  // The joined frame is split, so its `value` is no longer used. Called under the tier's lock.
-  virtual void forget_joined(const Frame&) {}
   // What create_handle could still allocate. Errors: kNotSupported where nothing else uses the same memory.
   virtual Result<Bytes> machine_free() const;
   // The budget exceeded the memory that exists. REQUIRES: this much of it is not used.
@@ -99,13 +86,9 @@ class HandleTier : public Tier {
 
  private:
   using Pool = std::array<std::vector<std::uint64_t>, kPageClasses.size()>;
-  using Parts = std::array<std::uint64_t, kBasePerLarge>;
 
   Result<Frame> find(PageClass page_class) REQUIRES_LOCK(mutex_);
-  bool can_join(PageClass page_class) const REQUIRES_LOCK(mutex_);
-  Frame join() REQUIRES_LOCK(mutex_);
   bool wants_spare(PageClass page_class, Bytes ahead) const REQUIRES_LOCK(mutex_);
-  void part(const Frame& frame) REQUIRES_LOCK(mutex_);
   bool make_budget(Bytes bytes) REQUIRES_LOCK(mutex_);
   Result<Frame> create(PageClass page_class) REQUIRES_LOCK(mutex_);
   void destroy_spare(PageClass page_class, Bytes keep) REQUIRES_LOCK(mutex_);
@@ -119,7 +102,6 @@ class HandleTier : public Tier {
   void note_shortfall(Bytes bytes) REQUIRES_LOCK(mutex_);
 
   const Location location_;
-  const Joining joining_;
   const Margin margin_;
   mutable Mutex mutex_{LockRank::kTier};
   bool has_yielded_ GUARDED_BY(mutex_) = false;
@@ -130,7 +112,6 @@ class HandleTier : public Tier {
   bool more_expected_ GUARDED_BY(mutex_) = false;
   Bytes returned_ GUARDED_BY(mutex_);  // in frames, since the driver was last queried
   Pool pool_ GUARDED_BY(mutex_);
-  std::unordered_map<std::uint64_t, std::unique_ptr<Parts>> joined_ GUARDED_BY(mutex_);  // by Frame::value
   Bytes used_ GUARDED_BY(mutex_);
   Bytes lost_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);

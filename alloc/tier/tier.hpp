@@ -25,7 +25,6 @@ namespace tessera {
 struct Frame {
   Location tier = Location::kDevice;
   PageClass page_class = PageClass::kBase;
-  bool joined = false;  // a large frame of sixteen base frames in a row (handle_tier.hpp)
   std::uint64_t value = 0;
 
   Bytes bytes() const { return page_bytes(page_class); }

@@ -1,4 +1,4 @@
-// Pages of one size, never joined or split: the reference for the page classes.
+// Pages of one size, never merged or split: the reference for the page classes.
 //
 // The size classes are ours, so that only the pages differ: a block below 1 MiB is a slot of a page of its class, a
 // larger block has pages of its own. Any page can back any address, so pages never fragment. The memory held beyond the

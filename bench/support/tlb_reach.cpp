@@ -32,11 +32,7 @@ TlbReach reach_of(std::span<const MappedPage> pages) {
     }
     ++reach.large_only;
     ++reach.merged;
-    if (page.joined) {
-      reach.base += kBasePerLarge;
-    } else {
-      ++reach.large;
-    }
+    ++reach.large;
   }
   reach.base_only = reach.mapped / kBasePage;
   for (const auto& [window, present] : base_pages) {

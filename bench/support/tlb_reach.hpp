@@ -1,9 +1,9 @@
 // How many TLB entries a working set takes: one for each mapping that is present.
 //
 // This is a model. Mosaic (Ausavarungnirun et al., MICRO 2017) has two kinds of entries, for base and for large pages,
-// and its simulator has 64 and 16 of them. A mapping takes one entry of its size; a large page on joined base frames is
-// sixteen mappings. The capacity of a real GPU's TLB, whether it merges neighbours by itself, and the cost of a miss
-// are not published, so the model counts entries and does not estimate time.
+// and its simulator has 64 and 16 of them. A mapping takes one entry of its size. The capacity of a real GPU's TLB,
+// whether it merges neighbours by itself, and the cost of a miss are not published, so the model counts entries and
+// does not estimate time.
 //
 // Thread safety: stateless.
 #pragma once
@@ -21,7 +21,6 @@ inline constexpr std::uint64_t kBaseEntries = 64, kLargeEntries = 16;  // of Mos
 struct MappedPage {
   Address address;
   PageClass page_class = PageClass::kBase;
-  bool joined = false;  // a large page that consists of sixteen mappings
 };
 
 struct TlbReach {

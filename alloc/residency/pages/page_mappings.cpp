@@ -10,25 +10,12 @@ constexpr int kMostAliasRefusals = 8;
 
 }  // namespace
 
-// Maps the handles of the page's frame at its address, until one is refused.
-Status PageMappings::map_handles(PageRef page, Bytes& mapped) {
-  TESSERA_TRY(placeholders_.uncover(page));
-  const auto handles = HandleTier::handles_of(*page->device);
-  const Bytes each = page.bytes() / handles.size();
-  for (const std::uint64_t handle : handles) {
-    TESSERA_TRY(machine_.driver.map(page.address() + mapped, each, FrameId(handle)));
-    mapped += each;
-  }
-  return {};
-}
-
 Status PageMappings::map_other(PageRef page, FrameId frame) {
   TESSERA_TRY(placeholders_.uncover(page));
   return machine_.driver.map(page.address(), page.bytes(), frame);
 }
 
 Status PageMappings::unmap_twice(Address address, Bytes bytes) {
-  if (!bytes) return {};
   Status status = machine_.driver.unmap(address, bytes);
   if (!status.is_ok()) status = machine_.driver.unmap(address, bytes);
   return status;
@@ -47,32 +34,25 @@ Status PageMappings::take_apart(PageRef page) {
 }
 
 Status PageMappings::map_or_give_back(PageRef page) {
-  Bytes mapped;
-  Status status = map_handles(page, mapped);
-  if (!status.is_ok()) give_back(page, mapped);
+  Status status = map(page);
+  if (!status.is_ok()) give_back_apart(page);
   return status;
 }
 
-// The first `mapped` bytes are mapped.
-void PageMappings::give_back(PageRef page, Bytes mapped) {
-  if (const Status status = unmap_twice(page.address(), mapped); !status.is_ok()) {
-    log_line(LogLevel::kError, "a page could not be unmapped: {}", status.to_string());
-    machine_.tiers.device.write_off(*page->device);
-  } else {
-    machine_.tiers.device.give_back(*page->device);
-  }
+void PageMappings::give_back_apart(PageRef page) {
+  machine_.tiers.device.give_back(*page->device);
   page->device.reset();
 }
 
-Status PageMappings::map(PageRef page) {
-  Bytes mapped;
-  Status status = map_handles(page, mapped);
-  if (status.is_ok()) return status;
-  if (const Status undone = unmap_twice(page.address(), mapped); !undone.is_ok()) {
-    log_line(LogLevel::kError, "a page is partially mapped: {}", undone.to_string());
-  }
-  return status;
+void PageMappings::give_back(PageRef page) {
+  const Status status = unmap_twice(page.address(), page.bytes());
+  if (status.is_ok()) return give_back_apart(page);
+  log_line(LogLevel::kError, "a page could not be unmapped: {}", status.to_string());
+  machine_.tiers.device.write_off(*page->device);
+  page->device.reset();
 }
+
+Status PageMappings::map(PageRef page) { return map_other(page, DeviceTier::handle_of(*page->device)); }
 
 void PageMappings::unmap_or_log(std::span<const PageRef> pages) {
   for (const PageRef& page : pages) {

@@ -22,12 +22,13 @@ class PageMappings {
   // Takes a device frame that has an alias; it is not mapped at the page's address. Errors: kOutOfMemory; kNotSupported
   // where the frame gets no alias.
   Status take_apart(PageRef page);
-  void give_back_apart(PageRef page) { give_back(page, Bytes()); }
+  // Returns the frame of a page that has nothing mapped at its address.
+  void give_back_apart(PageRef page);
   // Maps the frame that the page just got at its address, or returns the frame. Errors: the driver's.
   Status map_or_give_back(PageRef page);
   // Unmaps the page's frame and returns it. If the driver refuses, the frame is leaked and the address stays taken:
   // this is logged, and no byte is lost.
-  void give_back(PageRef page) { give_back(page, page.bytes()); }
+  void give_back(PageRef page);
   // Maps the frame that the page has at its address, or nothing; it keeps the frame.
   Status map(PageRef page);
   // Undoes map() as far as the driver allows. A page that stays mapped makes the next map() fail, and with it each use.
@@ -47,9 +48,6 @@ class PageMappings {
   Address bytes_at(PageRef page) const;
 
  private:
-  Status map_handles(PageRef page, Bytes& mapped);
-  void give_back(PageRef page, Bytes mapped);
-
   const PageMachine& machine_;
   PagePlaceholders& placeholders_;
   int alias_refusals_ = 0;  // in a row

@@ -28,7 +28,7 @@ class PageSwaps : public testing::Test {
   ResidencyMachine machine_{{.device = 8_MiB, .backing = 24_MiB}};
 };
 
-TEST(PageSwapsOfLargePages, FetchesALargePageIntoBaseFrames) {
+TEST(PageSwapsOfLargePages, FetchesALargePageInPlaceOfBasePages) {
   ResidencyMachine machine({.device = 32_MiB, .backing = 96_MiB});
   auto* large = machine.add({1, 0});
   auto* base = machine.add({0, 15});
@@ -36,10 +36,11 @@ TEST(PageSwapsOfLargePages, FetchesALargePageIntoBaseFrames) {
   ASSERT_OK(machine.write(base, 2));
   auto* last = machine.add({0, 1});
   ASSERT_OK(machine.write(last, 3));
+  const std::uint64_t destroyed = machine.fault().calls(DriverCall::kDestroyFrame);
   ASSERT_OK(machine.check(large, 1));
-  EXPECT_TRUE(large->pages[0].device->joined);
+  EXPECT_EQ(machine.fault().calls(DriverCall::kDestroyFrame), destroyed + 16) << "the base pages' frames";
   ASSERT_OK(machine.check(base, 2));
-  const std::uint64_t nth = 16 + 5;  // sixteen host frames are mapped in place of the base pages first
+  const std::uint64_t nth = 15 + 1;  // host frames are mapped in place of the fifteen base pages first
   machine.fault().fail({DriverCall::kMap, nth, Status(Code::kDriver, "injected", 999)});
   EXPECT_EQ(machine.check(large, 1).code(), Code::kDriver);
   EXPECT_EQ(machine.valid(), "ok");

@@ -33,13 +33,16 @@ class AliasTierTest : public testing::Test {
   SimMachine machine_{SimOptions{.devices = 2, .memory = 16_MiB}};
 };
 
-TEST_F(AliasTierTest, AnAliasIsOneStretchSoFramesAreNotJoined) {
+TEST_F(AliasTierTest, ALargeFrameInPlaceOfSpareBaseFramesIsWhole) {
   BackingTier tier(sim(), DeviceId(0), 32_MiB);
   std::vector<Frame> frames;
   while (frames.size() < kBasePerLarge) frames.push_back(tier.take(PageClass::kBase).value());
   for (const Frame& frame : frames) tier.give_back(frame);
   const Frame large = tier.take(PageClass::kLarge).value();
-  EXPECT_EQ(HandleTier::handles_of(large).size(), 1u);
+  EXPECT_EQ(tier.usage().spare, Bytes());
+  const Address last = AliasTier::alias_of(large) + (kLargePage - kBasePage);
+  put(last, 5);
+  EXPECT_EQ(byte_at(last, DeviceId(0)), 5);
   tier.give_back(large);
 }
 

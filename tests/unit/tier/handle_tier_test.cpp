@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
 #include <span>
 #include <vector>
 
@@ -76,47 +75,63 @@ TEST_F(HandleTierTest, OnlyAsManySpareFramesAsNeededAreDestroyed) {
   tier.give_back(large);
 }
 
-TEST_F(HandleTierTest, SixteenSpareBaseFramesJoinIntoALargeOneAndSplitAgain) {
+TEST_F(HandleTierTest, ALargePageGetsAWholeFrameAndBasePagesShareItsBudgetLater) {
   FaultDriver driver(machine_.driver());
   DeviceTier tier(driver, DeviceId(0), 32_MiB);
-  std::vector<Frame> frames = take(tier, 16);
-  give_back(tier, frames);
+  give_back(tier, take(tier, 16));
   const Frame large = tier.take(PageClass::kLarge).value();
   EXPECT_EQ(large.page_class, PageClass::kLarge);
-  std::set<std::uint64_t> parts;
-  for (const std::uint64_t handle : HandleTier::handles_of(large)) parts.insert(handle);
-  std::set<std::uint64_t> expected;
-  for (const Frame& frame : frames) expected.insert(frame.value);
-  EXPECT_EQ(parts, expected);
+  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 16u) << "all sixteen base frames make its room";
+  EXPECT_EQ(driver.calls(DriverCall::kCreateFrame), 16u + 1);
   EXPECT_EQ(tier.usage().used, 32_MiB);
-  EXPECT_FALSE(tier.take(PageClass::kBase).is_ok()) << "a joined frame's parts are out";
+  EXPECT_EQ(tier.usage().spare, Bytes());
+  EXPECT_FALSE(tier.take(PageClass::kBase).is_ok());
   EXPECT_TRUE(tier.validate().is_ok());
   tier.give_back(large);
-  frames = take(tier, 16);
-  EXPECT_EQ(driver.calls(DriverCall::kCreateFrame), 16u);
-  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 0u);
+  const std::vector<Frame> frames = take(tier, 16);
+  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 16u + 1) << "the large frame, once";
+  EXPECT_EQ(driver.calls(DriverCall::kCreateFrame), 16u + 1 + 16);
   give_back(tier, frames);
 }
 
-TEST_F(HandleTierTest, AWholeFrameIsTakenBeforeJoinedOnes) {
-  DeviceTier tier(machine_.driver(), DeviceId(0), 64_MiB);
+TEST_F(HandleTierTest, ASpareFrameOfTheClassIsTakenBeforeOthersAreDestroyed) {
+  FaultDriver driver(machine_.driver());
+  DeviceTier tier(driver, DeviceId(0), 64_MiB);
   const Frame first = tier.take(PageClass::kLarge).value();
   give_back(tier, take(tier, 16));
-  const Frame second = tier.take(PageClass::kLarge).value();
   tier.give_back(first);
-  const Frame third = tier.take(PageClass::kLarge).value();
-  EXPECT_EQ(HandleTier::handles_of(second).size(), kBasePerLarge);
-  EXPECT_EQ(HandleTier::handles_of(third).size(), 1u);
+  const Frame second = tier.take(PageClass::kLarge).value();
+  EXPECT_EQ(second.value, first.value);
+  EXPECT_EQ(tier.usage().spare, 32_MiB);
+  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 0u);
   tier.give_back(second);
-  tier.give_back(third);
 }
 
-TEST_F(HandleTierTest, WhenTheDeviceHasLessThanTheBudgetSpareBaseFramesAreJoined) {
-  DeviceTier tier(machine_.driver(), DeviceId(0), 1_GiB);
+TEST_F(HandleTierTest, OfBothClassesNoMoreIsDestroyedThanNeeded) {
+  FaultDriver driver(machine_.driver());
+  DeviceTier tier(driver, DeviceId(0), 64_MiB);
+  const Frame large = tier.take(PageClass::kLarge).value();
+  give_back(tier, take(tier, 16));
+  tier.give_back(large);
+  tier.trim_to(52_MiB);
+  EXPECT_EQ(tier.usage().spare, 52_MiB) << "base frames suffice";
+  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 6u);
+  tier.trim_to(30_MiB);
+  EXPECT_EQ(tier.usage().spare, 20_MiB) << "the large frame has to go, and no base frame with it";
+  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 6u + 1);
+  tier.trim_to(19_MiB);
+  EXPECT_EQ(tier.usage().spare, 18_MiB);
+}
+
+TEST_F(HandleTierTest, WhenTheDeviceHasLessThanTheBudgetAllSpareFramesAreDestroyedOnce) {
+  FaultDriver driver(machine_.driver());
+  DeviceTier tier(driver, DeviceId(0), 1_GiB);
   give_back(tier, take(tier, 40));
   const Frame large = tier.take(PageClass::kLarge).value();
-  EXPECT_EQ(HandleTier::handles_of(large).size(), kBasePerLarge);
-  EXPECT_EQ(tier.usage().spare, 48_MiB);
+  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 40u);
+  EXPECT_EQ(driver.calls(DriverCall::kCreateFrame), 40u + 2) << "refused once";
+  EXPECT_EQ(tier.usage().used, kLargePage);
+  EXPECT_EQ(tier.usage().spare, Bytes());
   tier.give_back(large);
 }
 
