@@ -1,9 +1,8 @@
 // What page classes cost a transfer: driver calls by kind, and the time of these calls and of the bytes. Also how many
 // TLB entries the resident pages take afterwards.
 //
-// The engine moves runs of a device without contents in virtual time, and its driver calls are counted; published
-// prices turn the counts into time. Counts are exact and the same on every machine. The prices are those of one GPU,
-// and only show which calls matter.
+// The engine moves runs of a device without contents in virtual time, and its driver calls are counted; the prices of
+// one GPU turn the counts into time (remapping.hpp). Counts are exact and the same on every machine.
 //
 //   page_bench [--smoke] [--json]
 
@@ -19,6 +18,7 @@
 
 #include "must.hpp"
 #include "program.hpp"
+#include "remapping.hpp"
 #include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
 #include "sim/trace_driver.hpp"
@@ -31,36 +31,17 @@ constexpr double kLink = 25e9;                        // bytes per second, each 
 constexpr std::uint64_t kBytesPerNanosecond = 1'000;  // of a kernel
 constexpr int kWarmUp = 4, kPasses = 8;               // only the passes after the warm-up are counted
 
-// The calls that remap memory, with the microseconds of one call: an A100 in kvcached's bench_vmm; destroy from table 3
-// of vAttention (ASPLOS 2025).
-struct Price {
-  DriverCall call;
-  const char* name;
-  double microseconds;
-};
-constexpr std::array<Price, 5> kPrices = {{{DriverCall::kCreateFrame, "create", 193},
-                                           {DriverCall::kDestroyFrame, "destroy", 23},
-                                           {DriverCall::kMap, "map", 1.5},
-                                           {DriverCall::kSetAccess, "access", 36},
-                                           {DriverCall::kUnmap, "unmap", 25.6}}};
-
-// Calls without a published price: those that queue copies, and the events behind them.
+// Calls that are counted without a price: those that queue copies, and the events behind them.
 constexpr std::array<DriverCall, 3> kCopies = {DriverCall::kCopyIn, DriverCall::kCopyOut, DriverCall::kCopyAll};
 
 struct Row {
   std::string name;
   Bytes in, out;
-  std::array<std::uint64_t, kPrices.size()> calls{};
+  Remapping::Costs remapping = {};
   std::uint64_t copy_calls = 0, events = 0;
   TlbReach reach = {};  // of the pages that are present at the end
 
-  double call_ms() const {
-    double sum = 0;
-    for (std::size_t i = 0; i < kPrices.size(); ++i) {
-      sum += static_cast<double>(calls[i]) * kPrices[i].microseconds / 1e3;
-    }
-    return sum;
-  }
+  double call_ms() const { return remapping.microseconds / 1e3; }
   // Both directions, one after the other.
   double copy_ms() const { return static_cast<double>((in + out).value()) / kLink * 1e3; }
 };
@@ -113,7 +94,9 @@ class Machine {
   // Resets the counts.
   void begin() {
     must(layers_.residency->drain());
+    note_records();
     driver_.clear();
+    remapping_.begin();
     before_ = layers_.residency->figures().stats();
   }
   Row end(std::string name) {
@@ -121,12 +104,11 @@ class Machine {
     must(layers_.residency->figures().validate());
     const ResidencyStats after = layers_.residency->figures().stats();
     Row row{std::move(name), after.bytes_in - before_.bytes_in, after.bytes_out - before_.bytes_out};
-    must(driver_.dropped() == 0 ? Status() : Status(Code::kInternal, "calls were not counted"));
-    for (const DriverRecord& record : driver_.records()) {
-      for (std::size_t i = 0; i < kPrices.size(); ++i) row.calls[i] += record.call == kPrices[i].call;
+    for (const DriverRecord& record : note_records()) {
       row.copy_calls += std::ranges::count(kCopies, record.call);
       row.events += record.call == DriverCall::kRecordEvent;
     }
+    row.remapping = remapping_.costs();
     row.reach = reach();
     return row;
   }
@@ -136,6 +118,12 @@ class Machine {
     SimOptions options = sim_options({.device = device, .out_rate = kLink, .in_rate = kLink});
     options.copies_at_once = copies_at_once;
     return options;
+  }
+  std::vector<DriverRecord> note_records() {
+    must(driver_.dropped() == 0 ? Status() : Status(Code::kInternal, "calls were not counted"));
+    std::vector<DriverRecord> records = driver_.records();
+    for (const DriverRecord& record : records) remapping_.note(record);
+    return records;
   }
   TlbReach reach() const {
     std::vector<MappedPage> present;
@@ -158,6 +146,7 @@ class Machine {
   TraceDriver driver_;
   SimLayers layers_;
   std::vector<Run*> runs_;
+  Remapping remapping_;
   ResidencyStats before_;
 };
 
@@ -236,7 +225,7 @@ nlohmann::ordered_json row_to_json(const Row& row) {
   nlohmann::ordered_json json = {{"moves", row.name},
                                  {"in, GiB", static_cast<double>(row.in.value()) / (1_GiB).value()},
                                  {"out, GiB", static_cast<double>(row.out.value()) / (1_GiB).value()}};
-  for (std::size_t i = 0; i < kPrices.size(); ++i) json[kPrices[i].name] = row.calls[i];
+  for (std::size_t i = 0; i < kPrices.size(); ++i) json[kPrices[i].name] = row.remapping.calls[i];
   json["copy"] = row.copy_calls;
   json["record"] = row.events;
   json["calls, ms"] = row.call_ms();
@@ -279,7 +268,7 @@ void print_rows(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     fmt::print("{:<54} {:>7.2f} {:>7.2f}", row.name, static_cast<double>(row.in.value()) / (1_GiB).value(),
                static_cast<double>(row.out.value()) / (1_GiB).value());
-    for (const std::uint64_t calls : row.calls) fmt::print(" {:>8}", calls);
+    for (const std::uint64_t calls : row.remapping.calls) fmt::print(" {:>8}", calls);
     fmt::print(" {:>8} {:>8} {:>10.1f} {:>11.1f}\n", row.copy_calls, row.events, row.call_ms(), row.copy_ms());
   }
 }
