@@ -1,7 +1,6 @@
 #include "remapping.hpp"
 
 #include <cstddef>
-#include <iterator>
 
 namespace tessera::bench {
 namespace {
