@@ -12,6 +12,7 @@ void Placeholders::begin() {
 }
 
 Status Placeholders::cover(Run* run) {
+  if (run->missing.load() == 0) return {};
   const MutexLock lock(locked_.mutex);
   return locked_.moves.placeholders.cover(pages_of(*run));
 }

@@ -62,8 +62,8 @@ CUresult change_child(CUgraphExec exec, CUgraphNode node, CUgraph child, Call ca
 }
 
 CUresult change_other(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {
-  const ContextOfParams in_context(params);
-  const CUresult result = change(&TrueDriver::cuGraphExecNodeSetParams, exec, node, params);
+  ParamsInContext in_context(params);
+  const CUresult result = change(&TrueDriver::cuGraphExecNodeSetParams, exec, node, in_context.get());
   if (result != CUDA_SUCCESS || running() == nullptr) return result;
   if (params->type == CU_GRAPH_NODE_TYPE_HOST) {
     graph_execs().change_call(exec, node, {params->host.fn, params->host.userData});

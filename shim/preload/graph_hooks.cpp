@@ -142,9 +142,10 @@ void note_again(const KnownBodies& bodies) {
 
 template <class Function, class... Args>
 CUresult add_node(Function TrueDriver::*function, CUgraphNodeParams* params, CUgraphNode* node, Args... args) {
-  const ContextOfParams in_context(params);
-  const CUresult result = with_driver_room(
-      {}, [&](bool&) { return with_resolved(resolved_in(params), "cuGraphAddNode", function, node, args..., params); });
+  ParamsInContext in_context(params);
+  const CUresult result = with_driver_room({}, [&](bool&) {
+    return with_resolved(resolved_in(params), "cuGraphAddNode", function, node, args..., in_context.get());
+  });
   const bool conditional = result == CUDA_SUCCESS && params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
   if (conditional && params->conditional.phGraph_out != nullptr) {
     note_bodies(*node, {params->conditional.phGraph_out, params->conditional.size});

@@ -25,8 +25,8 @@ CUresult set(Function TrueDriver::*function, CUgraphNode node, Params* params) {
 // The same for parameters that name their context.
 template <class Function>
 CUresult set_any(Function TrueDriver::*function, CUgraphNode node, CUgraphNodeParams* params) {
-  const ContextOfParams in_context(params);
-  return set(function, node, params);
+  ParamsInContext in_context(params);
+  return set(function, node, in_context.get());
 }
 
 }  // namespace

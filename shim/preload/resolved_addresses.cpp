@@ -28,18 +28,16 @@ CUcontext context_of_node(CUcontext given, std::span<const std::uint64_t> addres
   return call_true(&TrueDriver::cuCtxGetCurrent, &current) == CUDA_SUCCESS ? current : nullptr;
 }
 
-ContextOfParams::ContextOfParams(CUgraphNodeParams* params) {
-  if (params == nullptr) return;
-  CUcontext* const context = params->type == CU_GRAPH_NODE_TYPE_MEMCPY   ? &params->memcpy.copyCtx
-                             : params->type == CU_GRAPH_NODE_TYPE_MEMSET ? &params->memset.ctx
-                                                                         : nullptr;
-  if (context == nullptr || *context != nullptr) return;
-  *context = context_of_node(nullptr, resolved_in(params));
-  filled_in_ = context;
-}
-
-ContextOfParams::~ContextOfParams() {
-  if (filled_in_ != nullptr) *filled_in_ = nullptr;
+ParamsInContext::ParamsInContext(CUgraphNodeParams* params) : params_(params) {
+  const bool copies = params != nullptr && params->type == CU_GRAPH_NODE_TYPE_MEMCPY;
+  const bool sets = params != nullptr && params->type == CU_GRAPH_NODE_TYPE_MEMSET;
+  if (!copies && !sets) return;
+  const CUcontext given = copies ? params->memcpy.copyCtx : params->memset.ctx;
+  const CUcontext context = context_of_node(given, resolved_in(params));
+  if (context == given) return;
+  copy_ = *params;
+  (copies ? copy_.memcpy.copyCtx : copy_.memset.ctx) = context;
+  params_ = &copy_;
 }
 
 std::vector<std::uint64_t> resolved_in(const CUDA_MEMCPY3D_v2* params) {

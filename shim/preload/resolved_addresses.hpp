@@ -47,16 +47,17 @@ std::vector<std::uint64_t> resolved_in(const Other*) {
 // memory of blocks has none, unlike that of cuMemAlloc: then it is the current one.
 CUcontext context_of_node(CUcontext given, std::span<const std::uint64_t> addresses);
 
-// For as long as it lives, the program's parameters name that context.
-class ContextOfParams {
+// The program's parameters for a node, or a copy that names that context.
+class ParamsInContext {
  public:
-  explicit ContextOfParams(CUgraphNodeParams* params);
-  ~ContextOfParams();
-  ContextOfParams(const ContextOfParams&) = delete;
-  ContextOfParams& operator=(const ContextOfParams&) = delete;
+  explicit ParamsInContext(CUgraphNodeParams* params);
+  ParamsInContext(const ParamsInContext&) = delete;
+  ParamsInContext& operator=(const ParamsInContext&) = delete;
+  CUgraphNodeParams* get() { return params_; }
 
  private:
-  CUcontext* filled_in_ = nullptr;
+  CUgraphNodeParams* params_;
+  CUgraphNodeParams copy_;
 };
 
 // Calls the driver while something is mapped at the addresses. The call must have no effect if it fails.

@@ -46,10 +46,10 @@ Result<StreamId> Streams::create(Context& context, unsigned flags, int priority)
 Status Streams::destroy(CUstream handle) {
   {
     const MutexLock lock(mutex_);
-    if (!streams_.contains(raw_id(handle))) return no_such("stream");
+    if (streams_.erase(raw_id(handle)) == 0) return no_such("stream");
     destroyed_.insert(raw_id(handle).value());
   }
-  return end(raw_id(handle));
+  return driver_.destroy_stream(raw_id(handle));
 }
 
 Status Streams::end(StreamId stream) {
