@@ -16,7 +16,7 @@ std::vector<Probe> all_probes() {
   for (const auto& group :
        {fact_probes(), mapping_probes(), swap_probes(), race_probes(), query_probes(), transfer_probes(),
         graph_probes(), atomic_probes(), bulk_copy_probes(), call_cost_probes(), link_probes(), disk_probes(),
-        address_probes(), handle_probes(), queue_probes(), eviction_probes()}) {
+        address_probes(), handle_probes(), queue_probes(), eviction_probes(), remap_cost_probes()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;

@@ -73,6 +73,7 @@ std::vector<Probe> address_probes();
 std::vector<Probe> handle_probes();
 std::vector<Probe> queue_probes();
 std::vector<Probe> eviction_probes();
+std::vector<Probe> remap_cost_probes();
 
 // Wall-clock seconds since construction.
 class Watch {
