@@ -73,6 +73,11 @@ extern "C" __global__ void write_wide(struct Wide* data, Long count, Word value)
 }
 TESSERA_KERNEL(write_wide)
 
+extern "C" __global__ void copy_wide(struct Wide* to, const struct Wide* from, Long count) {
+  for (Long i = first_of_thread(); i < count; i += all_threads()) to[i] = from[i];
+}
+TESSERA_KERNEL(copy_wide)
+
 extern "C" __global__ void nothing() {}
 TESSERA_KERNEL(nothing)
 

@@ -6,60 +6,113 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <thread>
 
 namespace first_light {
 namespace {
 
-// Copies between device and pinned host memory, a few always queued in each chosen direction, until destroyed.
-class CopyLoad {
+// Runs `work` in a thread; ends it when destroyed. Of a failing call the code remains.
+class Loop {
  public:
-  CopyLoad(Gpu& gpu, std::size_t bytes, bool in, bool out) {
-    if (in) threads_.emplace_back([this, &gpu, bytes] { work(gpu, bytes, true); });
-    if (out) threads_.emplace_back([this, &gpu, bytes] { work(gpu, bytes, false); });
-    while (started_ < threads_.size()) std::this_thread::yield();
-  }
-  ~CopyLoad() {
+  Loop(Gpu& gpu, std::function<void(const std::atomic<bool>& go_on)> work)
+      : thread_([this, &gpu, work = std::move(work)] {
+          try {
+            gpu.enter();
+            work(go_on_);
+          } catch (const Failure& failure) {
+            worst_ = failure.code;
+          }
+        }) {}
+  ~Loop() { stop(); }
+  void stop() {
     go_on_ = false;
-    for (std::thread& thread : threads_) thread.join();
+    if (thread_.joinable()) thread_.join();
   }
-  std::uint64_t copied() const { return copied_; }
   int worst() const { return worst_; }
 
  private:
-  static constexpr std::size_t kAhead = 4;
+  std::atomic<bool> go_on_{true};
+  std::atomic<int> worst_{0};
+  std::thread thread_;
+};
 
-  void work(Gpu& gpu, std::size_t bytes, bool in) {
-    try {
-      gpu.enter();
-      Stream stream;
-      PlainBlock block(bytes);
-      PinnedHost host(bytes);
-      std::deque<std::unique_ptr<Event>> queued;
-      ++started_;
-      while (go_on_) {
-        if (in) MUST(cuMemcpyHtoDAsync(block, host.as<void>(), bytes, stream));
-        if (!in) MUST(cuMemcpyDtoHAsync(host.as<void>(), block, bytes, stream));
-        queued.push_back(std::make_unique<Event>());
-        MUST(cuEventRecord(*queued.back(), stream));
-        if (queued.size() < kAhead) continue;
-        MUST(cuEventSynchronize(*queued.front()));
-        queued.pop_front();
-        copied_ += bytes;
+enum class Way { kIn, kOut, kOutToFrame, kOutByKernel, kOutLowPriority };
+
+// Copies of one kind, of which `ahead` are always queued.
+struct Load {
+  const char* name;
+  std::vector<Way> ways;
+  std::size_t bytes = kPage;
+  std::size_t ahead = 4;
+};
+
+CUstream stream_for(Way way) {
+  CUstream stream = nullptr;
+  int least = 0, greatest = 0;
+  MUST(cuCtxGetStreamPriorityRange(&least, &greatest));
+  MUST(cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, way == Way::kOutLowPriority ? least : greatest));
+  return stream;
+}
+
+void copy_until_stopped(Gpu& gpu, Way way, const Load& load, std::atomic<std::uint64_t>& copied,
+                        const std::atomic<bool>& go_on) {
+  const CUstream stream = stream_for(way);
+  const CUfunction kernel = gpu.plain("copy_wide");
+  {
+    PlainBlock block(load.bytes);
+    PinnedHost host(load.bytes);
+    Frame frame(gpu, Place::kHost, load.bytes);
+    Window window(gpu, load.bytes);
+    window.mount(frame);
+    std::deque<std::unique_ptr<Event>> queued;
+    while (go_on) {
+      switch (way) {
+        case Way::kIn: MUST(cuMemcpyHtoDAsync(block, host.as<void>(), load.bytes, stream)); break;
+        case Way::kOut:
+        case Way::kOutLowPriority: MUST(cuMemcpyDtoHAsync(host.as<void>(), block, load.bytes, stream)); break;
+        case Way::kOutToFrame: MUST(cuMemcpyDtoDAsync(window.at(), block, load.bytes, stream)); break;
+        case Way::kOutByKernel:
+          must(launch(kernel, 16, 512, stream, host.as<void>(), CUdeviceptr(block), std::uint64_t{load.bytes / 16}),
+               "copy_wide");
+          break;
       }
-      stream.wait();
-    } catch (const Failure& failure) {
-      worst_ = failure.code;
-      ++started_;
+      queued.push_back(std::make_unique<Event>());
+      MUST(cuEventRecord(*queued.back(), stream));
+      if (queued.size() < load.ahead) continue;
+      MUST(cuEventSynchronize(*queued.front()));
+      queued.pop_front();
+      copied += load.bytes;
+    }
+    MUST(cuStreamSynchronize(stream));
+  }
+  MUST(cuStreamDestroy(stream));
+}
+
+class CopyLoad {
+ public:
+  CopyLoad(Gpu& gpu, const Load& load) {
+    for (const Way way : load.ways) {
+      loops_.push_back(std::make_unique<Loop>(gpu, [this, &gpu, &load, way](const std::atomic<bool>& go_on) {
+        copy_until_stopped(gpu, way, load, copied_, go_on);
+      }));
+    }
+    const std::uint64_t before = copied_;
+    for (const Watch watch; !loops_.empty() && copied_ < before + 8 * load.bytes && watch.seconds() < 0.5;) {
+      std::this_thread::yield();
     }
   }
+  std::uint64_t copied() const { return copied_; }
+  int worst() const {
+    int worst = 0;
+    for (const auto& loop : loops_) worst = std::max(worst, loop->worst());
+    return worst;
+  }
 
-  std::atomic<bool> go_on_{true};
-  std::atomic<std::size_t> started_{0};
+ private:
   std::atomic<std::uint64_t> copied_{0};
-  std::atomic<int> worst_{0};
-  std::vector<std::thread> threads_;
+  std::vector<std::unique_ptr<Loop>> loops_;
 };
 
 // Pages that are mapped and unmapped again, side by side.
@@ -92,14 +145,11 @@ class PagesInARow {
   Window window_;
 };
 
-Json costs_by_size(const Gpu& gpu, const Settings& settings) {
+Json costs_by_size(const Gpu& gpu, const Settings& settings, std::initializer_list<std::size_t> sizes) {
   const int rounds = settings.quick ? 2 : 200;
   Json all = Json::object();
-  for (const std::size_t mib : {2, 4, 8, 16, 32, 64}) {
-    all[std::to_string(mib) + " MiB"] = PagesInARow(gpu, 1, mib * kMiB).costs(rounds, 0.2);
-  }
-  for (const std::size_t count : {4, 16}) {
-    all[std::to_string(count) + " x 2 MiB at once"] = PagesInARow(gpu, count, kPage).costs(rounds, 0.2);
+  for (const std::size_t mib : sizes) {
+    all[std::to_string(mib) + " MiB"] = PagesInARow(gpu, 1, mib * kMiB).costs(rounds, 0.15);
   }
   return all;
 }
@@ -107,34 +157,122 @@ Json costs_by_size(const Gpu& gpu, const Settings& settings) {
 Answer remap_beside_copies(const Settings& settings) {
   Gpu gpu;
   Answer answer;
-  struct Load {
-    const char* name;
-    std::size_t bytes;
-    bool in, out;
-  };
-  for (const Load& load :
-       {Load{"nothing", 0, false, false}, Load{"2 MiB copies in", kPage, true, false},
-        Load{"2 MiB copies out", kPage, false, true}, Load{"2 MiB copies both ways", kPage, true, true},
-        Load{"32 MiB copies both ways", 16 * kPage, true, true}}) {
+  const std::vector<Load> loads = {{"nothing", {}},
+                                   {"copies in", {Way::kIn}},
+                                   {"copies out", {Way::kOut}},
+                                   {"copies both ways", {Way::kIn, Way::kOut}},
+                                   {"copies both ways of 32 MiB", {Way::kIn, Way::kOut}, 16 * kPage}};
+  for (const Load& load : loads) {
     const Watch watch;
-    CopyLoad copies(gpu, load.bytes, load.in, load.out);
+    CopyLoad copies(gpu, load);
     Json& found = answer.results[std::string("beside ") + load.name];
-    found = costs_by_size(gpu, settings);
+    found = costs_by_size(gpu, settings, {2, 4, 8, 16, 32, 64});
+    for (const std::size_t count : {4, 16}) {
+      found[std::to_string(count) + " x 2 MiB at once"] =
+          PagesInARow(gpu, count, kPage).costs(settings.quick ? 2 : 200, 0.15);
+    }
     found["copied_bytes_per_second"] = static_cast<double>(copies.copied()) / watch.seconds();
     found["worst_code"] = copies.worst();
   }
   return answer;
 }
 
+// Which copies to the host make set access slow.
+Answer remap_beside_copies_out(const Settings& settings) {
+  Gpu gpu;
+  Answer answer;
+  const std::vector<Load> loads = {{"one of 2 MiB at a time", {Way::kOut}, kPage, 1},
+                                   {"one of 8 MiB at a time", {Way::kOut}, 4 * kPage, 1},
+                                   {"one of 32 MiB at a time", {Way::kOut}, 16 * kPage, 1},
+                                   {"two of 2 MiB", {Way::kOut}, kPage, 2},
+                                   {"four of 128 KiB", {Way::kOut}, kMiB / 8},
+                                   {"low priority", {Way::kOutLowPriority}},
+                                   {"to a host frame", {Way::kOutToFrame}},
+                                   {"to a host frame, one of 8 MiB at a time", {Way::kOutToFrame}, 4 * kPage, 1},
+                                   {"by a kernel", {Way::kOutByKernel}, 4 * kPage},
+                                   {"by a kernel, and copies in", {Way::kOutByKernel, Way::kIn}, 4 * kPage}};
+  for (const Load& load : loads) {
+    const Watch watch;
+    CopyLoad copies(gpu, load);
+    Json& found = answer.results[load.name];
+    found = costs_by_size(gpu, settings, {2, 32});
+    found["copied_bytes_per_second"] = static_cast<double>(copies.copied()) / watch.seconds();
+    found["worst_code"] = copies.worst();
+  }
+  return answer;
+}
+
+// Copies out that wait for a kernel are queued, but move nothing.
+Answer remap_beside_waiting_copies(const Settings& settings) {
+  Gpu gpu;
+  Stream stream;
+  PlainBlock block(kPage);
+  PinnedHost host(kPage);
+  must(launch(gpu.plain("wait_for"), 1, 1, stream, std::uint64_t{settings.quick ? 20'000'000U : 400'000'000U}),
+       "wait_for");
+  for (int i = 0; i < 8; ++i) MUST(cuMemcpyDtoHAsync(host.as<void>(), block, kPage, stream));
+  Answer answer;
+  answer.results = costs_by_size(gpu, settings, {2, 32});
+  answer.results["kernel_still_ran"] = cuStreamQuery(stream) == CUDA_ERROR_NOT_READY;
+  stream.wait();
+  return answer;
+}
+
 Answer remap_beside_long_kernel(const Settings& settings) {
   Gpu gpu;
   Stream stream;
-  const std::uint64_t nanoseconds = settings.quick ? 20'000'000 : 1'600'000'000;
-  must(launch(gpu.plain("wait_for"), 1, 1, stream, nanoseconds), "wait_for");
+  must(launch(gpu.plain("wait_for"), 1, 1, stream, std::uint64_t{settings.quick ? 20'000'000U : 1'200'000'000U}),
+       "wait_for");
   Answer answer;
-  answer.results = costs_by_size(gpu, settings);
+  answer.results = costs_by_size(gpu, settings, {2, 4, 8, 16, 32, 64});
   answer.results["kernel_still_ran"] = cuStreamQuery(stream) == CUDA_ERROR_NOT_READY;
   stream.wait();
+  return answer;
+}
+
+// Microseconds of calls of one thread while another changes mappings.
+Answer calls_beside_remaps(const Settings& settings) {
+  Gpu gpu;
+  Answer answer;
+  const CUfunction nothing = gpu.plain("nothing");
+  const std::vector<Load> loads = {{"alone", {}}, {"beside copies out", {Way::kOut}}};
+  for (const Load& load : loads) {
+    for (const bool remaps : {false, true}) {
+      CopyLoad copies(gpu, load);
+      Frame frame(gpu, Place::kDevice, kPage);
+      Loop loop(gpu, [&gpu, &frame, remaps](const std::atomic<bool>& go_on) {
+        Window window(gpu, kPage);
+        while (go_on && remaps) {
+          window.mount(frame);
+          must(window.unmap(0, kPage), "cuMemUnmap");
+        }
+      });
+      Stream stream;
+      Event event;
+      PlainBlock block(kPage);
+      PinnedHost host(kPage);
+      std::map<std::string, std::vector<double>> times;
+      const auto time = [&times](const char* name, auto call) {
+        const Watch watch;
+        must(call(), name);
+        times[name].push_back(1e6 * watch.seconds());
+      };
+      for (int i = 0; i < (settings.quick ? 5 : 2000); ++i) {
+        time("cuLaunchKernel", [&] { return cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr); });
+        time("cuEventRecord", [&] { return cuEventRecord(event, stream); });
+        time("cuEventQuery", [&] {
+          const CUresult found = cuEventQuery(event);
+          return found == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : found;
+        });
+        time("cuMemcpyHtoDAsync", [&] { return cuMemcpyHtoDAsync(block, host.as<void>(), 4096, stream); });
+        if (i % 16 == 15) stream.wait();
+      }
+      Json& found = answer.results[std::string(load.name) + (remaps ? ", mappings change" : "")];
+      for (const auto& [name, each] : times) found[name] = spread(each);
+      loop.stop();
+      found["worst_code"] = std::max(loop.worst(), copies.worst());
+    }
+  }
   return answer;
 }
 
@@ -142,7 +280,10 @@ Answer remap_beside_long_kernel(const Settings& settings) {
 
 std::vector<Probe> remap_cost_probes() {
   return {{"remap_beside_copies", "what set access and unmap cost while copies are in flight", remap_beside_copies},
-          {"remap_beside_long_kernel", "what they cost while a kernel runs", remap_beside_long_kernel}};
+          {"remap_beside_copies_out", "which copies to the host make set access slow", remap_beside_copies_out},
+          {"remap_beside_waiting_copies", "do copies do so that wait for a kernel", remap_beside_waiting_copies},
+          {"remap_beside_long_kernel", "what they cost while a kernel runs", remap_beside_long_kernel},
+          {"calls_beside_remaps", "do changes of mappings delay launches", calls_beside_remaps}};
 }
 
 }  // namespace first_light
