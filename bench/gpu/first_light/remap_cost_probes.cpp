@@ -38,7 +38,7 @@ class Loop {
   std::thread thread_;
 };
 
-enum class Way { kIn, kOut, kOutToFrame, kOutByKernel, kOutLowPriority };
+enum class Way { kIn, kOut, kOutInPieces, kOutToFrame, kOutByKernel, kOutLowPriority };
 
 // Copies of one kind, of which `ahead` are always queued.
 struct Load {
@@ -46,6 +46,22 @@ struct Load {
   std::vector<Way> ways;
   std::size_t bytes = kPage;
   std::size_t ahead = 4;
+  std::size_t piece = 0;  // kOutInPieces
+};
+
+// Makes a stream wait for what it has queued by way of another stream, so that its channel is idle for a moment.
+class Pause {
+ public:
+  void after_work_of(CUstream stream) {
+    MUST(cuEventRecord(reached_, stream));
+    MUST(cuStreamWaitEvent(other_, reached_, 0));
+    MUST(cuEventRecord(back_, other_));
+    MUST(cuStreamWaitEvent(stream, back_, 0));
+  }
+
+ private:
+  Stream other_;
+  Event reached_, back_;
 };
 
 CUstream stream_for(Way way) {
@@ -66,12 +82,19 @@ void copy_until_stopped(Gpu& gpu, Way way, const Load& load, std::atomic<std::ui
     Frame frame(gpu, Place::kHost, load.bytes);
     Window window(gpu, load.bytes);
     window.mount(frame);
+    Pause pause;
     std::deque<std::unique_ptr<Event>> queued;
     while (go_on) {
       switch (way) {
         case Way::kIn: MUST(cuMemcpyHtoDAsync(block, host.as<void>(), load.bytes, stream)); break;
         case Way::kOut:
         case Way::kOutLowPriority: MUST(cuMemcpyDtoHAsync(host.as<void>(), block, load.bytes, stream)); break;
+        case Way::kOutInPieces:
+          for (std::size_t at = 0; at < load.bytes; at += load.piece) {
+            MUST(cuMemcpyDtoHAsync(host.as<char>() + at, block + at, load.piece, stream));
+            pause.after_work_of(stream);
+          }
+          break;
         case Way::kOutToFrame: MUST(cuMemcpyDtoDAsync(window.at(), block, load.bytes, stream)); break;
         case Way::kOutByKernel:
           must(launch(kernel, 16, 512, stream, host.as<void>(), CUdeviceptr(block), std::uint64_t{load.bytes / 16}),
@@ -181,16 +204,23 @@ Answer remap_beside_copies(const Settings& settings) {
 Answer remap_beside_copies_out(const Settings& settings) {
   Gpu gpu;
   Answer answer;
-  const std::vector<Load> loads = {{"one of 2 MiB at a time", {Way::kOut}, kPage, 1},
-                                   {"one of 8 MiB at a time", {Way::kOut}, 4 * kPage, 1},
-                                   {"one of 32 MiB at a time", {Way::kOut}, 16 * kPage, 1},
-                                   {"two of 2 MiB", {Way::kOut}, kPage, 2},
-                                   {"four of 128 KiB", {Way::kOut}, kMiB / 8},
-                                   {"low priority", {Way::kOutLowPriority}},
-                                   {"to a host frame", {Way::kOutToFrame}},
-                                   {"to a host frame, one of 8 MiB at a time", {Way::kOutToFrame}, 4 * kPage, 1},
-                                   {"by a kernel", {Way::kOutByKernel}, 4 * kPage},
-                                   {"by a kernel, and copies in", {Way::kOutByKernel, Way::kIn}, 4 * kPage}};
+  const std::vector<Load> loads = {
+      {"one of 2 MiB at a time", {Way::kOut}, kPage, 1},
+      {"one of 8 MiB at a time", {Way::kOut}, 4 * kPage, 1},
+      {"one of 32 MiB at a time", {Way::kOut}, 16 * kPage, 1},
+      {"two of 2 MiB", {Way::kOut}, kPage, 2},
+      {"four of 128 KiB", {Way::kOut}, kMiB / 8},
+      {"pieces of 512 KiB with pauses", {Way::kOutInPieces}, 16 * kPage, 2, kMiB / 2},
+      {"pieces of 1 MiB with pauses", {Way::kOutInPieces}, 16 * kPage, 2, kMiB},
+      {"pieces of 2 MiB with pauses", {Way::kOutInPieces}, 16 * kPage, 2, 2 * kMiB},
+      {"pieces of 4 MiB with pauses", {Way::kOutInPieces}, 16 * kPage, 2, 4 * kMiB},
+      {"pieces of 8 MiB with pauses", {Way::kOutInPieces}, 16 * kPage, 2, 8 * kMiB},
+      {"pieces of 2 MiB with pauses, and copies in", {Way::kOutInPieces, Way::kIn}, 16 * kPage, 2, 2 * kMiB},
+      {"low priority", {Way::kOutLowPriority}},
+      {"to a host frame", {Way::kOutToFrame}},
+      {"to a host frame, one of 8 MiB at a time", {Way::kOutToFrame}, 4 * kPage, 1},
+      {"by a kernel", {Way::kOutByKernel}, 4 * kPage},
+      {"by a kernel, and copies in", {Way::kOutByKernel, Way::kIn}, 4 * kPage}};
   for (const Load& load : loads) {
     const Watch watch;
     CopyLoad copies(gpu, load);
