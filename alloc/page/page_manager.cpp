@@ -229,7 +229,7 @@ Status PageManager::validate() const {
 // The map has every page of the run, and the tail is in windows of the run's domain.
 Status PageManager::validate_run(std::uint64_t position, const Placed& placed) const {
   const std::uint64_t large = placed.shape.large * kBasePerLarge;
-  for (std::uint64_t i = 0; i < large + placed.shape.base; ++i) {
+  for (std::uint64_t i = 0; i < large + placed.shape.tail(); ++i) {
     if (map_->find(address_of(position + i)) != placed.run) {
       return broken(fmt::format("base page {} of the run at {:#x} belongs to another run in the map", i,
                                 address_of(position).value()));
@@ -273,7 +273,7 @@ Status PageManager::validate_windows() const {
   for (const auto& [position, placed] : runs_) {
     if (placed.reserved) continue;  // validate_reserved()
     large_windows += placed.shape.large;
-    pages += placed.shape.base;
+    pages += placed.shape.tail();
     for (std::uint64_t i = 0; i < placed.shape.large; ++i) {
       const std::uint64_t window = position / kBasePerLarge + i;
       if (space_->is_free(window) || places_.domain_of(window) != nullptr) {

@@ -5,15 +5,15 @@
 namespace tessera {
 
 std::optional<std::uint64_t> RunPlaces::take(RunShape shape, const Domain& domain) {
-  if (shape.large == 0) return take_base(shape.base, domain);
-  const std::uint64_t windows = shape.large + (shape.base > 0 ? 1u : 0u);
+  if (shape.large == 0) return take_base(shape.tail(), domain);
+  const std::uint64_t windows = shape.large + (shape.tail() > 0 ? 1u : 0u);
   const auto first = space_.take(windows);
   if (!first) return std::nullopt;
   const std::uint64_t position = *first * kBasePerLarge;
-  if (shape.base > 0) {
+  if (shape.tail() > 0) {
     const std::uint64_t tail = *first + shape.large;
     adopt_window(tail, domain);
-    homes_[domain].free.take_exactly(tail * kBasePerLarge, shape.base);
+    homes_[domain].free.take_exactly(tail * kBasePerLarge, shape.tail());
   }
   return position;
 }
@@ -31,12 +31,12 @@ std::optional<std::uint64_t> RunPlaces::take_base(std::uint64_t pages, const Dom
 void RunPlaces::give(std::uint64_t position, RunShape shape, const Domain& domain) {
   const std::uint64_t first_window = position / kBasePerLarge;
   if (shape.large > 0) space_.give(first_window, shape.large);
-  if (shape.base == 0) return;
+  if (shape.tail() == 0) return;
   const std::uint64_t tail = position + shape.large * kBasePerLarge;
-  homes_.at(domain).free.give(tail, shape.base);
+  homes_.at(domain).free.give(tail, shape.tail());
   // Base pages may cross the border between two windows of the domain.
   const std::uint64_t window = tail / kBasePerLarge;
-  const std::uint64_t last = (tail + shape.base - 1) / kBasePerLarge;
+  const std::uint64_t last = (tail + shape.tail() - 1) / kBasePerLarge;
   return_window_if_free(window, domain);
   if (last != window) return_window_if_free(last, domain);
 }

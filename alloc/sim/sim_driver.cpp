@@ -148,6 +148,7 @@ Result<FrameId> SimDriver::create_frame(DeviceId device, FrameLocation location,
     if (pins && frame.is_ok()) let_pins_take_time(bytes, true);
   }
   if (pins && frame.is_ok()) let_pins_take_time(bytes, false);
+  if (frame.is_ok() && options_.calls.frame && !engines_->is_real()) engines_->pass(options_.calls.frame);
   return frame;
 }
 
@@ -166,7 +167,9 @@ Status SimDriver::map(Address address, Bytes bytes, FrameId frame) {
     MutexLock lock(mutex_);
     TESSERA_TRY(memory_->map(address, bytes, frame));
   }
-  if (options_.mapping && !engines_->is_real()) engines_->pass(options_.mapping);
+  if (engines_->is_real()) return {};
+  if (options_.calls.copy_turn) engines_->await_idle(SimEngine::kOutbound, options_.calls.copy_turn);
+  if (options_.calls.mapping) engines_->pass(options_.calls.mapping);
   return {};
 }
 

@@ -72,6 +72,8 @@ class SimEngines {
   std::vector<std::string> leaks() EXCLUDES_LOCK(mutex_);
   // Lets time pass for the calling thread, while work goes on.
   virtual void pass(Nanoseconds time) EXCLUDES_LOCK(mutex_) = 0;
+  // In virtual time: waits until no device's engine of this kind runs anything, at most for this time.
+  virtual void await_idle(SimEngine, Nanoseconds) {}
   // Whether other threads run meanwhile. If not, the calling thread alone advances time.
   virtual bool is_real() const = 0;
 

@@ -26,6 +26,16 @@ enum class SimContents : std::uint8_t {
   kNone,  // nothing can be read or written, and kernels only take time
 };
 
+// How long the caller of a function about memory waits for it, in virtual time. What real drivers take, hardly more for
+// a large frame than for a small one, is in docs/hardware.md.
+struct SimCallTimes {
+  Nanoseconds frame{};    // create_frame(), for its destruction too
+  Nanoseconds mapping{};  // map(), for the frame's access and its later unmap too
+  // A driver writes access with the copy engine that copies to the host: map() waits until no such copy runs, at most
+  // this long.
+  Nanoseconds copy_turn{};
+};
+
 struct SimOptions {
   int devices = 1;                  // at most 64
   Bytes memory = 1_GiB;             // per device
@@ -40,9 +50,7 @@ struct SimOptions {
   // At which host memory is registered and unregistered; no time where empty. In real time every call about memory, on
   // any thread and device, waits meanwhile, as for a driver's own lock. In virtual time only the caller waits.
   LinkSpeed pinning{};
-  // In virtual time: how long the caller of map() waits, for the frame's access and its later unmap too. A real driver
-  // takes this time for each frame, hardly more for a large one (docs/hardware.md).
-  Nanoseconds mapping{};
+  SimCallTimes calls{};
   SimContents contents = SimContents::kReal;
   bool host_frames = true;              // false: create_frame(kHost) is not supported
   std::optional<unsigned> host_node{};  // as reported by properties()

@@ -1,5 +1,6 @@
 #include "sim/sim_virtual_engines.hpp"
 
+#include <algorithm>
 #include <thread>
 
 namespace tessera {
@@ -46,6 +47,20 @@ void VirtualEngines::finish(SimOp op) {
   run(device, op);
   busy_[device.value()][static_cast<std::size_t>(engine)] = false;
   retire(op);
+}
+
+bool VirtualEngines::is_busy(SimEngine engine) {
+  MutexLock lock(mutex_);
+  return std::ranges::any_of(busy_, [engine](const auto& each) { return each[static_cast<std::size_t>(engine)]; });
+}
+
+void VirtualEngines::await_idle(SimEngine engine, Nanoseconds limit) {
+  const Nanoseconds until = time_.now() + limit;
+  while (is_busy(engine)) {
+    if (time_.step_within(until)) continue;
+    time_.run_until(until);
+    return;
+  }
 }
 
 void VirtualEngines::await_progress() {

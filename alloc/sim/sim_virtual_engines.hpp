@@ -22,6 +22,7 @@ class VirtualEngines final : public SimEngines {
   VirtualEngines(int devices, VirtualClock& clock, SimWatcher* watcher = nullptr, std::size_t queue_depth = 0);
   ~VirtualEngines() override;
   void pass(Nanoseconds time) override { time_.run_until(time_.now() + time); }
+  void await_idle(SimEngine engine, Nanoseconds limit) override;
   bool is_real() const override { return false; }
 
  private:
@@ -31,6 +32,7 @@ class VirtualEngines final : public SimEngines {
   void await(SimOp op) override REQUIRES_LOCK(mutex_);
   void await(SimOp op, Nanoseconds until) override REQUIRES_LOCK(mutex_);
   void finish(SimOp op) EXCLUDES_LOCK(mutex_);
+  bool is_busy(SimEngine engine) EXCLUDES_LOCK(mutex_);
 
   VirtualClock& time_;
   SimWatcher* const watcher_;

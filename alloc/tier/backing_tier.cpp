@@ -6,7 +6,7 @@ namespace tessera {
 namespace {
 
 // Bytes of frames of a class that are kept ready: what is evicted for one large block.
-Bytes ahead_of(PageClass page_class) { return page_class == PageClass::kLarge ? 2 * kLargePage : 8 * kBasePage; }
+Bytes ahead_of(PageClass page_class) { return std::max(2 * page_bytes(page_class), 8 * kBasePage); }
 
 }  // namespace
 

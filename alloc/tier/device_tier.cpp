@@ -62,8 +62,7 @@ Result<std::uint64_t> DeviceTier::create_handle(Bytes bytes) {
 // Mapped memory does not go back to the driver, so the alias is closed first.
 Status DeviceTier::destroy_handle(std::uint64_t value, Bytes bytes) {
   const MutexLock lock(aliases_mutex_);
-  const PageClass page_class = bytes == page_bytes(PageClass::kLarge) ? PageClass::kLarge : PageClass::kBase;
-  TESSERA_TRY(close_alias(value, page_class));
+  TESSERA_TRY(close_alias(value, class_of(bytes)));
   return driver_.destroy_frame(FrameId(value));
 }
 

@@ -1,6 +1,7 @@
 #include "tier/handle_tier.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -185,11 +186,13 @@ void HandleTier::trim_to(Bytes held) {
   destroy_until(held > used_ ? held - used_ : Bytes());
 }
 
-// Leaves at most `keep` spare bytes, and destroys no frame that could stay. Large frames are destroyed only where base
-// frames alone do not suffice, but before them: one may suffice for all.
+// Leaves at most `keep` spare bytes, and destroys no frame that could stay. Large frames are destroyed only where the
+// smaller ones alone do not suffice, but before them: one may suffice for all.
 void HandleTier::destroy_until(Bytes keep) {
-  destroy_spare(PageClass::kLarge, keep);
-  destroy_spare(PageClass::kBase, keep - std::min(keep, spare_of(PageClass::kLarge)));
+  for (const PageClass page_class : kPageClasses | std::views::reverse) {
+    destroy_spare(page_class, keep);
+    keep -= std::min(keep, spare_of(page_class));
+  }
 }
 
 Status HandleTier::validate() const {

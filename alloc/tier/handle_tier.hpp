@@ -1,7 +1,7 @@
 // A tier of driver handles: created once, then recycled.
 //
 // A returned frame waits in a pool per page class, so that the next page of its class takes it without a call of the
-// driver. When none is spare and the budget has no room for a new one, spare frames of the other class are destroyed,
+// driver. When none is spare and the budget has no room for a new one, spare frames of other classes are destroyed,
 // as many as it takes: every page has one whole frame of its class (docs/decisions/0039-whole-frames.md). The derived
 // tier defines what a handle is and where its memory is: device_tier.hpp, alias_tier.hpp.
 //

@@ -62,7 +62,7 @@ Occupation BlockLayers::occupation(std::span<const LiveBlock> live) const {
     if (!runs.insert(run).second) continue;
     of.held += run->shape.bytes();
     (size_class.is_slot() ? of.in_slabs : of.repacked) += run->shape.bytes();
-    of.base_pages += run->shape.base;
+    of.base_pages += run->shape.tail();
     for (std::uint32_t page = run->shape.large; page < run->shape.pages(); ++page) {
       windows.insert((run->address + run->shape.offset(page)).value() / kLargePage.value());
     }

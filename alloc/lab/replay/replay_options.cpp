@@ -12,13 +12,13 @@ namespace tessera {
 namespace {
 
 constexpr std::uint32_t kMaxIterations = 100'000;
-constexpr std::uint64_t kLongestMapping = 1'000'000'000;  // nanoseconds
+constexpr std::uint64_t kLongestCall = 1'000'000'000;  // nanoseconds
 
 using Speed = std::uint64_t ReplayOptions::*;
 
 struct Entry {
   std::string_view name;
-  std::variant<Bytes ReplayOptions::*, Speed> field;
+  std::variant<Bytes ReplayOptions::*, Speed, Nanoseconds ReplayOptions::*> field;
 };
 constexpr Entry kFields[] = {
     {"device-memory", &ReplayOptions::device_memory},
@@ -30,6 +30,9 @@ constexpr Entry kFields[] = {
     {"file-write", &ReplayOptions::file_write},
     {"peer-memory", &ReplayOptions::peer_memory},
     {"peer-rate", &ReplayOptions::peer_rate},
+    {"mapping-time", &ReplayOptions::mapping_time},
+    {"copy-turn", &ReplayOptions::copy_turn},
+    {"frame-time", &ReplayOptions::frame_time},
 };
 
 Status refused(std::string_view name, std::string_view value, std::string_view wanted) {
@@ -59,6 +62,15 @@ Status store(std::string_view name, std::string_view value, std::uint64_t& field
   return {};
 }
 
+Status store(std::string_view name, std::string_view value, Nanoseconds& field) {
+  std::uint64_t nanoseconds = 0;
+  if (!parse(value, nanoseconds) || nanoseconds > kLongestCall) {
+    return refused(name, value, "a number of nanoseconds; write 45000");
+  }
+  field = Nanoseconds(nanoseconds);
+  return {};
+}
+
 }  // namespace
 
 Status ReplayOptions::set(std::string_view name, std::string_view value) {
@@ -81,14 +93,6 @@ Status ReplayOptions::set(std::string_view name, std::string_view value) {
   }
   if (name == "seed") {
     if (!parse(value, seed)) return refused(name, value, "a whole number");
-    return {};
-  }
-  if (name == "mapping-time") {
-    std::uint64_t nanoseconds = 0;
-    if (!parse(value, nanoseconds) || nanoseconds > kLongestMapping) {
-      return refused(name, value, "a number of nanoseconds; write 65000");
-    }
-    mapping_time = Nanoseconds(nanoseconds);
     return {};
   }
   if (name == "unseen-work") {

@@ -26,7 +26,7 @@ struct ReplayOptions {
   std::uint64_t file_read = 6'000'000'000;
   std::uint64_t file_write = 3'000'000'000;
   std::uint64_t peer_rate = 100'000'000'000;
-  Nanoseconds mapping_time{};  // SimOptions::mapping
+  Nanoseconds mapping_time{}, copy_turn{}, frame_time{};  // SimCallTimes
   std::uint32_t iterations = 1;
   std::uint64_t seed = 0;    // for randomised policies
   bool unseen_work = false;  // as in a program with uses derived from its launches instead of announced

@@ -44,7 +44,7 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
   const Machine simulated = machine_of(options);
   SimOptions device = sim_options(simulated, static_cast<int>(devices));
   device.name = "Tessera virtual device";
-  device.mapping = options.mapping_time;
+  device.calls = {.frame = options.frame_time, .mapping = options.mapping_time, .copy_turn = options.copy_turn};
   device.watcher = &machine->link_bytes_;
   auto driver = std::make_unique<SimDriver>(std::move(device), clock);
   machine->driver_ = driver.get();

@@ -1,6 +1,7 @@
 #include "residency/eviction/device_evictor.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -13,12 +14,13 @@ namespace {
 constexpr int kPoliteRounds = 4;
 constexpr int kMaxRounds = 64;
 
-// Resident bytes in base pages: these are the last of a run's pages and are evicted first.
-Bytes base_pages_of(const Run& run) {
+// Resident bytes in pages up to this class: these are the last of a run's pages and are evicted first.
+Bytes small_pages_of(const Run& run, PageClass most) {
   Bytes bytes;
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
-    const bool counts = run.pages[i].state == PageState::kResident && run.shape.page_class(i) == PageClass::kBase;
-    if (counts) bytes += kBasePage;
+    if (run.pages[i].state == PageState::kResident && run.shape.page_class(i) <= most) {
+      bytes += page_bytes(run.shape.page_class(i));
+    }
   }
   return bytes;
 }
@@ -64,7 +66,7 @@ Status DeviceEvictor::await(Transfers::Await await, Bytes bytes) {
   const Status awaited = transfers_.ends.finish(await, bytes);
   if (awaited.code() != Code::kNotReady) return awaited;
   bool full = false;
-  TESSERA_TRY(page_out(bytes, Patience::kDemand, Which::kWithoutCopy, Recency::kAny, full).status());
+  TESSERA_TRY(page_out(bytes, Patience::kDemand, Which::kWithoutCopy, Recency::kAny, PageClass::kLarge, full).status());
   return engine_.tiers.device.usage().room() > before ? Status() : awaited;
 }
 
@@ -115,27 +117,40 @@ Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience) {
   for (const Recency recency : {Recency::kSettled, Recency::kAny}) {
     // Without unannounced work every run is settled: one pass is enough.
     if (recency == Recency::kAny && (patience != Patience::kDemand || !engine_.unseen.load())) break;
-    bool full = false;
-    for (const Which which : {Which::kAll, Which::kBasePages, Which::kWithoutCopy}) {
-      if (total >= bytes || (which != Which::kAll && !full)) break;
-      if (which == Which::kBasePages && patience != Patience::kDemand) continue;
-      const bool idle_alone = which == Which::kAll && patience == Patience::kAhead;
-      Bytes more;
-      TESSERA_TRY_ASSIGN(more, page_out(bytes - total, patience, idle_alone ? Which::kIdle : which, recency, full));
-      total += more;
-    }
+    Bytes more;
+    TESSERA_TRY_ASSIGN(more, page_out(bytes - total, patience, recency));
+    total += more;
+    if (total >= bytes) break;
   }
+  return total;
+}
+
+// Where the tiers below are short of frames, on demand, smaller pages are evicted, and then what needs no copy.
+Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Recency recency) {
+  const Which which = patience == Patience::kAhead ? Which::kIdle : Which::kAll;
+  Bytes total, more;
+  bool full = false;
+  for (const PageClass most : kPageClasses | std::views::reverse) {
+    TESSERA_TRY_ASSIGN(more, page_out(bytes - total, patience, which, recency, most, full));
+    total += more;
+    if (total >= bytes || !full) return total;
+    if (patience != Patience::kDemand) break;
+  }
+  TESSERA_TRY_ASSIGN(more, page_out(bytes - total, patience, Which::kWithoutCopy, recency, PageClass::kLarge, full));
+  total += more;
   return total;
 }
 
 Result<Bytes> DeviceEvictor::page_out_dead(Bytes bytes) {
   bool full = false;
-  return page_out(bytes, Patience::kAhead, Which::kDead, Recency::kAny, full);
+  return page_out(bytes, Patience::kAhead, Which::kDead, Recency::kAny, PageClass::kLarge, full);
 }
 
 // The copies of the other runs are queued before any wait for work on dead runs.
-Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full) {
-  const Decision decision = victims_.choose(bytes, which, recency);
+Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which which, Recency recency, PageClass most,
+                                      bool& full) {
+  full = false;
+  const Decision decision = victims_.choose(bytes, which, recency, most);
   std::vector<Run*> later;
   Bytes total, promised;
   for (std::size_t index : decision.victims) {
@@ -153,7 +168,7 @@ Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which whic
       continue;
     }
     const Bytes wanted = bytes - total - promised;
-    const Bytes part = which == Which::kBasePages ? std::min(wanted, base_pages_of(run)) : wanted;
+    const Bytes part = most == PageClass::kLarge ? wanted : std::min(wanted, small_pages_of(run, most));
     Result<Bytes> left = eviction_.start(run, part, patience, which);
     full = !left.is_ok() && left.status().code() == Code::kOutOfMemory;
     if (full) break;

@@ -54,7 +54,9 @@ class DeviceEvictor {
   Status await(Transfers::Await await, Bytes bytes);
   Status no_room(Bytes bytes) const;
   Result<Bytes> force_out(Bytes bytes);
-  Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full);
+  Result<Bytes> page_out(Bytes bytes, Patience patience, Recency recency);
+  // Of pages up to the class `most`. `full`: the tiers below had no frame for one of them.
+  Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, Recency recency, PageClass most, bool& full);
 
   Engine& engine_;
   PageMoves& moves_;

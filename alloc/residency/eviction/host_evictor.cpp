@@ -1,6 +1,7 @@
 #include "residency/eviction/host_evictor.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace tessera {
@@ -88,7 +89,7 @@ Result<Bytes> HostEvictor::discard_zero_copies() {
   return discarded;
 }
 
-Snapshot HostEvictor::picture(Bytes need, Which which) {
+Snapshot HostEvictor::picture(Bytes need, PageClass most) {
   Snapshot snapshot{
       .shortage = Location::kHost, .need = need, .epoch = engine_.streams.epoch(), .runs = std::move(pictures_)};
   snapshot.runs.clear();
@@ -96,7 +97,7 @@ Snapshot HostEvictor::picture(Bytes need, Which which) {
     RunPicture picture = engine_.picture_of(run, snapshot.epoch);
     for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
       const PageRef page{&run, i};
-      if (page->state != PageState::kCold || !page->host || !may_sink(page, which)) continue;
+      if (page->state != PageState::kCold || !page->host || page.page_class() > most) continue;
       picture.bytes += page.bytes();
       if (page->file) picture.clean += page.bytes();
     }
@@ -105,20 +106,18 @@ Snapshot HostEvictor::picture(Bytes need, Which which) {
   return snapshot;
 }
 
-bool HostEvictor::may_sink(const PageRef& page, Which which) {
-  return which == Which::kAll || page.page_class() == PageClass::kBase;
-}
-
 Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer) {
-  bool full = false;
   Bytes total;
-  TESSERA_TRY_ASSIGN(total, spill_coldest(bytes, newcomer, Which::kAll, full));
-  if (total || !full) return total;
-  return spill_coldest(bytes, newcomer, Which::kBasePages, full);
+  for (const PageClass most : kPageClasses | std::views::reverse) {
+    bool full = false;
+    TESSERA_TRY_ASSIGN(total, spill_coldest(bytes, newcomer, most, full));
+    if (total || !full) break;
+  }
+  return total;
 }
 
-Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer, Which which, bool& full) {
-  Snapshot snapshot = picture(bytes, which);
+Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer, PageClass most, bool& full) {
+  Snapshot snapshot = picture(bytes, most);
   if (newcomer != nullptr) {
     std::erase_if(snapshot.runs, [&](const RunPicture& each) {
       const Run& run = *engine_.runs[each.run];
@@ -141,7 +140,7 @@ Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer, Which
     for (std::uint32_t i = 0; i < run.shape.pages() && total < bytes; ++i) {
       const PageRef page{&run, i};
       if (page->state != PageState::kCold || !page->host || (newcomer != nullptr && page->copy.staging)) continue;
-      if (!may_sink(page, which)) continue;
+      if (page.page_class() > most) continue;
       if (page->file) {
         moves_.copies.drop_host(page);
       } else if (run.is_dead()) {

@@ -29,7 +29,7 @@ class HostEvictor {
   // True: there will be room soon.
   Result<bool> yield_to(const Run& newcomer, Bytes bytes);
   // Spills the pages that the policy chooses. Returns the bytes of host frames that are free now or will be when their
-  // write is done. Where the file has no frame for a chosen page, it may lack only large frames, and base pages are
+  // write is done. Where the file has no frame for a chosen page, it may lack only large frames, and smaller pages are
   // spilled instead. With `newcomer`, only pages that the policy ranks as better victims are spilled, none of which is
   // about to be used or in a staging frame.
   Result<Bytes> spill_coldest(Bytes bytes, const Run* newcomer = nullptr);
@@ -40,14 +40,12 @@ class HostEvictor {
   Result<Bytes> discard_dead(Location in, Bytes bytes);
 
  private:
-  enum class Which : std::uint8_t { kAll, kBasePages };  // pages that may be spilled
-
-  static bool may_sink(const PageRef& page, Which which);
   // Pages of freed blocks that kernels used in host memory, as far as these are over.
   Result<Bytes> discard_zero_copies();
-  Snapshot picture(Bytes need, Which which);
+  // Of pages up to the class `most`.
+  Snapshot picture(Bytes need, PageClass most);
   // `full`: the file had no frame for one of them.
-  Result<Bytes> spill_coldest(Bytes bytes, const Run* newcomer, Which which, bool& full);
+  Result<Bytes> spill_coldest(Bytes bytes, const Run* newcomer, PageClass most, bool& full);
 
   Engine& engine_;
   PageMoves& moves_;

@@ -38,7 +38,7 @@ class PagesInFlight {
   void put_back(std::span<const PageRef> pages);
   // Removes the moving pages that have settled.
   void remove_settled();
-  // Removes the parting pages for which is_ready(page), and returns them.
+  // Removes the parting pages for which is_ready(page), asked for the oldest first, and returns them.
   template <class IsReady>
   std::vector<PageRef> take_parting_if(IsReady is_ready);
 
@@ -70,10 +70,16 @@ void PagesInFlight::remove_moving_if(GoOn go_on, IsOver is_over) {
 
 template <class IsReady>
 std::vector<PageRef> PagesInFlight::take_parting_if(IsReady is_ready) {
-  const auto waits = [&](const PageRef& page) { return !is_ready(page); };
-  const auto ready = std::stable_partition(parting_.begin(), parting_.end(), waits);
-  std::vector<PageRef> taken(ready, parting_.end());
-  parting_.erase(ready, parting_.end());
+  std::vector<PageRef> taken;
+  std::size_t kept = 0;
+  for (const PageRef& page : parting_) {
+    if (is_ready(page)) {
+      taken.push_back(page);
+    } else {
+      parting_[kept++] = page;
+    }
+  }
+  parting_.resize(kept);
   publish();
   return taken;
 }

@@ -4,6 +4,11 @@
 // A copy queued behind that work would start by itself, but with the page still mapped. So each poll of the transfers
 // first checks for the end of that work, and a call that needs room waits for it before the copy.
 //
+// Few copies are in flight at once. A driver writes the access of a mapping with the copy engine that copies to the
+// host, after the copies queued there: on an H200 each mapping takes 1 ms while that queue is never empty, and 25 us
+// while it is (docs/hardware.md). Calls that map hold the lock, so no copy is added meanwhile, and only the first of
+// them waits.
+//
 // Thread safety: none; the engine's lock.
 #pragma once
 
@@ -28,18 +33,19 @@ class PartedEvictions {
   Result<std::size_t> begin(std::span<const PageRef> batch, Location to);
   // As EvictionChecks::begin(), for all pages that can part; no page is left in the list.
   Bytes begin_checks(std::vector<PageRef>& pages, std::uint64_t mask, Epoch used, Location to);
-  // Unmaps pages that are kParting and starts their evictions, if the work before them is over. Errors: the first,
-  // after all were tried; a page that cannot be evicted stays.
+  // Unmaps pages that are kParting and starts their evictions, if the work before them is over and few enough copies
+  // are in flight. Errors: the first, after all were tried; a page that cannot be evicted stays.
   Status go_apart();
   // On return the oldest page has left the list, or the wait has failed. REQUIRES: there is one.
   Status await_oldest();
-  // Waits until copies of this many bytes are in flight, or no page is left.
+  // Waits until copies of this many bytes are in flight, or as many as may be, or no page is left.
   Status await_copies(Bytes bytes);
   // Maps pages that are apart again. Errors: the driver's; the pages are still apart then.
   Status recall(std::span<const PageRef> pages) { return moves_.partings.bring_back(pages); }
 
  private:
   Status copy(std::span<const PageRef> pages);
+  bool is_full() const;
 
   Engine& engine_;
   PageMoves& moves_;

@@ -21,7 +21,7 @@ class RunEviction {
  public:
   // Why a run is evicted. Ahead of need only idle runs are; by plan the copy waits, not the caller.
   enum class Patience : std::uint8_t { kAhead, kPlanned, kDemand };
-  enum class Which : std::uint8_t { kAll, kIdle, kBasePages, kWithoutCopy, kDead };  // what may be chosen
+  enum class Which : std::uint8_t { kAll, kIdle, kWithoutCopy, kDead };  // what may be chosen
   enum class Worth : std::uint8_t { kIfItPays, kAnyhow };
 
   RunEviction(Engine& engine, PageMoves& moves, Transfers& transfers, HostEvictor& host_evictor)

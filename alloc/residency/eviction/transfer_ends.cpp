@@ -41,7 +41,9 @@ Status TransferEnds::finish(Await await, Bytes bytes) {
   Status result = await_parting(await, bytes);
   std::vector<PageRef> arrived;
   Ended ended;
-  const PageRef copy = await == Await::kEvicting ? awaited_copy(in_flight_.moving(), bytes) : PageRef();
+  // Where pages wait for their turn to be copied, the first copy that ends lets them begin.
+  const Bytes awaited = in_flight_.parting().empty() ? bytes : std::min(bytes, kBasePage);
+  const PageRef copy = await == Await::kEvicting ? awaited_copy(in_flight_.moving(), awaited) : PageRef();
   if (copy.run != nullptr) {
     Status ready = await_link(copy);
     const StallWait waiting(engine_.stall, cause_of(copy->state));

@@ -4,14 +4,14 @@
 
 namespace tessera {
 
-Decision VictimChoice::choose(Bytes need, Which which, Recency recency) {
-  Snapshot snapshot = picture(need, which, recency);
+Decision VictimChoice::choose(Bytes need, Which which, Recency recency, PageClass most) {
+  Snapshot snapshot = picture(need, which, recency, most);
   Decision decision = engine_.tracker.device_decider().decide(snapshot);
   pictures_ = std::move(snapshot.runs);
   return decision;
 }
 
-Snapshot VictimChoice::picture(Bytes need, Which which, Recency recency) {
+Snapshot VictimChoice::picture(Bytes need, Which which, Recency recency, PageClass most) {
   const auto worth = which == Which::kWithoutCopy ? RunEviction::Worth::kAnyhow : RunEviction::Worth::kIfItPays;
   Snapshot snapshot{
       .shortage = Location::kDevice, .need = need, .epoch = engine_.streams.epoch(), .runs = std::move(pictures_)};
@@ -26,16 +26,16 @@ Snapshot VictimChoice::picture(Bytes need, Which which, Recency recency) {
     if (which == Which::kDead && !picture.idle) continue;
     if (recency == Recency::kSettled && !engine_.is_settled(run)) continue;
     if (stuck_ != 0 && is_held_up(run, stuck_)) continue;
-    measure(run, which, eviction_.may_drop(run, worth), picture);
+    measure(run, which, most, eviction_.may_drop(run, worth), picture);
     if (picture.bytes) snapshot.runs.push_back(picture);
   }
   return snapshot;
 }
 
 // Of thousands of runs most have no copies, and then all their pages are alike.
-void VictimChoice::measure(const Run& run, Which which, bool drops, RunPicture& picture) const {
+void VictimChoice::measure(const Run& run, Which which, PageClass most, bool drops, RunPicture& picture) const {
   const auto can_go = [&](bool clean) { return which != Which::kWithoutCopy || clean || picture.dead; };
-  if (which != Which::kBasePages && !run.has_copies_beside()) {
+  if (most == PageClass::kLarge && !run.has_copies_beside()) {
     if (can_go(drops)) picture.bytes = run.bytes_in(PageState::kResident);
     if (drops) picture.clean = picture.bytes;
     return;
@@ -43,7 +43,7 @@ void VictimChoice::measure(const Run& run, Which which, bool drops, RunPicture& 
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const Page& page = run.pages[i];
     if (page.state != PageState::kResident) continue;
-    if (which == Which::kBasePages && run.shape.page_class(i) != PageClass::kBase) continue;
+    if (run.shape.page_class(i) > most) continue;
     const bool clean = drops || (is_clean(run, page) && !engine_.unseen.load());
     if (!can_go(clean)) continue;
     const Bytes bytes = page_bytes(run.shape.page_class(i));

@@ -20,15 +20,15 @@ class VictimChoice {
 
   VictimChoice(Engine& engine, const RunEviction& eviction) : engine_(engine), eviction_(eviction) {}
 
-  // The runs to evict, first to last.
-  Decision choose(Bytes need, Which which, Recency recency);
+  // The runs to evict, first to last. Pages of classes above `most` are not counted.
+  Decision choose(Bytes need, Which which, Recency recency, PageClass most = PageClass::kLarge);
   // Slots of streams with work that did not end, at the last choice: what that work uses was not chosen.
   std::uint64_t stuck() const { return stuck_; }
 
  private:
-  Snapshot picture(Bytes need, Which which, Recency recency);
+  Snapshot picture(Bytes need, Which which, Recency recency, PageClass most);
   // How much of the run may be evicted, and how much of that has a valid copy or is dropped.
-  void measure(const Run& run, Which which, bool drops, RunPicture& picture) const;
+  void measure(const Run& run, Which which, PageClass most, bool drops, RunPicture& picture) const;
   bool is_held_up(const Run& run, std::uint64_t stuck) const;
 
   Engine& engine_;

@@ -15,6 +15,7 @@ template <class Change>
 void change_sums(Run& range, const Run& part, Change change) {
   change(range.shape.large, part.shape.large);
   change(range.shape.base, part.shape.base);
+  for (std::size_t i = 0; i < range.shape.between.size(); ++i) change(range.shape.between[i], part.shape.between[i]);
   for (std::size_t state = 0; state < kPageStates; ++state) {
     change(range.bytes_by_state[state], part.bytes_by_state[state]);
   }
@@ -22,18 +23,18 @@ void change_sums(Run& range, const Run& part, Change change) {
 
 }  // namespace
 
-// Two large pages each. The tail of base pages makes the last part larger, with one large page.
+// Two large pages each. The tail makes the last part larger, with one large page.
 std::vector<RunShape> part_shapes(RunShape whole) {
   constexpr auto kLargePerPart = static_cast<std::uint32_t>(kMostPart / kLargePage);
   std::vector<RunShape> shapes;
   std::uint32_t left = whole.large;
-  const std::uint32_t alone = whole.base != 0 ? 1 : 0;  // large pages that go with the tail
+  const std::uint32_t alone = whole.tail() != 0 ? 1 : 0;  // large pages that go with the tail
   while (left > alone) {
     const std::uint32_t large = std::min(kLargePerPart, left - alone);
     shapes.push_back({large, 0});
     left -= large;
   }
-  if (whole.base != 0) shapes.push_back({left, whole.base});
+  if (whole.tail() != 0) shapes.push_back({left, whole.base, whole.between});
   return shapes;
 }
 

@@ -21,16 +21,16 @@ class PageManagerTest : public LayerTest {
   std::uint64_t window_of(const Run* run) { return (run->address - pages().low()) / kLargePage; }
 };
 
-TEST_F(PageManagerTest, ARunBelowALargePageIsBasePages) {
+TEST_F(PageManagerTest, ARunBelowALargePageHasSmallerOnes) {
   Run* const run = acquire(5_MiB);
-  EXPECT_EQ(run->shape, (RunShape{0, 3}));
+  EXPECT_EQ(run->shape, (RunShape{.large = 0, .base = 1, .between = {0, 0, 1}}));
   EXPECT_EQ(run->tag, TagId(7));
   release(run);
 }
 
 TEST_F(PageManagerTest, ALargeRunIsAlignedAndItsTailFollowsInTheNextWindow) {
   Run* const run = acquire(70_MiB);
-  EXPECT_EQ(run->shape, (RunShape{2, 3}));
+  EXPECT_EQ(run->shape, (RunShape{.large = 2, .base = 1, .between = {0, 0, 1}}));
   EXPECT_EQ(run->address.value() % kLargePage.value(), 0u);
   EXPECT_EQ(pages().find(run->address + 65_MiB), run);
   // The rest of the tail's window serves small runs of the same domain.

@@ -214,9 +214,11 @@ TEST_F(SimDriverTest, ListsLeaksAndNothingReleased) {
 TEST(SimMapping, TakesVirtualTimeForEachFrameAlsoIfMemoryIsNotWatched) {
   for (const bool watches : {true, false}) {
     VirtualClock clock;
-    SimDriver sim(
-        {.memory = 64_MiB, .mapping = Nanoseconds(65'000), .contents = SimContents::kNone, .watches_memory = watches},
-        clock);
+    SimDriver sim({.memory = 64_MiB,
+                   .calls = {.frame = {}, .mapping = Nanoseconds(65'000), .copy_turn = {}},
+                   .contents = SimContents::kNone,
+                   .watches_memory = watches},
+                  clock);
     const Address at = sim.reserve(34_MiB, 2_MiB).take();
     const FrameId small = sim.create_frame(kDevice, FrameLocation::kDevice, 2_MiB).take();
     const FrameId large = sim.create_frame(kDevice, FrameLocation::kDevice, 32_MiB).take();
@@ -230,6 +232,45 @@ TEST(SimMapping, TakesVirtualTimeForEachFrameAlsoIfMemoryIsNotWatched) {
     EXPECT_TRUE(sim.destroy_frame(large).is_ok());
     EXPECT_TRUE(sim.release(at, 34_MiB).is_ok());
   }
+}
+
+TEST(SimMapping, WaitsForCopiesToTheHostInFlightButNotForLong) {
+  VirtualClock clock;
+  constexpr Nanoseconds kCopy(100'000), kTurn(350'000);
+  SimDriver sim({.memory = 64_MiB,
+                 .outbound = {(2_MiB).value() * 10'000, {}},  // a page in 100 us
+                 .calls = {.frame = {}, .mapping = {}, .copy_turn = kTurn},
+                 .contents = SimContents::kNone},
+                clock);
+  const Address at = sim.reserve(6_MiB, 2_MiB).take();
+  const StreamId out = sim.create_stream(kDevice).take();
+  std::vector<FrameId> frames;
+  for (int i = 0; i < 3; ++i) frames.push_back(sim.create_frame(kDevice, FrameLocation::kDevice, 2_MiB).take());
+  ASSERT_TRUE(sim.map(at, 2_MiB, frames[0]).is_ok());
+  EXPECT_EQ(clock.now(), Nanoseconds()) << "nothing is copied";
+  ASSERT_TRUE(sim.set_access(at, 2_MiB, kDevice).is_ok());
+  std::vector<std::byte> host((2_MiB).value());
+  const auto copy = [&] { ASSERT_TRUE(sim.copy_out(host.data(), at, 2_MiB, out).is_ok()); };
+  copy();
+  ASSERT_TRUE(sim.map(at + 2_MiB, 2_MiB, frames[1]).is_ok());
+  EXPECT_EQ(clock.now(), kCopy) << "until the copy was over";
+  for (int i = 0; i < 5; ++i) copy();
+  ASSERT_TRUE(sim.map(at + 4_MiB, 2_MiB, frames[2]).is_ok());
+  EXPECT_EQ(clock.now(), kCopy + kTurn) << "while others were queued";
+  ASSERT_TRUE(sim.synchronize(out).is_ok());
+  ASSERT_TRUE(sim.unmap(at, 6_MiB).is_ok());
+  for (const FrameId frame : frames) ASSERT_TRUE(sim.destroy_frame(frame).is_ok());
+  ASSERT_TRUE(sim.destroy_stream(out).is_ok());
+  ASSERT_TRUE(sim.release(at, 6_MiB).is_ok());
+}
+
+TEST(SimFrames, TakeVirtualTimeToCreate) {
+  VirtualClock clock;
+  SimDriver sim({.memory = 64_MiB, .calls = {.frame = Nanoseconds(20'000), .mapping = {}, .copy_turn = {}}}, clock);
+  const FrameId frame = sim.create_frame(kDevice, FrameLocation::kDevice, 2_MiB).take();
+  EXPECT_EQ(clock.now(), Nanoseconds(20'000));
+  ASSERT_TRUE(sim.destroy_frame(frame).is_ok());
+  EXPECT_EQ(clock.now(), Nanoseconds(20'000));
 }
 
 // ---- pinning takes time -------------------------------------------------------------------------
