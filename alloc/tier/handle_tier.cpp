@@ -1,7 +1,6 @@
 #include "tier/handle_tier.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 #include <fmt/format.h>
 
@@ -110,7 +109,7 @@ void HandleTier::note_shortfall(Bytes bytes) {
 void HandleTier::destroy_all() {
   const MutexLock lock(mutex_);
   DCHECK_EQ(used_, lost_);
-  for (const PageClass page_class : kPageClasses) destroy_spare(page_class, Bytes());
+  destroy_until(Bytes());
 }
 
 Result<Frame> HandleTier::take(PageClass page_class) {
@@ -186,12 +185,18 @@ void HandleTier::trim_to(Bytes held) {
   destroy_until(held > used_ ? held - used_ : Bytes());
 }
 
-// Leaves at most `keep` spare bytes, and destroys no frame that could stay. Large frames are destroyed only where the
-// smaller ones alone do not suffice, but before them: one may suffice for all.
+// Leaves at most `keep` spare bytes. As few frames as possible are destroyed, since each takes a call: the smallest
+// that suffices, or else the largest, and so on.
 void HandleTier::destroy_until(Bytes keep) {
-  for (const PageClass page_class : kPageClasses | std::views::reverse) {
-    destroy_spare(page_class, keep);
-    keep -= std::min(keep, spare_of(page_class));
+  while (spare() > keep) {
+    const Bytes excess = spare() - keep;
+    PageClass next{};
+    for (const PageClass page_class : kPageClasses) {
+      if (pool_[index_of(page_class)].empty()) continue;
+      next = page_class;
+      if (page_bytes(page_class) >= excess) break;
+    }
+    if (!destroy_one(next)) return;
   }
 }
 
@@ -229,17 +234,16 @@ Result<Frame> HandleTier::create(PageClass page_class) {
   return Frame{.tier = location_, .page_class = page_class, .value = created.value()};
 }
 
-// Destroys spare frames of the class until at most `keep` bytes of them are left.
-void HandleTier::destroy_spare(PageClass page_class, Bytes keep) {
+// REQUIRES: one is spare. False: the driver refused.
+bool HandleTier::destroy_one(PageClass page_class) {
   auto& pool = pool_[index_of(page_class)];
-  while (spare_of(page_class) > keep) {
-    const Status destroyed = destroy_handle(pool.back(), page_bytes(page_class));
-    if (!destroyed.is_ok()) {
-      log_line(LogLevel::kWarning, "a {} frame could not be destroyed: {}", name_of(location_), destroyed.to_string());
-      return;
-    }
-    pool.pop_back();
+  const Status destroyed = destroy_handle(pool.back(), page_bytes(page_class));
+  if (!destroyed.is_ok()) {
+    log_line(LogLevel::kWarning, "a {} frame could not be destroyed: {}", name_of(location_), destroyed.to_string());
+    return false;
   }
+  pool.pop_back();
+  return true;
 }
 
 Status HandleTier::no_room(Bytes bytes) const {

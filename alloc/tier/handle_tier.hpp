@@ -91,7 +91,7 @@ class HandleTier : public Tier {
   bool wants_spare(PageClass page_class, Bytes ahead) const REQUIRES_LOCK(mutex_);
   bool make_budget(Bytes bytes) REQUIRES_LOCK(mutex_);
   Result<Frame> create(PageClass page_class) REQUIRES_LOCK(mutex_);
-  void destroy_spare(PageClass page_class, Bytes keep) REQUIRES_LOCK(mutex_);
+  bool destroy_one(PageClass page_class) REQUIRES_LOCK(mutex_);
   void destroy_until(Bytes keep) REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
   Bytes spare_of(PageClass page_class) const REQUIRES_LOCK(mutex_);

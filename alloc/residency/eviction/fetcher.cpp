@@ -43,6 +43,7 @@ Status Fetcher::fetch(Runs runs, StreamId stream, Oversized oversized) {
   if (oversized == Oversized::kUsedInHost) TESSERA_TRY(make_fit(wanted));
   // A launch is queued before the bytes are there, and its stream waits for them.
   TESSERA_TRY(bring_in(wanted, stream == kNoStream ? Transfers::Mapped::kOnArrival : Transfers::Mapped::kAtOnce));
+  TESSERA_TRY(transfers_.parted.go_apart());
   return transfers_.ends.await_arrivals(wanted, stream);
 }
 
@@ -77,6 +78,7 @@ Status Fetcher::make_fit(Runs runs) {
 
 Status Fetcher::bring_in(Runs runs, Transfers::Mapped mapped) {
   TESSERA_TRY(check_fits(runs));
+  const PartedEvictions::Held held(transfers_.parted);
   std::vector<PageRef> pages;
   TESSERA_TRY_ASSIGN(pages, absent_pages(runs, mapped));
   if (pages.empty()) return {};

@@ -36,7 +36,9 @@ Bytes PartedEvictions::begin_checks(std::vector<PageRef>& pages, std::uint64_t m
   return total;
 }
 
-Status PartedEvictions::go_apart() {
+Status PartedEvictions::go_apart() { return go_apart(holds_ == 0 ? kMostInFlight : Bytes()); }
+
+Status PartedEvictions::go_apart(Bytes most) {
   const std::span<const PageRef> parting = in_flight_.parting();
   if (parting.empty()) return {};
   Status result = engine_.streams.poll();
@@ -45,8 +47,7 @@ Status PartedEvictions::go_apart() {
   Bytes copying = moves_.ledger.copying_out();
   const std::vector<PageRef> ready = in_flight_.take_parting_if([&](const PageRef& page) {
     const bool copies = !page.run->is_dead();
-    if ((copies && copying >= kMostInFlight) || !engine_.streams.passed(page->eviction.users, page->as_of()))
-      return false;
+    if ((copies && copying >= most) || !engine_.streams.passed(page->eviction.users, page->as_of())) return false;
     if (copies) copying += page.bytes();
     return true;
   });
@@ -79,9 +80,11 @@ Status PartedEvictions::copy(std::span<const PageRef> pages) {
   return result;
 }
 
+Status PartedEvictions::await_oldest() { return await_oldest(kMostInFlight); }
+
 // Work that does not end may be waiting for the program, and so for this call: a page that such work is not known to
 // use is evicted all the same, as on demand; any other stays.
-Status PartedEvictions::await_oldest() {
+Status PartedEvictions::await_oldest(Bytes most) {
   const PageRef page = in_flight_.parting().front();
   Status waited;
   {
@@ -100,19 +103,19 @@ Status PartedEvictions::await_oldest() {
     waited = {};
   }
   TESSERA_TRY(waited);
-  return go_apart();
+  return go_apart(most);
 }
-
-bool PartedEvictions::is_full() const { return moves_.ledger.copying_out() >= kMostInFlight; }
 
 // Each copy starts as soon as it can, not when the work before the last is over.
 Status PartedEvictions::await_copies(Bytes bytes) {
-  TESSERA_TRY(go_apart());
+  const Bytes most = std::min(bytes, kMostInFlight);
+  TESSERA_TRY(go_apart(most));
   const Bytes before = engine_.tiers.device.usage().room();
   const auto so_far = [&] {
     return std::max(engine_.tiers.device.usage().room(), before) - before + moves_.ledger.copying_out();
   };
-  while (!in_flight_.parting().empty() && so_far() < bytes && !is_full()) TESSERA_TRY(await_oldest());
+  const auto may_begin = [&] { return so_far() < bytes && moves_.ledger.copying_out() < kMostInFlight; };
+  while (!in_flight_.parting().empty() && may_begin()) TESSERA_TRY(await_oldest(kMostInFlight));
   return {};
 }
 

@@ -4,10 +4,10 @@
 // A copy queued behind that work would start by itself, but with the page still mapped. So each poll of the transfers
 // first checks for the end of that work, and a call that needs room waits for it before the copy.
 //
-// Few copies are in flight at once. A driver writes the access of a mapping with the copy engine that copies to the
-// host, after the copies queued there: on an H200 each mapping takes 1 ms while that queue is never empty, and 25 us
-// while it is (docs/hardware.md). Calls that map hold the lock, so no copy is added meanwhile, and only the first of
-// them waits.
+// Few copies are in flight at once, and none that is not needed while pages are mapped. A driver writes the access of a
+// mapping with the copy engine that copies to the host, behind the copies queued there: on an H200 that takes 1 ms
+// while the queue is never empty, and 25 us while it is (docs/hardware.md). Calls that map hold the lock, so no copy is
+// added meanwhile, and only the first of them waits.
 //
 // Thread safety: none; the engine's lock.
 #pragma once
@@ -26,6 +26,18 @@ namespace tessera {
 
 class PartedEvictions {
  public:
+  // While one exists, only copies begin that a call waits for: a fetch maps pages next.
+  class Held {
+   public:
+    explicit Held(PartedEvictions& evictions) : evictions_(evictions) { evictions_.holds_ += 1; }
+    ~Held() { evictions_.holds_ -= 1; }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+   private:
+    PartedEvictions& evictions_;
+  };
+
   PartedEvictions(Engine& engine, PageMoves& moves, PagesInFlight& in_flight, EvictionChecks& checks)
       : engine_(engine), moves_(moves), in_flight_(in_flight), checks_(checks) {}
 
@@ -44,13 +56,16 @@ class PartedEvictions {
   Status recall(std::span<const PageRef> pages) { return moves_.partings.bring_back(pages); }
 
  private:
+  // As go_apart(), while fewer than `most` bytes are being copied.
+  Status go_apart(Bytes most);
+  Status await_oldest(Bytes most);
   Status copy(std::span<const PageRef> pages);
-  bool is_full() const;
 
   Engine& engine_;
   PageMoves& moves_;
   PagesInFlight& in_flight_;
   EvictionChecks& checks_;
+  int holds_ = 0;
 };
 
 }  // namespace tessera

@@ -250,6 +250,7 @@ TEST(SimMapping, WaitsForCopiesToTheHostInFlightButNotForLong) {
   EXPECT_EQ(clock.now(), Nanoseconds()) << "nothing is copied";
   ASSERT_TRUE(sim.set_access(at, 2_MiB, kDevice).is_ok());
   std::vector<std::byte> host((2_MiB).value());
+  ASSERT_TRUE(sim.register_host(host.data(), 2_MiB).is_ok());
   const auto copy = [&] { ASSERT_TRUE(sim.copy_out(host.data(), at, 2_MiB, out).is_ok()); };
   copy();
   ASSERT_TRUE(sim.map(at + 2_MiB, 2_MiB, frames[1]).is_ok());
@@ -258,6 +259,7 @@ TEST(SimMapping, WaitsForCopiesToTheHostInFlightButNotForLong) {
   ASSERT_TRUE(sim.map(at + 4_MiB, 2_MiB, frames[2]).is_ok());
   EXPECT_EQ(clock.now(), kCopy + kTurn) << "while others were queued";
   ASSERT_TRUE(sim.synchronize(out).is_ok());
+  ASSERT_TRUE(sim.unregister_host(host.data()).is_ok());
   ASSERT_TRUE(sim.unmap(at, 6_MiB).is_ok());
   for (const FrameId frame : frames) ASSERT_TRUE(sim.destroy_frame(frame).is_ok());
   ASSERT_TRUE(sim.destroy_stream(out).is_ok());
