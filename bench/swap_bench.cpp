@@ -223,7 +223,7 @@ std::optional<Results> run(bool smoke) {
   const Bytes set = smoke ? 64_MiB : 1_GiB;
   const int rounds = smoke ? 2 : 6;  // pairs: in one round ours goes first, in the other the reference
   std::vector<Comparison> rows;
-  for (const auto& [page_class, block] : {std::pair(PageClass::kBase, 16_MiB), std::pair(PageClass::kLarge, 32_MiB)}) {
+  for (const auto& [page_class, block] : {std::pair(PageClass::k16MiB, 16_MiB), std::pair(PageClass::kLarge, 32_MiB)}) {
     for (Comparison& row : measure(page_class, block, set, rounds)) rows.push_back(std::move(row));
   }
   Results results;

@@ -136,9 +136,12 @@ class CopyBench {
   std::vector<Frame> host_frames_;
 };
 
+// The smallest and the largest: the others lie between.
+constexpr PageClass kMeasured[] = {PageClass::kBase, PageClass::kLarge};
+
 void measure_copies(const Options& options, std::vector<Comparison>& results) {
   constexpr double kGoal = 0.9;
-  for (const PageClass page_class : kPageClasses) {
+  for (const PageClass page_class : kMeasured) {
     const Bytes total = options.smoke ? kLargePage : 512_MiB;
     const Bytes page = page_bytes(page_class);
     CopyBench copies(page_class, total / page);
@@ -279,7 +282,7 @@ void measure_file(const Options& options, std::vector<Comparison>& results) {
   auto* const bytes = static_cast<std::byte*>(host.get());
   const bool has_fio = Fio::is_installed();
   if (!has_fio) fmt::print(stderr, "tier_bench: fio is not installed; the file is compared with our own loop only\n");
-  for (const PageClass page_class : kPageClasses) {
+  for (const PageClass page_class : kMeasured) {
     InTurn<FileBench> files([&] {
       return std::make_unique<FileBench>(must(FileTier::open(options.directory, total)), page_class, total, bytes);
     });
@@ -326,7 +329,7 @@ void measure_threads(const Options& options, std::vector<Comparison>& results) {
     fmt::print(stderr, "tier_bench: {}; the threads are compared with nothing\n", refused.message());
     return;
   }
-  for (const PageClass page_class : kPageClasses) {
+  for (const PageClass page_class : kMeasured) {
     const auto make = [&](std::unique_ptr<FileIo> io) {
       return std::make_unique<FileBench>(std::make_unique<FileTier>(std::move(io), total), page_class, total, bytes);
     };

@@ -78,4 +78,14 @@ constexpr RunShape shape_for(Bytes bytes) {
           .between = {bit(PageClass::k16MiB), bit(PageClass::k8MiB), bit(PageClass::k4MiB)}};
 }
 
+// The bytes of the fewest last pages of a run of `bytes` that have at least `wanted`: what leaves when a part is
+// evicted.
+constexpr Bytes last_pages(Bytes bytes, Bytes wanted) {
+  const RunShape shape = shape_for(bytes);
+  Bytes sum;
+  for (std::uint32_t page = shape.pages(); page > 0 && sum < wanted; --page)
+    sum += page_bytes(shape.page_class(page - 1));
+  return sum;
+}
+
 }  // namespace tessera

@@ -5,7 +5,7 @@
 //  2. the shared cache: a block freed on this stream, or on no stream;
 //  3. a block freed on another stream that has passed the free;
 //  4. a new run from free pages, on free or recycled frames;
-//  5. (residency) frames of the other page class, cold runs evicted to the host, host pages spilled to the
+//  5. (residency) frames of other page classes, cold runs evicted to the host, host pages spilled to the
 //     file;
 //  6. the blocks of all threads' caches, and every cached block whose work is complete, are returned to the
 //     pages; then steps 2 to 5 again;

@@ -1,8 +1,8 @@
 // Which addresses a run occupies: the front of this layer.
 //
-// A run of 32 MiB or more consists of large pages, each one window of the address space, and a tail of base
-// pages at the start of the following window. A smaller run consists of base pages within a base window of its domain
-// (run_places.hpp). Runs are split and merged only here; the layer above caches whole runs.
+// A run of 32 MiB or more consists of large pages, each one window of the address space, and a tail of smaller pages
+// at the start of the following window. A smaller run is a tail alone, in base windows of its domain (run_places.hpp).
+// Runs are split and merged only here; the layer above caches whole runs.
 //
 // A program that maps memory itself reserves addresses here (reservations.hpp), and runs can be moved there and back. A
 // run that does not fill its reservation is in the range of this reservation.

@@ -1,9 +1,9 @@
 // Which pages of the address space are free for runs: whole windows for large pages, and base windows by domain.
 //
 // A base window belongs to one domain, so a page never mixes two domains and the pages of a window are freed together
-// (Mosaic's soft guarantee). Free base pages are extents: best fit, coalesced on return.
+// (Mosaic's soft guarantee). Free places are extents: best fit, coalesced on return.
 //
-// Positions count base pages from the start of the range.
+// Positions count base pages from the start of the range, whatever the sizes of the pages there.
 //
 // Thread safety: none; the page manager's lock. Invariants (validate()): every base page of a base window is free in
 // its domain or was taken for it, and a base window is never wholly free.
@@ -34,8 +34,8 @@ class RunPlaces {
   // REQUIRES: `space` outlives it.
   explicit RunPlaces(AddressSpace& space) : space_(space) {}
 
-  // The position for a run of this shape, if there is room: large pages take whole windows, base pages those of the
-  // domain.
+  // The position for a run of this shape, if there is room: large pages take whole windows, the tail a part of those of
+  // the domain.
   std::optional<std::uint64_t> take(RunShape shape, const Domain& domain);
   // REQUIRES: take() returned this position for them.
   void give(std::uint64_t position, RunShape shape, const Domain& domain);

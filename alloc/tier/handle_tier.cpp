@@ -1,6 +1,7 @@
 #include "tier/handle_tier.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -185,18 +186,14 @@ void HandleTier::trim_to(Bytes held) {
   destroy_until(held > used_ ? held - used_ : Bytes());
 }
 
-// Leaves at most `keep` spare bytes. As few frames as possible are destroyed, since each takes a call: the smallest
-// that suffices, or else the largest, and so on.
+// Leaves at most `keep` spare bytes, and destroys no frame that could stay. Large frames are destroyed only where the
+// smaller ones alone do not suffice, but before them: one may suffice for all.
 void HandleTier::destroy_until(Bytes keep) {
-  while (spare() > keep) {
-    const Bytes excess = spare() - keep;
-    PageClass next{};
-    for (const PageClass page_class : kPageClasses) {
-      if (pool_[index_of(page_class)].empty()) continue;
-      next = page_class;
-      if (page_bytes(page_class) >= excess) break;
+  for (const PageClass page_class : kPageClasses | std::views::reverse) {
+    while (spare_of(page_class) > keep) {
+      if (!destroy_one(page_class)) break;
     }
-    if (!destroy_one(next)) return;
+    keep -= std::min(keep, spare_of(page_class));
   }
 }
 
@@ -213,12 +210,22 @@ Status HandleTier::validate() const {
   return Status::ok();
 }
 
-// Makes room for `bytes` more under the budget, by destroying spare frames if necessary.
+// Makes room for `bytes` more under the budget. As few spare frames as possible are destroyed for it, since each takes
+// a call: the smallest that suffices, or else the largest, and so on.
 bool HandleTier::make_budget(Bytes bytes) {
   if (used_ + bytes > capacity_) return false;
-  const Bytes spare_allowed = capacity_ - used_ - bytes;
-  destroy_until(spare_allowed);
-  return spare() <= spare_allowed;
+  const Bytes allowed = capacity_ - used_ - bytes;
+  while (spare() > allowed) {
+    const Bytes excess = spare() - allowed;
+    PageClass next{};
+    for (const PageClass page_class : kPageClasses) {
+      if (pool_[index_of(page_class)].empty()) continue;
+      next = page_class;
+      if (page_bytes(page_class) >= excess) break;
+    }
+    if (!destroy_one(next)) return false;
+  }
+  return true;
 }
 
 // The machine may have less than the budget: then spare frames are destroyed, once.

@@ -3,11 +3,6 @@
 #include <cstddef>
 
 namespace tessera::bench {
-namespace {
-
-PageClass class_of(std::uint64_t bytes) { return bytes == kLargePage.value() ? PageClass::kLarge : PageClass::kBase; }
-
-}  // namespace
 
 void Remapping::note(const DriverRecord& record) {
   if (record.code != Code::kOk) return;
@@ -15,9 +10,7 @@ void Remapping::note(const DriverRecord& record) {
   while (kind < kPrices.size() && kPrices[kind].call != record.call) ++kind;
   if (kind == kPrices.size()) return;
   ++costs_.calls[kind];
-  const auto pay = [&](std::uint64_t bytes) {
-    costs_.microseconds += kPrices[kind].microseconds[index_of(class_of(bytes))];
-  };
+  const auto pay = [&](std::uint64_t bytes) { costs_.microseconds += kPrices[kind].of(Bytes(bytes)); };
   const auto& [first, second, third, fourth] = record.operands;
   switch (record.call) {
     case DriverCall::kCreateFrame:  // device, kind of memory, bytes

@@ -25,9 +25,12 @@ TlbReach reach_of(std::span<const MappedPage> pages) {
   std::map<std::uint64_t, std::uint64_t> base_pages;  // number present, by window
   for (const MappedPage& page : pages) {
     reach.mapped += page_bytes(page.page_class);
-    if (page.page_class == PageClass::kBase) {
-      ++reach.base;
-      ++base_pages[page.address.value() / kLargePage.value()];
+    if (page.page_class != PageClass::kLarge) {
+      const std::uint64_t entries = page_bytes(page.page_class) / kBasePage;
+      reach.base += entries;
+      for (std::uint64_t i = 0; i < entries; ++i) {
+        ++base_pages[(page.address + kBasePage * i).value() / kLargePage.value()];
+      }
       continue;
     }
     ++reach.large_only;

@@ -1,9 +1,9 @@
-// How many TLB entries a working set takes: one for each mapping that is present.
+// How many TLB entries a working set takes.
 //
 // This is a model. Mosaic (Ausavarungnirun et al., MICRO 2017) has two kinds of entries, for base and for large pages,
-// and its simulator has 64 and 16 of them. A mapping takes one entry of its size. The capacity of a real GPU's TLB,
-// whether it merges neighbours by itself, and the cost of a miss are not published, so the model counts entries and
-// does not estimate time.
+// and its simulator has 64 and 16 of them. A page of 4 to 16 MiB takes as many entries as base pages of its size would.
+// The capacity of a real GPU's TLB, whether it merges neighbours by itself, and the cost of a miss are not published,
+// so the model counts entries and does not estimate time.
 //
 // Thread safety: stateless.
 #pragma once

@@ -92,7 +92,8 @@ int main(void) {
   expect_held("after a trim of graphs' memory", 0, 0);
   use_and_free(own);
   CHECK(cuMemPoolTrimTo(own, 10 * MiB));
-  expect_held("after a trim of the program's pool to 10 MiB", 2 * MiB, 10 * MiB);
+  /* The blocks may have shared pages of 16 and 8 MiB, which go as a whole. */
+  expect_held("after a trim of the program's pool to 10 MiB", 0, 10 * MiB);
   CHECK(cuMemPoolTrimTo(own, 0));
   expect_held("after a trim of the program's pool", 0, 0);
   use_and_free(own);

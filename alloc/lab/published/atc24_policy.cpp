@@ -26,7 +26,7 @@ class RatioShares {
     const Bytes share(static_cast<std::uint64_t>(std::ceil(alpha_ * static_cast<double>(seen_.value()))));
     for (const Gap& gap : saved) {
       if (taken_ >= share) return;
-      const Bytes whole = ground_.bytes_of(gap), part = round_up(std::min(share - taken_, whole), kBasePage);
+      const Bytes whole = ground_.bytes_of(gap), part = last_pages(whole, share - taken_);
       leaving.push_back({.gap = gap, .part = part < whole ? part : kWholeRun});
       taken_ += std::min(part, whole);
     }

@@ -69,6 +69,15 @@ TEST(PageClass, AShapeMayHaveAnyNumberOfEachClass) {
   EXPECT_EQ(shape.offset(6), 56_MiB);
 }
 
+TEST(PageClass, APartOfARunIsItsLastPages) {
+  EXPECT_EQ(last_pages(22_MiB, 1_MiB), 2_MiB);
+  EXPECT_EQ(last_pages(22_MiB, 3_MiB), 6_MiB) << "2 and 4 of 16, 4 and 2";
+  EXPECT_EQ(last_pages(22_MiB, 7_MiB), 22_MiB);
+  EXPECT_EQ(last_pages(22_MiB, 100_MiB), 22_MiB);
+  EXPECT_EQ(last_pages(96_MiB, 33_MiB), 64_MiB);
+  EXPECT_EQ(last_pages(22_MiB, 0_B), 0_B);
+}
+
 TEST(PageClass, NothingNeedsNoPages) { EXPECT_EQ(shape_for(0_B).pages(), 0u); }
 
 }  // namespace

@@ -11,7 +11,7 @@ constexpr std::uint64_t kPlace = 0x100000000, kBase = kBasePage.value(), kLarge 
 
 double price_of(DriverCall call, PageClass page_class) {
   for (const Price& price : kPrices) {
-    if (price.call == call) return price.microseconds[index_of(page_class)];
+    if (price.call == call) return price.of(page_bytes(page_class));
   }
   return 0;
 }
@@ -44,6 +44,12 @@ TEST_F(RemappingTest, ACallOverManyMappingsCostsAsMuchAsOneForEach) {
     map_three();
     note(call, kPlace, kLarge + 2 * kBase);
     EXPECT_DOUBLE_EQ(cost(), price_of(call, PageClass::kLarge) + 2 * price_of(call, PageClass::kBase));
+  }
+}
+
+TEST_F(RemappingTest, EveryCallHasAPriceForEveryClass) {
+  for (const Price& price : kPrices) {
+    for (const PageClass page_class : kPageClasses) EXPECT_GT(price.of(page_bytes(page_class)), 0) << price.name;
   }
 }
 

@@ -43,12 +43,17 @@ TEST(Atc24Policy, OffloadsTheShareOfEachPassAndSplitsTheBoundaryRun) {
       leaving[pipeline.pass_of(interval.gap.run)] += std::min(interval.part, whole);
       split[pipeline.pass_of(interval.gap.run)] += interval.part < whole ? 1 : 0;
     }
+    constexpr Bytes kPage = 16_MiB;  // the largest of the blocks, which leave in whole pages
     const Bytes share(static_cast<std::uint64_t>(alpha * static_cast<double>(pipeline.saved_by_a_pass().value())));
+    Bytes all;
     for (std::size_t pass = 0; pass < leaving.size(); ++pass) {
-      EXPECT_GE(leaving[pass] + kBasePage, share) << alpha;
-      EXPECT_LE(leaving[pass], share + kBasePage) << alpha;
+      EXPECT_GE(leaving[pass] + kPage, share) << alpha;
+      EXPECT_LE(leaving[pass], share + kPage) << alpha;
       EXPECT_LE(split[pass], 1) << alpha;
+      all += leaving[pass];
     }
+    EXPECT_GE(all, share * leaving.size()) << alpha;
+    EXPECT_LE(all, share * leaving.size() + kPage) << "an excess is deducted from the next pass: " << alpha;
   }
 }
 

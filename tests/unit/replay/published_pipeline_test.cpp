@@ -40,6 +40,9 @@ Trace pipeline(const PipelineShape& shape) {
   return write.done();
 }
 
+// The largest page of an activation: the share's last block leaves in whole pages.
+constexpr Bytes kPage = 16_MiB;
+
 // Whether passes run at full speed, and only bytes of the share are fetched. Copying a block takes as long as computing
 // an activation, so fetching on demand is visible.
 bool is_enough(const Trace& trace, const PipelineShape& shape, double alpha, Bytes device) {
@@ -47,7 +50,7 @@ bool is_enough(const Trace& trace, const PipelineShape& shape, double alpha, Byt
   options.iterations = 5;
   const ReplayResult result = played(trace, options);
   const double share = alpha * static_cast<double>((shape.passes() * kSavedByAPass).value());
-  return static_cast<double>(result.last_pass.in.value()) <= share + double{2 << 20} &&
+  return static_cast<double>(result.last_pass.in.value()) <= share + static_cast<double>(kPage.value()) &&
          stall_of(result) * 100 <= result.last_pass.compute;
 }
 

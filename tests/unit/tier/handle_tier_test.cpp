@@ -107,23 +107,36 @@ TEST_F(HandleTierTest, ASpareFrameOfTheClassIsTakenBeforeOthersAreDestroyed) {
   tier.give_back(second);
 }
 
-TEST_F(HandleTierTest, AsFewFramesAsPossibleAreDestroyed) {
+TEST_F(HandleTierTest, ATrimDestroysNoMoreThanNeeded) {
   FaultDriver driver(machine_.driver());
   DeviceTier tier(driver, DeviceId(0), 64_MiB);
-  const Frame large = tier.take(PageClass::kLarge).value(), half = tier.take(PageClass::k16MiB).value();
-  give_back(tier, take(tier, 8));
+  const Frame large = tier.take(PageClass::kLarge).value();
+  give_back(tier, take(tier, 16));
   tier.give_back(large);
-  tier.give_back(half);
-  tier.trim_to(62_MiB);
-  EXPECT_EQ(tier.usage().spare, 62_MiB) << "a base frame suffices";
   tier.trim_to(52_MiB);
-  EXPECT_EQ(tier.usage().spare, 46_MiB) << "one of 16 MiB instead of five";
-  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 2u);
-  tier.trim_to(10_MiB);
-  EXPECT_EQ(tier.usage().spare, 10_MiB) << "the large frame first, then base frames";
-  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 2u + 1 + 2);
-  tier.trim_to(9_MiB);
-  EXPECT_EQ(tier.usage().spare, 8_MiB);
+  EXPECT_EQ(tier.usage().spare, 52_MiB) << "base frames suffice";
+  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 6u);
+  tier.trim_to(30_MiB);
+  EXPECT_EQ(tier.usage().spare, 20_MiB) << "the large frame has to go, and no base frame with it";
+  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 6u + 1);
+  tier.trim_to(19_MiB);
+  EXPECT_EQ(tier.usage().spare, 18_MiB);
+}
+
+TEST_F(HandleTierTest, RoomForAFrameIsMadeByAsFewCallsAsPossible) {
+  FaultDriver driver(machine_.driver());
+  DeviceTier tier(driver, DeviceId(0), 40_MiB);
+  const Frame half = tier.take(PageClass::k16MiB).value();
+  give_back(tier, take(tier, 12));
+  tier.give_back(half);
+  const Frame first = tier.take(PageClass::k8MiB).value();
+  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 1u) << "one of 16 MiB instead of four";
+  EXPECT_EQ(tier.usage().spare, 24_MiB);
+  const Frame second = tier.take(PageClass::k8MiB).value();
+  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 1u) << "there is room from the first";
+  const Frame third = tier.take(PageClass::k4MiB).value();
+  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 3u) << "base frames are all there is";
+  for (const Frame& frame : {first, second, third}) tier.give_back(frame);
 }
 
 TEST_F(HandleTierTest, WhenTheDeviceHasLessThanTheBudgetAllSpareFramesAreDestroyedOnce) {
