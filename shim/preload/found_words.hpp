@@ -79,7 +79,7 @@ class FoundWords {
     std::memcpy(&word, at, sizeof(word));
     if (word - low_ < bytes_) add(word);
   }
-  // The parameters at these places: those of one word by look_at(), the others by `scan_one(address, bytes)`, which may
+  // The parameters at these places: those of one word by look_at(), the others by `scan_one(address, place)`, which may
   // add words. What the loop needs of this object is in registers, since every launch runs it.
   template <class Place, class Scan>
   [[gnu::always_inline]] void look_at_all(void** parameters, std::span<const Place> places, Scan scan_one) {
@@ -96,7 +96,7 @@ class FoundWords {
       if (place.bytes == sizeof(std::uint64_t)) {
         look_at(at);
       } else {
-        scan_one(at, place.bytes);
+        scan_one(at, place);
       }
       count = count_;
     }

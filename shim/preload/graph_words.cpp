@@ -134,7 +134,8 @@ Words words_of_launch(const Params& params, CUfunction function) {
   FoundWords found;
   const char* name = nullptr;
   Words words;
-  words.any_block = !read_parameters(function, params.kernelParams, params.extra, found, name);
+  words.any_block =
+      !read_parameters(function, params.kernelParams, params.extra, {params.gridDimX, params.gridDimY}, found, name);
   words.append(found.words());
   words.given = words.certain;
   return words;

@@ -30,7 +30,8 @@ Answer ask_parameters(Function TrueDriver::*info, Handle handle, KernelLayout& l
       return Answer::kNothing;
     }
     if (bytes >= sizeof(CUdeviceptr)) {
-      layout.places.push_back({index, static_cast<std::uint32_t>(bytes)});
+      layout.places.push_back(
+          {static_cast<std::uint16_t>(index), PartlyFilled::kNo, static_cast<std::uint32_t>(bytes)});
     }
   }
 }
@@ -43,6 +44,7 @@ bool ask_as(Info TrueDriver::*info, Name TrueDriver::*name, Handle handle, Kerne
   const char* its_name = nullptr;
   const bool named = call_true(name, &its_name, handle) == CUDA_SUCCESS;
   if (named) layout.name = its_name;
+  for (ParameterPlace& place : layout.places) place.filled = partly_filled(layout.name, place.bytes);
   return answer == Answer::kAll || (answer == Answer::kNone && named);
 }
 

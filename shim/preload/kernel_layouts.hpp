@@ -22,12 +22,14 @@
 #include <vector>
 
 #include "cuda_api.hpp"
+#include "partly_filled.hpp"
 
 namespace tessera::preload {
 
 // A parameter large enough to contain an address; `index` is its position in kernelParams.
 struct ParameterPlace {
-  std::uint32_t index;
+  std::uint16_t index;
+  PartlyFilled filled;
   std::uint32_t bytes;
 };
 

@@ -30,12 +30,12 @@ template <class Function, class... Args>
 }
 
 template <class Function, class... Args>
-[[gnu::always_inline]] inline CUresult launch(Launched launched, CUfunction function, void** parameters, void** extra,
-                                              CUstream stream, Function TrueDriver::*call, Args... args) {
+[[gnu::always_inline]] inline CUresult launch(Launched launched, Grid grid, CUfunction function, void** parameters,
+                                              void** extra, CUstream stream, Function TrueDriver::*call, Args... args) {
   if (running() == nullptr) return call_true(call, args...);
   FoundWords found;
   const char* name = nullptr;
-  const bool known = read_parameters(function, parameters, extra, found, name);
+  const bool known = read_parameters(function, parameters, extra, grid, found, name);
   if (!known && !capturing(stream)) {
     const CUresult held = hold_everything("cuLaunchKernel");
     if (held != CUDA_SUCCESS) return held;
@@ -62,18 +62,18 @@ TESSERA_HOOK_PTSZ(cuLaunchKernel,
                    unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream given, void** parameters,
                    void** extra),
                   {
-                    return launch(launched_as(grid_x, grid_y, grid_z), function, parameters, extra, stream, True,
-                                  function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, given,
-                                  parameters, extra);
+                    return launch(launched_as(grid_x, grid_y, grid_z), {grid_x, grid_y}, function, parameters, extra,
+                                  stream, True, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                  shared_bytes, given, parameters, extra);
                   })
 
 TESSERA_HOOK_PTSZ(cuLaunchCooperativeKernel,
                   (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream given, void** parameters),
                   {
-                    return launch(launched_as(grid_x, grid_y, grid_z), function, parameters, nullptr, stream, True,
-                                  function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, given,
-                                  parameters);
+                    return launch(launched_as(grid_x, grid_y, grid_z), {grid_x, grid_y}, function, parameters, nullptr,
+                                  stream, True, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                  shared_bytes, given, parameters);
                   })
 
 TESSERA_HOOK cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
@@ -81,7 +81,8 @@ TESSERA_HOOK cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
   if (config == nullptr) return call_true(kTrue, config, function, parameters, extra);
   const CUstream stream = config->hStream != nullptr ? config->hStream : CU_STREAM_LEGACY;
   const Launched launched = launched_as(config->gridDimX, config->gridDimY, config->gridDimZ);
-  return launch(launched, function, parameters, extra, stream, kTrue, config, function, parameters, extra);
+  return launch(launched, {config->gridDimX, config->gridDimY}, function, parameters, extra, stream, kTrue, config,
+                function, parameters, extra);
 }
 
 TESSERA_HOOK cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
@@ -89,5 +90,6 @@ TESSERA_HOOK cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction func
   if (config == nullptr) return call_true(kTrue, config, function, parameters, extra);
   const CUstream stream = config->hStream != nullptr ? config->hStream : CU_STREAM_PER_THREAD;
   const Launched launched = launched_as(config->gridDimX, config->gridDimY, config->gridDimZ);
-  return launch(launched, function, parameters, extra, stream, kTrue, config, function, parameters, extra);
+  return launch(launched, {config->gridDimX, config->gridDimY}, function, parameters, extra, stream, kTrue, config,
+                function, parameters, extra);
 }

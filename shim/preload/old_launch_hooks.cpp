@@ -106,7 +106,8 @@ TESSERA_HOOK cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launches, 
   for (unsigned i = 0; running() != nullptr && launches != nullptr && i < count; ++i) {
     FoundWords found;
     const char* name = nullptr;
-    if (!read_parameters(launches[i].function, launches[i].kernelParams, nullptr, found, name)) {
+    if (!read_parameters(launches[i].function, launches[i].kernelParams, nullptr,
+                         {launches[i].gridDimX, launches[i].gridDimY}, found, name)) {
       const CUresult held = hold_everything("cuLaunchCooperativeKernelMultiDevice");
       if (held != CUDA_SUCCESS) return held;
     }

@@ -37,17 +37,34 @@ inline void scan_parameter(const void* begin, std::size_t bytes, FoundWords& fou
   tensor_maps().visit(begin, bytes, [&](std::size_t, CUdeviceptr tensor) { found.add(tensor); });
 }
 
-// `name` becomes the kernel's name, and may stay null. Returns false if the parameters are unknown: then the kernel may
-// use any block.
-inline bool read_parameters(CUfunction function, void** parameters, void** extra, FoundWords& found,
+// Of a structure with arrays of addresses, those that the launch fills.
+[[gnu::noinline, gnu::cold]] inline bool scan_filled(const char* name, const void* begin, const ParameterPlace& place,
+                                                     Grid grid, FoundWords& found) {
+  const std::span bytes(static_cast<const std::byte*>(begin), place.bytes);
+  const FilledEntries filled = filled_entries(place.filled, name, bytes, grid);
+  for (std::size_t array = 0; array < filled.arrays; ++array) {
+    for (std::size_t entry = 0; entry < filled.filled; ++entry) {
+      found.look_at(bytes.data() + (array * filled.entries + entry) * sizeof(CUdeviceptr));
+    }
+  }
+  return filled.filled != 0;
+}
+
+// `grid`: of the launch; nothing where it is not known. `name` becomes the kernel's name, and may stay null. Returns
+// false if the parameters are unknown: then the kernel may use any block.
+inline bool read_parameters(CUfunction function, void** parameters, void** extra, Grid grid, FoundWords& found,
                             const char*& name) {
   const std::span<const char> packed = packed_parameters(extra);
   scan_parameter(packed.data(), packed.size(), found);
   const auto look = [&](const char* function_name, std::span<const ParameterPlace> places) {
     name = function_name;
     if (parameters == nullptr) return;
-    found.look_at_all(parameters, places,
-                      [&found](const void* at, std::size_t bytes) { scan_parameter(at, bytes, found); });
+    found.look_at_all(parameters, places, [&](const void* at, const ParameterPlace& place) {
+      if (place.filled != PartlyFilled::kNo) [[unlikely]] {
+        if (scan_filled(name, at, place, grid, found)) return;
+      }
+      scan_parameter(at, place.bytes, found);
+    });
   };
   const bool known = kernel_layouts().visit(function, look);
   return known || parameters == nullptr || scan_unknown(parameters, found);

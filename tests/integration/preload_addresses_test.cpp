@@ -43,6 +43,18 @@ TEST(PreloadAddresses, FindsAddressesInAllPlaces) {
   expect_ok_wherever_blocks_lie("./large_graph preload_kernels.so", "10MiB");
 }
 
+// Without host frames, so that no launch is too large and runs all the same.
+TEST(PreloadAddresses, EntriesLeftOverFromEarlierLaunchesAreNotFetched) {
+  for (Environment place : kPlaces) {
+    place["TESSERA_SOFTWARE_MEMORY"] = "26MiB";
+    place["TESSERA_DEVICE_MEMORY"] = "20MiB";
+    place["TESSERA_SOFTWARE_HOST_FRAMES"] = "0";
+    const Outcome ran = run_preloaded("./leftover_entries preload_kernels.so", place);
+    EXPECT_EQ(ran.output, "ok\n") << ran.message;
+    EXPECT_EQ(ran.message, "");
+  }
+}
+
 TEST(PreloadAddresses, ATableInASharedSegmentIsFoundByItsUsers) {
   expect_ok_wherever_blocks_lie("./shared_segment preload_kernels.so", "26MiB");
   expect_ok_wherever_blocks_lie("./shared_segment preload_kernels.so before", "26MiB");

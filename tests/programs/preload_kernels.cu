@@ -27,6 +27,35 @@ extern "C" __global__ void add_to_lists(struct Lists lists) {
 }
 TESSERA_KERNEL(add_to_lists)
 
+// Structures of PyTorch's kernels, of which a launch fills only the first entries (shim/preload/partly_filled.hpp).
+struct Inputs {
+  const int* input[128];
+  unsigned offset[128], size[128], elements[128];
+  bool contiguous[128];
+  unsigned strides[8];
+};
+extern "C" __global__ void CatArrayBatchedCopy_of_words(int* output, struct Inputs inputs) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < inputs.elements[blockIdx.y]) output[inputs.offset[blockIdx.y] + i] = inputs.input[blockIdx.y][i];
+}
+TESSERA_KERNEL(CatArrayBatchedCopy_of_words)
+
+struct TensorLists {
+  int* addresses[2][64];
+  long long elements[64];
+  unsigned char tensor_of_block[320];
+  int part_of_block[320];
+  int first;
+};
+extern "C" __global__ void multi_tensor_apply_kernel_TensorListMetadataILi2E(struct TensorLists lists) {
+  const int tensor = lists.tensor_of_block[blockIdx.x];
+  const long long begin = (long long)lists.part_of_block[blockIdx.x] << 16;
+  for (long long i = begin + threadIdx.x; i < begin + 65536 && i < lists.elements[tensor]; i += blockDim.x) {
+    lists.addresses[0][tensor][i] += lists.addresses[1][tensor][i];
+  }
+}
+TESSERA_KERNEL(multi_tensor_apply_kernel_TensorListMetadataILi2E)
+
 // No parameters at all.
 extern "C" __global__ void nothing() {}
 TESSERA_KERNEL(nothing)

@@ -69,7 +69,7 @@ TEST(FoundWords, ParametersAtPlacesAreThoseLookedAtOneByOne) {
     }
     FoundWords found;
     found.look_at_all(parameters.data(), std::span<const Place>(places),
-                      [&found](const void* at, std::size_t bytes) { found.scan(at, bytes); });
+                      [&found](const void* at, const Place& place) { found.scan(at, place.bytes); });
     EXPECT_EQ(list(found.words().certain), list(expected.words().certain)) << count;
     EXPECT_EQ(list(found.words().maybe), list(expected.words().maybe)) << count;
   }
