@@ -29,7 +29,9 @@ struct TierStack {
   Bytes capacity() const {
     const Bytes on_device = device.usage().capacity;
     const Bytes lent = peer == nullptr ? Bytes() : peer->usage().capacity;
-    if (!is_backed()) return on_device + lent + host.usage().capacity + file.usage().capacity;
+    // Host memory that holds pages at their own addresses is not part of the host tier's budget meanwhile.
+    const Bytes at_addresses = zero_copy == nullptr ? Bytes() : zero_copy->usage().used;
+    if (!is_backed()) return on_device + lent + host.usage().capacity + at_addresses + file.usage().capacity;
     const Bytes below = backing->usage().capacity;
     return on_device + below - BackingTier::reserve_of(below);
   }

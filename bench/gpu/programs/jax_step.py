@@ -21,14 +21,14 @@ def main():
 
     def loss(weights, x):
         for weight in weights:
-            x = jax.nn.gelu(x @ weight) + x
+            x = x + jax.nn.gelu(x @ weight) / layers
         return jnp.mean(x ** 2)
 
     @jax.jit
     def step(weights, moments, x):
         value, gradients = jax.value_and_grad(loss)(weights, x)
         moments = [0.9 * moment + gradient for moment, gradient in zip(moments, gradients)]
-        return value, [weight - 0.01 * moment for weight, moment in zip(weights, moments)], moments
+        return value, [weight - 0.001 * moment for weight, moment in zip(weights, moments)], moments
 
     moments = [jnp.zeros_like(weight) for weight in weights]
     losses, seconds = [], []

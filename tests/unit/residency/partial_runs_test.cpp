@@ -195,5 +195,18 @@ TEST_F(PartialRuns, ADriverThatRefusesLosesNothing) {
   }
 }
 
+// The host budget shrinks by what it lends for pages at their own addresses, and these hold bytes of the heap.
+TEST_F(PartialRuns, TheHeapIsAsLargeAsBefore) {
+  tessera::Run* const run = machine_.add({0, 12});
+  ASSERT_OK(machine_.write(run, 1));
+  ASSERT_EQ(in_host(run), 10_MiB);
+  const Bytes left = 16_MiB + 64_MiB - run->shape.bytes();
+  const RunShape shape{.large = 0, .base = static_cast<std::uint32_t>(left / kBasePage)};
+  EXPECT_OK(machine_.residency().runs().add(machine_.reserve(shape), shape, TagId()).status());
+  const RunShape one{0, 1};
+  EXPECT_EQ(machine_.residency().runs().add(machine_.reserve(one), one, TagId()).status().code(), Code::kOutOfMemory);
+  expect_right();
+}
+
 }  // namespace
 }  // namespace tessera
