@@ -209,8 +209,9 @@ Row draw(Bytes device, int uses) {
 std::vector<Row> measure(bool smoke) {
   const Bytes all = smoke ? 256_MiB : 8_GiB;
   return {move_all(all, 2_MiB),
+          move_all(all, 14_MiB),
+          move_all(all, 14_MiB, false),
           move_all(all, 16_MiB),
-          move_all(all, 16_MiB, false),
           move_all(all, 32_MiB),
           move_all(all, 256_MiB),
           take_turns(all, 64_MiB, 64_MiB),
