@@ -1,9 +1,9 @@
 // The size classes of pages, and how a run is cut into them.
 //
 // A page is a unit of virtual address space backed by exactly one frame. Frames cannot be split or mapped in part, so a
-// page is also the unit in which bytes move. A driver takes the same time to map a page of any size, so a run has few:
-// large pages, then at most one of each smaller size (docs/decisions/0040-page-sizes.md). Several sizes in one address
-// space, with a soft guarantee of contiguity, are Mosaic's (Ausavarungnirun et al., MICRO 2017).
+// page is also the unit in which bytes move. A driver takes about as long to map a large page as a small one, so a run
+// has few: large ones, then at most one of each smaller size (docs/decisions/0040-page-sizes.md). Several sizes in one
+// address space, with a soft guarantee of contiguity, are Mosaic's (Ausavarungnirun et al., MICRO 2017).
 //
 // Thread safety: values.
 #pragma once
@@ -83,8 +83,7 @@ constexpr RunShape shape_for(Bytes bytes) {
 constexpr Bytes last_pages(Bytes bytes, Bytes wanted) {
   const RunShape shape = shape_for(bytes);
   Bytes sum;
-  for (std::uint32_t page = shape.pages(); page > 0 && sum < wanted; --page)
-    sum += page_bytes(shape.page_class(page - 1));
+  for (std::uint32_t page = shape.pages(); page > 0 && sum < wanted;) sum += page_bytes(shape.page_class(--page));
   return sum;
 }
 

@@ -80,11 +80,9 @@ Status PartedEvictions::copy(std::span<const PageRef> pages) {
   return result;
 }
 
-Status PartedEvictions::await_oldest() { return await_oldest(kMostInFlight); }
-
 // Work that does not end may be waiting for the program, and so for this call: a page that such work is not known to
 // use is evicted all the same, as on demand; any other stays.
-Status PartedEvictions::await_oldest(Bytes most) {
+Status PartedEvictions::await_oldest() {
   const PageRef page = in_flight_.parting().front();
   Status waited;
   {
@@ -103,19 +101,18 @@ Status PartedEvictions::await_oldest(Bytes most) {
     waited = {};
   }
   TESSERA_TRY(waited);
-  return go_apart(most);
+  return go_apart(kMostInFlight);
 }
 
 // Each copy starts as soon as it can, not when the work before the last is over.
 Status PartedEvictions::await_copies(Bytes bytes) {
-  const Bytes most = std::min(bytes, kMostInFlight);
-  TESSERA_TRY(go_apart(most));
+  TESSERA_TRY(go_apart(std::min(bytes, kMostInFlight)));
   const Bytes before = engine_.tiers.device.usage().room();
   const auto so_far = [&] {
     return std::max(engine_.tiers.device.usage().room(), before) - before + moves_.ledger.copying_out();
   };
   const auto may_begin = [&] { return so_far() < bytes && moves_.ledger.copying_out() < kMostInFlight; };
-  while (!in_flight_.parting().empty() && may_begin()) TESSERA_TRY(await_oldest(kMostInFlight));
+  while (!in_flight_.parting().empty() && may_begin()) TESSERA_TRY(await_oldest());
   return {};
 }
 

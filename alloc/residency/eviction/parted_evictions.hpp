@@ -58,7 +58,6 @@ class PartedEvictions {
  private:
   // As go_apart(), while fewer than `most` bytes are being copied.
   Status go_apart(Bytes most);
-  Status await_oldest(Bytes most);
   Status copy(std::span<const PageRef> pages);
 
   Engine& engine_;

@@ -364,5 +364,72 @@ TEST_F(CheckedApart, ARunChangedByUnseenWorkIsCopied) {
   EXPECT_OK(machine_.check(run, 2));
 }
 
+// ---- few copies at once --------------------------------------------------------------------------
+
+constexpr RunShape kOnePage{.large = 0, .base = 0, .between = {0, 1, 0}};  // of 8 MiB
+constexpr Nanoseconds kOneCopy{1'000'000};
+
+// Eight pages, of which six are kept free ahead of need. Mapping one waits until no copy to the host is in flight.
+ResidencySetup crowded_device() {
+  return {.device = 64_MiB,
+          .host = 128_MiB,
+          .policy = "lru",
+          .options = {.low_percent = 50, .high_percent = 75, .fingerprints = false},
+          .sim = {.memory = 256_MiB,
+                  .outbound = {(8_MiB).value() * 1000, {}},
+                  .calls = {.frame = {}, .mapping = {}, .copy_turn = kOneCopy * 100}},
+          .virtual_time = true};
+}
+
+class CrowdedParting : public Parting {
+ protected:
+  CrowdedParting() : Parting(crowded_device()) {
+    runs_ = machine_.add_many(8, kOnePage);
+    for (AnyRun* const run : runs_) EXPECT_OK(machine_.write(run, 1));
+    for (AnyRun* const run : runs_) {  // every frame gets its second mapping, which would wait for copies too
+      EXPECT_OK(machine_.evict(run));
+      EXPECT_OK(machine_.check(run, 1));
+    }
+    EXPECT_OK(machine_.settle());
+    newest_ = machine_.add(kOnePage);
+    machine_.residency().advance();
+  }
+  Bytes bytes_in(PageState state) const {
+    Bytes sum;
+    for (const AnyRun* const run : runs_) sum += run->bytes_in(state);
+    return sum;
+  }
+
+  AnyRun* newest_;
+};
+
+TEST_F(CrowdedParting, OnlySixteenMebibytesAreCopiedAtOnce) {
+  EXPECT_EQ(bytes_in(PageState::kApartEvicting), 16_MiB);
+  EXPECT_EQ(bytes_in(PageState::kParting), 32_MiB) << "they wait for their turn, still mapped";
+  while (bytes_in(PageState::kCold) < 48_MiB) {
+    ASSERT_OK(machine_.sim().synchronize(DeviceId(0)));
+    machine_.residency().advance();
+    EXPECT_LE(bytes_in(PageState::kApartEvicting), 16_MiB);
+  }
+  for (AnyRun* const run : runs_) EXPECT_OK(machine_.check(run, 1));
+}
+
+TEST_F(CrowdedParting, AFetchMapsBehindTheCopiesInFlight) {
+  const Nanoseconds before = machine_.log().now();
+  EXPECT_OK(machine_.write(newest_, 2));
+  EXPECT_EQ(machine_.log().now() - before, kOneCopy * 2) << "the first makes room, and the second was queued with it";
+  EXPECT_EQ(bytes_in(PageState::kApartEvicting), 16_MiB) << "then the next begin";
+  EXPECT_OK(machine_.check(newest_, 2));
+}
+
+TEST_F(CrowdedParting, AFetchThatHasRoomBeginsNoCopyBeforeItMaps) {
+  ASSERT_OK(machine_.sim().synchronize(DeviceId(0)));  // the first two copies
+  const Nanoseconds before = machine_.log().now();
+  EXPECT_OK(machine_.write(newest_, 2));
+  EXPECT_EQ(machine_.log().now(), before);
+  EXPECT_EQ(bytes_in(PageState::kApartEvicting), 16_MiB) << "then the next begin";
+  EXPECT_OK(machine_.check(newest_, 2));
+}
+
 }  // namespace
 }  // namespace tessera
