@@ -114,14 +114,19 @@ Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience) {
   TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(engine_.streams.poll());
   Bytes total;
-  for (const Recency recency : {Recency::kSettled, Recency::kAny}) {
-    // Without unannounced work every run is settled: one pass is enough.
-    if (recency == Recency::kAny && (patience != Patience::kDemand || !engine_.unseen.load())) break;
-    Bytes more;
-    TESSERA_TRY_ASSIGN(more, page_out(bytes - total, patience, recency));
-    total += more;
-    if (total >= bytes) break;
+  {
+    // New frames get their second mappings for all victims before the first copy begins, which these would wait for.
+    const PartedEvictions::Held held(transfers_.parted);
+    for (const Recency recency : {Recency::kSettled, Recency::kAny}) {
+      // Without unannounced work every run is settled: one pass is enough.
+      if (recency == Recency::kAny && (patience != Patience::kDemand || !engine_.unseen.load())) break;
+      Bytes more;
+      TESSERA_TRY_ASSIGN(more, page_out(bytes - total, patience, recency));
+      total += more;
+      if (total >= bytes) break;
+    }
   }
+  TESSERA_TRY(transfers_.parted.go_apart());
   return total;
 }
 
