@@ -21,6 +21,8 @@ enum class PageClass : std::uint8_t { kBase, k4MiB, k8MiB, k16MiB, kLarge };
 
 inline constexpr std::array kPageClasses = {PageClass::kBase, PageClass::k4MiB, PageClass::k8MiB, PageClass::k16MiB,
                                             PageClass::kLarge};
+inline constexpr std::array kPageClassesDescending = {PageClass::kLarge, PageClass::k16MiB, PageClass::k8MiB,
+                                                      PageClass::k4MiB, PageClass::kBase};
 inline constexpr Bytes kBasePage = 2_MiB;
 inline constexpr Bytes kLargePage = 32_MiB;
 inline constexpr std::uint64_t kBasePerLarge = kLargePage / kBasePage;

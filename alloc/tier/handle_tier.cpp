@@ -1,7 +1,6 @@
 #include "tier/handle_tier.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 #include <fmt/format.h>
 
@@ -189,7 +188,7 @@ void HandleTier::trim_to(Bytes held) {
 // Leaves at most `keep` spare bytes, and destroys no frame that could stay. Large frames are destroyed only where the
 // smaller ones alone do not suffice, but before them: one may suffice for all.
 void HandleTier::destroy_until(Bytes keep) {
-  for (const PageClass page_class : kPageClasses | std::views::reverse) {
+  for (const PageClass page_class : kPageClassesDescending) {
     while (spare_of(page_class) > keep) {
       if (!destroy_one(page_class)) break;
     }

@@ -1,7 +1,6 @@
 #include "residency/eviction/device_evictor.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <string>
 #include <utility>
 
@@ -135,7 +134,7 @@ Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Recency re
   const Which which = patience == Patience::kAhead ? Which::kIdle : Which::kAll;
   Bytes total, more;
   bool full = false;
-  for (const PageClass most : kPageClasses | std::views::reverse) {
+  for (const PageClass most : kPageClassesDescending) {
     TESSERA_TRY_ASSIGN(more, page_out(bytes - total, patience, which, recency, most, full));
     total += more;
     if (total >= bytes || !full) return total;

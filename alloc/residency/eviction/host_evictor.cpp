@@ -1,7 +1,6 @@
 #include "residency/eviction/host_evictor.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 namespace tessera {
@@ -108,7 +107,7 @@ Snapshot HostEvictor::picture(Bytes need, PageClass most) {
 
 Result<Bytes> HostEvictor::spill_coldest(Bytes bytes, const Run* newcomer) {
   Bytes total;
-  for (const PageClass most : kPageClasses | std::views::reverse) {
+  for (const PageClass most : kPageClassesDescending) {
     bool full = false;
     TESSERA_TRY_ASSIGN(total, spill_coldest(bytes, newcomer, most, full));
     if (total || !full) break;
