@@ -177,6 +177,21 @@ Json costs_by_size(const Gpu& gpu, const Settings& settings, std::initializer_li
   return all;
 }
 
+// `together`: numbers of pages of 2 MiB that one call covers.
+Json costs_beside(Gpu& gpu, const Load& load, const Settings& settings, std::initializer_list<std::size_t> sizes,
+                  std::initializer_list<std::size_t> together) {
+  const Watch watch;
+  CopyLoad copies(gpu, load);
+  Json found = costs_by_size(gpu, settings, sizes);
+  for (const std::size_t count : together) {
+    found[std::to_string(count) + " x 2 MiB at once"] =
+        PagesInARow(gpu, count, kPage).costs(settings.quick ? 2 : 200, 0.15);
+  }
+  found["copied_bytes_per_second"] = static_cast<double>(copies.copied()) / watch.seconds();
+  found["worst_code"] = copies.worst();
+  return found;
+}
+
 Answer remap_beside_copies(const Settings& settings) {
   Gpu gpu;
   Answer answer;
@@ -186,16 +201,8 @@ Answer remap_beside_copies(const Settings& settings) {
                                    {"copies both ways", {Way::kIn, Way::kOut}},
                                    {"copies both ways of 32 MiB", {Way::kIn, Way::kOut}, 16 * kPage}};
   for (const Load& load : loads) {
-    const Watch watch;
-    CopyLoad copies(gpu, load);
     Json& found = answer.results[std::string("beside ") + load.name];
-    found = costs_by_size(gpu, settings, {2, 4, 8, 16, 32, 64});
-    for (const std::size_t count : {4, 16}) {
-      found[std::to_string(count) + " x 2 MiB at once"] =
-          PagesInARow(gpu, count, kPage).costs(settings.quick ? 2 : 200, 0.15);
-    }
-    found["copied_bytes_per_second"] = static_cast<double>(copies.copied()) / watch.seconds();
-    found["worst_code"] = copies.worst();
+    found = costs_beside(gpu, load, settings, {2, 4, 8, 16, 32, 64}, {4, 16});
   }
   return answer;
 }
@@ -209,7 +216,6 @@ Answer remap_beside_copies_out(const Settings& settings) {
       {"one of 8 MiB at a time", {Way::kOut}, 4 * kPage, 1},
       {"one of 32 MiB at a time", {Way::kOut}, 16 * kPage, 1},
       {"two of 2 MiB", {Way::kOut}, kPage, 2},
-      {"four of 128 KiB", {Way::kOut}, kMiB / 8},
       {"pieces of 512 KiB with pauses", {Way::kOutInPieces}, 16 * kPage, 2, kMiB / 2},
       {"pieces of 1 MiB with pauses", {Way::kOutInPieces}, 16 * kPage, 2, kMiB},
       {"pieces of 2 MiB with pauses", {Way::kOutInPieces}, 16 * kPage, 2, 2 * kMiB},
@@ -222,14 +228,29 @@ Answer remap_beside_copies_out(const Settings& settings) {
       {"by a kernel", {Way::kOutByKernel}, 4 * kPage},
       {"by a kernel, and copies in", {Way::kOutByKernel, Way::kIn}, 4 * kPage}};
   for (const Load& load : loads) {
-    const Watch watch;
-    CopyLoad copies(gpu, load);
-    Json& found = answer.results[load.name];
-    found = costs_by_size(gpu, settings, {2, 32});
-    found["copied_bytes_per_second"] = static_cast<double>(copies.copied()) / watch.seconds();
-    found["worst_code"] = copies.worst();
+    answer.results[load.name] = costs_beside(gpu, load, settings, {2, 32}, {});
   }
   return answer;
+}
+
+// Queues a kernel that runs for so long on the stream.
+void keep_busy(Gpu& gpu, CUstream stream, std::uint64_t milliseconds) {
+  must(launch(gpu.plain("wait_for"), 1, 1, stream, milliseconds * 1'000'000), "wait_for");
+}
+
+// Beside work that has been queued on the stream. The pages are created before, since it is not known which of the
+// calls that create and release them wait for a kernel.
+Json costs_beside_work(Gpu& gpu, Stream& stream, const Settings& settings, const std::function<void()>& queue) {
+  Json found = Json::object();
+  std::map<std::string, std::unique_ptr<PagesInARow>> pages;
+  for (const std::size_t mib : {2, 4, 8, 16, 32, 64}) {
+    pages[std::to_string(mib) + " MiB"] = std::make_unique<PagesInARow>(gpu, 1, mib * kMiB);
+  }
+  queue();
+  for (const auto& [name, page] : pages) found[name] = page->costs(settings.quick ? 2 : 200, 0.15);
+  found["kernel_still_ran"] = cuStreamQuery(stream) == CUDA_ERROR_NOT_READY;
+  stream.wait();
+  return found;
 }
 
 // Copies out that wait for a kernel are queued, but move nothing.
@@ -238,25 +259,47 @@ Answer remap_beside_waiting_copies(const Settings& settings) {
   Stream stream;
   PlainBlock block(kPage);
   PinnedHost host(kPage);
-  must(launch(gpu.plain("wait_for"), 1, 1, stream, std::uint64_t{settings.quick ? 20'000'000U : 400'000'000U}),
-       "wait_for");
-  for (int i = 0; i < 8; ++i) MUST(cuMemcpyDtoHAsync(host.as<void>(), block, kPage, stream));
-  Answer answer;
-  answer.results = costs_by_size(gpu, settings, {2, 32});
-  answer.results["kernel_still_ran"] = cuStreamQuery(stream) == CUDA_ERROR_NOT_READY;
-  stream.wait();
-  return answer;
+  return {"measured", costs_beside_work(gpu, stream, settings, [&] {
+            keep_busy(gpu, stream, settings.quick ? 20 : 400);
+            for (int i = 0; i < 8; ++i) MUST(cuMemcpyDtoHAsync(host.as<void>(), block, kPage, stream));
+          })};
 }
 
 Answer remap_beside_long_kernel(const Settings& settings) {
   Gpu gpu;
   Stream stream;
-  must(launch(gpu.plain("wait_for"), 1, 1, stream, std::uint64_t{settings.quick ? 20'000'000U : 1'200'000'000U}),
-       "wait_for");
+  return {"measured",
+          costs_beside_work(gpu, stream, settings, [&] { keep_busy(gpu, stream, settings.quick ? 20 : 400); })};
+}
+
+// Each call about memory once, beside a kernel of its own: does it return before the kernel is over?
+Answer calls_that_wait_for_kernels(const Settings& settings) {
+  Gpu gpu;
+  Stream stream;
+  CUdeviceptr at = 0, block = 0;
+  CUmemGenericAllocationHandle handle = 0;
+  const CUmemAllocationProp wanted = properties(gpu, Place::kDevice);
+  CUmemAccessDesc access{};
+  access.location = {CU_MEM_LOCATION_TYPE_DEVICE, {gpu.device()}};
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   Answer answer;
-  answer.results = costs_by_size(gpu, settings, {2, 4, 8, 16, 32, 64});
-  answer.results["kernel_still_ran"] = cuStreamQuery(stream) == CUDA_ERROR_NOT_READY;
-  stream.wait();
+  const auto beside_kernel = [&](const char* name, auto call) {
+    keep_busy(gpu, stream, settings.quick ? 5 : 50);
+    const Watch watch;
+    must(call(), name);
+    const double seconds = watch.seconds();
+    answer.results[name] = {{"us", 1e6 * seconds}, {"kernel_still_ran", cuStreamQuery(stream) == CUDA_ERROR_NOT_READY}};
+    stream.wait();
+  };
+  beside_kernel("cuMemAddressReserve", [&] { return cuMemAddressReserve(&at, kPage, 0, 0, 0); });
+  beside_kernel("cuMemCreate", [&] { return cuMemCreate(&handle, kPage, &wanted, 0); });
+  beside_kernel("cuMemMap", [&] { return cuMemMap(at, kPage, 0, handle, 0); });
+  beside_kernel("cuMemSetAccess", [&] { return cuMemSetAccess(at, kPage, &access, 1); });
+  beside_kernel("cuMemUnmap", [&] { return cuMemUnmap(at, kPage); });
+  beside_kernel("cuMemRelease", [&] { return cuMemRelease(handle); });
+  beside_kernel("cuMemAddressFree", [&] { return cuMemAddressFree(at, kPage); });
+  beside_kernel("cuMemAlloc", [&] { return cuMemAlloc(&block, kPage); });
+  beside_kernel("cuMemFree", [&] { return cuMemFree(block); });
   return answer;
 }
 
@@ -313,6 +356,7 @@ std::vector<Probe> remap_cost_probes() {
           {"remap_beside_copies_out", "which copies to the host make set access slow", remap_beside_copies_out},
           {"remap_beside_waiting_copies", "do copies do so that wait for a kernel", remap_beside_waiting_copies},
           {"remap_beside_long_kernel", "what they cost while a kernel runs", remap_beside_long_kernel},
+          {"calls_that_wait_for_kernels", "which calls about memory wait for a kernel", calls_that_wait_for_kernels},
           {"calls_beside_remaps", "do changes of mappings delay launches", calls_beside_remaps}};
 }
 
