@@ -72,7 +72,7 @@ ReplayCommandOptions::ReplayCommandOptions()
           {"copy-turn", "TESSERA_COPY_TURN", "NS",
            "nanoseconds that it waits at most, to map a page, for copies to the host; 1000000 on an H200 (0)", ""},
           {"frame-time", "TESSERA_FRAME_TIME", "NS",
-           "nanoseconds that it takes to create and destroy a frame; 20000 on an H200 (0)", ""},
+           "nanoseconds that it takes to create and destroy a frame; 20000 on an H100 (0)", ""},
           {"iterations", "TESSERA_ITERATIONS", "N", "number of times to replay the trace's steps (1)", ""},
           {"unseen-work", "TESSERA_UNSEEN_WORK", "on|off",
            "fence all work before evicting a block, as if uses were read from launches (off)", ""},

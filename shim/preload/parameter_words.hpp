@@ -38,10 +38,10 @@ inline void scan_parameter(const void* begin, std::size_t bytes, FoundWords& fou
 }
 
 // Of a structure with arrays of addresses, those that the launch fills.
-[[gnu::noinline, gnu::cold]] inline bool scan_filled(const char* name, const void* begin, const ParameterPlace& place,
-                                                     Grid grid, FoundWords& found) {
+[[gnu::noinline, gnu::cold]] inline bool scan_filled(const void* begin, const ParameterPlace& place, Grid grid,
+                                                     FoundWords& found) {
   const std::span bytes(static_cast<const std::byte*>(begin), place.bytes);
-  const FilledEntries filled = filled_entries(place.filled, name, bytes, grid);
+  const FilledEntries filled = filled_entries(place.filled, bytes, grid);
   for (std::size_t array = 0; array < filled.arrays; ++array) {
     for (std::size_t entry = 0; entry < filled.filled; ++entry) {
       found.look_at(bytes.data() + (array * filled.entries + entry) * sizeof(CUdeviceptr));
@@ -61,7 +61,7 @@ inline bool read_parameters(CUfunction function, void** parameters, void** extra
     if (parameters == nullptr) return;
     found.look_at_all(parameters, places, [&](const void* at, const ParameterPlace& place) {
       if (place.filled != PartlyFilled::kNo) [[unlikely]] {
-        if (scan_filled(name, at, place, grid, found)) return;
+        if (scan_filled(at, place, grid, found)) return;
       }
       scan_parameter(at, place.bytes, found);
     });

@@ -1,5 +1,6 @@
 #include "partly_filled.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -30,24 +31,16 @@ struct Inputs {
 };
 constexpr std::array kInputLayouts = {Inputs{128, 1}, Inputs{64, 64}};
 
-std::optional<Inputs> inputs_of(std::size_t bytes) {
-  for (const Inputs& inputs : kInputLayouts) {
-    if (inputs.bytes() == bytes) return inputs;
-  }
-  return {};
-}
-
-FilledEntries filled_inputs(std::span<const std::byte> structure, Grid grid) {
-  const std::optional<Inputs> inputs = inputs_of(structure.size());
-  if (!inputs || grid.y == 0 || grid.y > inputs->entries) return {};
+FilledEntries filled_inputs(const Inputs& inputs, std::span<const std::byte> structure, Grid grid) {
+  if (grid.y == 0 || grid.y > inputs.entries) return {};
   for (std::size_t i = 0; i < grid.y; ++i) {
     const auto number = [&](std::size_t array, std::size_t of) {
-      return at<std::uint32_t>(structure, inputs->numbers(array) + 4 * of);
+      return at<std::uint32_t>(structure, inputs.numbers(array) + 4 * of);
     };
     if (number(1, i) == 0 || number(2, i) == 0) return {};
     if (i != 0 && number(0, i) != number(0, i - 1) + number(1, i - 1)) return {};
   }
-  return {1, inputs->entries, grid.y};
+  return {1, inputs.entries, grid.y};
 }
 
 // ---- lists of tensors ---------------------------------------------------------------------------
@@ -73,8 +66,24 @@ constexpr std::size_t kMostArrays = 5;
 constexpr std::array<std::array<Room, kMostArrays>, 2> kRooms = {
     {{{{110, 96, 320}, {64, 64, 320}, {48, 48, 320}, {36, 36, 320}, {30, 30, 320}}},
      {{{256, 256, 5272}, {256, 256, 4863}, {256, 256, 4453}, {256, 256, 4044}, {256, 256, 3634}}}}};
+constexpr std::array<std::size_t, 3> kScalars = {0, 4, 8};
 
-// The number that follows the structure's name in the kernel's mangled name: "TensorListMetadataILi3E".
+constexpr auto kListLayouts = [] {
+  std::array<Lists, kRooms.size() * kMostArrays * kScalars.size()> all{};
+  std::size_t count = 0;
+  for (const auto& rooms : kRooms) {
+    for (std::size_t i = 0; i < kMostArrays; ++i) {
+      for (const std::size_t scalar : kScalars) {
+        const Room& room = rooms[i];
+        all[count++] = {i + 1, scalar == 0 ? room.entries : room.with_scalars, scalar, room.blocks};
+      }
+    }
+  }
+  return all;
+}();
+
+// The number that follows the structure's name in the kernel's mangled name: "18TensorListMetadataILi3E". The length in
+// front tells it from structures whose names end alike.
 std::optional<std::size_t> arrays_in(std::string_view name, std::string_view structure) {
   const std::size_t begin = name.find(structure);
   if (begin == std::string_view::npos) return {};
@@ -87,36 +96,30 @@ std::optional<std::size_t> arrays_in(std::string_view name, std::string_view str
   return arrays;
 }
 
-std::optional<Lists> lists_of(PartlyFilled kind, std::string_view name, std::size_t bytes) {
-  const bool scalars = kind == PartlyFilled::kTensorScalarLists;
-  const auto arrays = arrays_in(name, scalars ? "TensorListScalarListMetadataI" : "TensorListMetadataI");
-  if (!arrays) return {};
-  for (const auto& rooms : kRooms) {
-    const Room& room = rooms[*arrays - 1];
-    for (const std::size_t scalar : {std::size_t{4}, std::size_t{8}}) {
-      const Lists lists{*arrays, scalars ? room.with_scalars : room.entries, scalars ? scalar : 0, room.blocks};
-      if (lists.bytes() == bytes) return lists;
-    }
-  }
-  return {};
-}
-
-FilledEntries filled_tensors(PartlyFilled kind, const char* name, std::span<const std::byte> structure, Grid grid) {
-  const std::optional<Lists> lists = lists_of(kind, name, structure.size());
-  if (!lists || grid.x == 0 || grid.x > lists->blocks) return {};
+FilledEntries filled_tensors(const Lists& lists, std::span<const std::byte> structure, Grid grid) {
+  if (grid.x == 0 || grid.x > lists.blocks) return {};
   std::size_t last = 0;
   for (std::size_t block = 0; block < grid.x; ++block) {
-    const std::size_t tensor = at<std::uint8_t>(structure, lists->tensor_of_block() + block);
+    const std::size_t tensor = at<std::uint8_t>(structure, lists.tensor_of_block() + block);
     if (tensor != last && (block == 0 || tensor != last + 1)) return {};
     last = tensor;
   }
-  if (last >= lists->entries) return {};
+  if (last >= lists.entries) return {};
   for (std::size_t tensor = 0; tensor <= last; ++tensor) {
-    const auto elements = at<std::uint64_t>(structure, lists->elements() + tensor * kAddress);
+    const auto elements = at<std::uint64_t>(structure, lists.elements() + tensor * kAddress);
     if (elements == 0 || elements > kMostElements) return {};
   }
-  return {lists->arrays, lists->entries, last + 1};
+  return {lists.arrays, lists.entries, last + 1};
 }
+
+// Concatenations come first, then lists.
+template <std::size_t kCount, class Layout, class IsIt>
+PartlyFilled number_of(const std::array<Layout, kCount>& layouts, std::size_t first, IsIt is_it) {
+  const auto found = std::ranges::find_if(layouts, is_it);
+  if (found == layouts.end()) return PartlyFilled::kNo;
+  return static_cast<PartlyFilled>(first + static_cast<std::size_t>(found - layouts.begin()));
+}
+constexpr std::size_t kFirstInputs = 1, kFirstLists = kFirstInputs + kInputLayouts.size();
 
 }  // namespace
 
@@ -124,18 +127,20 @@ PartlyFilled partly_filled(const char* name, std::size_t bytes) {
   if (name == nullptr) return PartlyFilled::kNo;
   const std::string_view kernel(name);
   if (kernel.find("CatArrayBatchedCopy") != std::string_view::npos) {
-    return inputs_of(bytes) ? PartlyFilled::kInputs : PartlyFilled::kNo;
+    return number_of(kInputLayouts, kFirstInputs, [&](const Inputs& inputs) { return inputs.bytes() == bytes; });
   }
   if (kernel.find("multi_tensor_apply_kernel") == std::string_view::npos) return PartlyFilled::kNo;
-  for (const PartlyFilled kind : {PartlyFilled::kTensorLists, PartlyFilled::kTensorScalarLists}) {
-    if (lists_of(kind, kernel, bytes)) return kind;
-  }
-  return PartlyFilled::kNo;
+  const auto without = arrays_in(kernel, "18TensorListMetadataI"),
+             with = arrays_in(kernel, "28TensorListScalarListMetadataI");
+  return number_of(kListLayouts, kFirstLists, [&](const Lists& lists) {
+    return (lists.scalar == 0 ? without : with) == lists.arrays && lists.bytes() == bytes;
+  });
 }
 
-FilledEntries filled_entries(PartlyFilled kind, const char* name, std::span<const std::byte> structure, Grid grid) {
-  if (kind == PartlyFilled::kNo) return {};
-  return kind == PartlyFilled::kInputs ? filled_inputs(structure, grid) : filled_tensors(kind, name, structure, grid);
+FilledEntries filled_entries(PartlyFilled which, std::span<const std::byte> structure, Grid grid) {
+  const auto number = static_cast<std::size_t>(which);
+  if (number < kFirstLists) return filled_inputs(kInputLayouts[number - kFirstInputs], structure, grid);
+  return filled_tensors(kListLayouts[number - kFirstLists], structure, grid);
 }
 
 }  // namespace tessera::preload

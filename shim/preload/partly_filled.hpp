@@ -22,7 +22,8 @@ struct Grid {
   unsigned x = 0, y = 0;
 };
 
-enum class PartlyFilled : std::uint16_t { kNo, kInputs, kTensorLists, kTensorScalarLists };
+// The number of a known structure, from 1.
+enum class PartlyFilled : std::uint16_t { kNo };
 
 // Of the parameter of this size of the kernel with this name, which may be null.
 PartlyFilled partly_filled(const char* name, std::size_t bytes);
@@ -32,7 +33,7 @@ PartlyFilled partly_filled(const char* name, std::size_t bytes);
 struct FilledEntries {
   std::size_t arrays = 0, entries = 0, filled = 0;
 };
-// `name`: as partly_filled(), whose result for it is `kind`.
-FilledEntries filled_entries(PartlyFilled kind, const char* name, std::span<const std::byte> structure, Grid grid);
+// REQUIRES: `which` is not kNo, and the structure has its size.
+FilledEntries filled_entries(PartlyFilled which, std::span<const std::byte> structure, Grid grid);
 
 }  // namespace tessera::preload

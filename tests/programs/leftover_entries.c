@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   open_device(&context);
   CHECK(cuModuleLoad(&module, argv[1]));
   CHECK(cuModuleGetFunction(&concatenate, module, "CatArrayBatchedCopy_of_words"));
-  CHECK(cuModuleGetFunction(&add_lists, module, "multi_tensor_apply_kernel_TensorListMetadataILi2E"));
+  CHECK(cuModuleGetFunction(&add_lists, module, "multi_tensor_apply_kernel_18TensorListMetadataILi2E"));
   for (int i = 0; i < BLOCKS; ++i) {
     CHECK(cuMemAlloc(&block[i], COUNT * sizeof(int)));
     expected[i] = i + 1;

@@ -47,14 +47,14 @@ struct TensorLists {
   int part_of_block[320];
   int first;
 };
-extern "C" __global__ void multi_tensor_apply_kernel_TensorListMetadataILi2E(struct TensorLists lists) {
+extern "C" __global__ void multi_tensor_apply_kernel_18TensorListMetadataILi2E(struct TensorLists lists) {
   const int tensor = lists.tensor_of_block[blockIdx.x];
   const long long begin = (long long)lists.part_of_block[blockIdx.x] << 16;
   for (long long i = begin + threadIdx.x; i < begin + 65536 && i < lists.elements[tensor]; i += blockDim.x) {
     lists.addresses[0][tensor][i] += lists.addresses[1][tensor][i];
   }
 }
-TESSERA_KERNEL(multi_tensor_apply_kernel_TensorListMetadataILi2E)
+TESSERA_KERNEL(multi_tensor_apply_kernel_18TensorListMetadataILi2E)
 
 // No parameters at all.
 extern "C" __global__ void nothing() {}

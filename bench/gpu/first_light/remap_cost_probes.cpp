@@ -121,8 +121,7 @@ class CopyLoad {
         copy_until_stopped(gpu, way, load, copied_, go_on);
       }));
     }
-    const std::uint64_t before = copied_;
-    for (const Watch watch; !loops_.empty() && copied_ < before + 8 * load.bytes && watch.seconds() < 0.5;) {
+    for (const Watch watch; !loops_.empty() && copied_ < 8 * load.bytes && watch.seconds() < 0.5;) {
       std::this_thread::yield();
     }
   }
