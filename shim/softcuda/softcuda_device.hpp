@@ -18,6 +18,10 @@
 #include "../../alloc/sim/sim_kernel.h"
 
 #define __shared__ thread_local
+// Attribute of the function that runs a block: versions of it for several processors.
+#if !defined(SOFTCUDA_CLONES)
+#define SOFTCUDA_CLONES
+#endif
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 // The handle of a conditional graph node is the address of its value.
@@ -97,7 +101,8 @@ T load(const void* parameters, uint32_t offset) {
 }
 
 template <auto kernel, class... Parameters, size_t... place>
-int run_block(const sim_block* block, [[maybe_unused]] const void* parameters, Places<place...>) {
+[[gnu::always_inline]] inline int run_at(const sim_block* block, [[maybe_unused]] const void* parameters,
+                                         Places<place...>) {
   [[maybe_unused]] constexpr auto& table = Layout<Parameters...>::kTable;
   gridDim = {block->grid[0], block->grid[1], block->grid[2]};
   blockDim = {block->block[0], block->block[1], block->block[2]};
@@ -109,24 +114,26 @@ int run_block(const sim_block* block, [[maybe_unused]] const void* parameters, P
 }
 
 template <auto kernel, class... Parameters>
-constexpr sim_kernel describe(const char* name, void (*)(Parameters...)) {
+[[gnu::always_inline]] inline int run_block(const sim_block* block, const void* parameters, void (*)(Parameters...)) {
+  return run_at<kernel, Parameters...>(block, parameters, typename PlacesBelow<sizeof...(Parameters)>::All());
+}
+
+template <class... Parameters>
+constexpr sim_kernel describe(const char* name, int (*run)(const sim_block*, const void*), void (*)(Parameters...)) {
   using Known = Layout<Parameters...>;
-  return {SIM_KERNEL_ABI_VERSION,
-          name,
-          [](const sim_block* block, const void* parameters) {
-            return run_block<kernel, Parameters...>(block, parameters, typename PlacesBelow<Known::kCount>::All());
-          },
-          static_cast<uint32_t>(Known::kCount),
-          Known::kTable.entries,
+  return {SIM_KERNEL_ABI_VERSION, name, run, static_cast<uint32_t>(Known::kCount), Known::kTable.entries,
           Known::kTable.bytes};
 }
 
 }  // namespace softcuda
 
 // Makes `kernel` known to the device as `name`.
-#define TESSERA_KERNEL_AS(name, kernel)                                                 \
-  extern "C" {                                                                          \
-  __attribute__((visibility("default"))) extern const sim_kernel tessera_kernel_##name; \
-  }                                                                                     \
-  constexpr sim_kernel tessera_kernel_##name = softcuda::describe<&kernel>(#name, &kernel);
+#define TESSERA_KERNEL_AS(name, kernel)                                                           \
+  SOFTCUDA_CLONES static int tessera_run_##name(const sim_block* block, const void* parameters) { \
+    return softcuda::run_block<&kernel>(block, parameters, &kernel);                              \
+  }                                                                                               \
+  extern "C" {                                                                                    \
+  __attribute__((visibility("default"))) extern const sim_kernel tessera_kernel_##name;           \
+  }                                                                                               \
+  constexpr sim_kernel tessera_kernel_##name = softcuda::describe(#name, &tessera_run_##name, &kernel);
 #define TESSERA_KERNEL(name) TESSERA_KERNEL_AS(name, name)

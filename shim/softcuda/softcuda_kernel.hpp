@@ -6,8 +6,8 @@
 // block, x fastest.
 //
 // Speed: a kernel is compiled both for AVX2 and for any machine, and the right version is chosen at load time. Give
-// each thread a loop over contiguous elements, so that it is vectorised. The arithmetic is the same in both versions:
-// nothing is fused or reordered.
+// each thread a loop over contiguous elements, so that it is vectorised. A large struct is copied for each thread. The
+// arithmetic is the same in both versions: nothing is fused or reordered.
 //
 // __shared__ works unchanged; a source that calls __syncthreads() defines SOFTCUDA_BARRIERS before including this file.
 // Dynamically sized shared memory (extern __shared__) is not supported: only the NVRTC stand-in rewrites such
@@ -28,13 +28,13 @@
 #include <cstring>
 #include <utility>
 
+#if defined(__x86_64__)
+#define SOFTCUDA_CLONES __attribute__((target_clones("avx2", "default")))
+#endif
 #include "softcuda_device.hpp"
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define __global__ __attribute__((target_clones("avx2", "default")))
-#else
-#define __global__
-#endif
+// Compiled into the loop over the threads of a block: most kernels do less than a call costs.
+#define __global__ inline __attribute__((always_inline))
 #define __device__ inline
 #define __restrict__ __restrict
 
