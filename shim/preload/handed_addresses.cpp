@@ -1,26 +1,46 @@
 #include "handed_addresses.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 namespace tessera::preload {
 
-// REQUIRES: the lock.
-HandedAddresses::Handed& HandedAddresses::place_for(const char* kernel, std::uint64_t first) {
-  const auto same = std::ranges::find_if(handed_, [&](const Handed& handed) {
-    return handed.launch != 0 && handed.kernel == kernel && handed.given.front() == first;
-  });
-  return same != handed_.end() ? *same : handed_[next_++ % kMost];
+// Spread, because large blocks begin at multiples of many pages.
+std::uint64_t HandedAddresses::page_bit(std::uint64_t address) {
+  return std::uint64_t{1} << (address / kReach * 0x9e3779b97f4a7c15 >> 58);
 }
 
 // A table is in the page of the address that the kernel was given, or in the next one.
-template <class Change>
-void HandedAddresses::for_each_page(std::span<const std::uint64_t> given, Change change) {
-  for (const std::uint64_t address : given) {
-    change(page_of(address));
-    change(page_of(address + kReach));
+std::uint64_t HandedAddresses::table_bits(std::uint64_t given) { return page_bit(given) | page_bit(given + kReach); }
+
+HandedAddresses::Launch::Launch(std::span<const std::uint64_t> given, InOneBlock compare)
+    : words(given), in_one_block(compare) {
+  for (const std::uint64_t word : words) pages |= page_bit(word);
+}
+
+bool HandedAddresses::Launch::is_behind(std::uint64_t at) const {
+  if ((table_bits(at) & pages) == 0) return false;
+  return std::ranges::any_of(
+      words, [this, at](std::uint64_t word) { return word - at < kReach && (word == at || in_one_block(at, word)); });
+}
+
+// REQUIRES: the lock.
+bool HandedAddresses::reaches(std::size_t place, const Launch& launch) const {
+  if ((keys_[place].pages & launch.pages) == 0) return false;
+  return std::ranges::any_of(lists_[place].given, [&](std::uint64_t at) { return launch.is_behind(at); });
+}
+
+// REQUIRES: the lock.
+template <class Visit>
+bool HandedAddresses::any_recent(std::uint64_t now, Visit visit) {
+  for (std::size_t back = 1; back <= count_; ++back) {
+    const std::size_t place = (next_ + kMost - back) % kMost;
+    const std::uint64_t launch = keys_[place].launch;
+    if (launch == 0) continue;
+    if (launch + kLaunches < now) return false;
+    if (visit(place)) return true;
   }
+  return false;
 }
 
 void HandedAddresses::note(const char* kernel, std::span<const std::uint64_t> given,
@@ -29,70 +49,70 @@ void HandedAddresses::note(const char* kernel, std::span<const std::uint64_t> gi
   given = given.first(std::min(given.size(), kMostWords));
   named = named.first(std::min(named.size(), kMostWords));
   const std::lock_guard<std::mutex> lock(mutex_);
-  Handed& handed = place_for(kernel, given.front());
-  handed.kernel = kernel;
-  handed.launch = launch_.load(std::memory_order_relaxed);
-  handed.turn = ++turns_;
-  handed.named.assign(named.begin(), named.end());
-  if (!std::ranges::equal(handed.given, given)) {
-    for_each_page(given, [](auto& page) { page.fetch_add(1, std::memory_order_relaxed); });
-    for_each_page(handed.given, [](auto& page) { page.fetch_sub(1, std::memory_order_relaxed); });
-    handed.given.assign(given.begin(), given.end());
+  Key key{kernel, given.front(), launch_.load(std::memory_order_relaxed), 0};
+  any_recent(key.launch, [&](std::size_t place) {
+    Key& other = keys_[place];
+    const bool is_same = other.kernel == kernel && other.first == key.first;
+    if (is_same) other.launch = 0;
+    return is_same;
+  });
+  Lists& lists = lists_[next_];
+  lists.given.clear();
+  for (const std::uint64_t address : given) {
+    if (std::ranges::find(lists.given, address) == lists.given.end()) lists.given.push_back(address);
   }
-  newest_.store(handed.launch, std::memory_order_relaxed);
+  lists.named.assign(named.begin(), named.end());
+  for (const std::uint64_t address : lists.given) key.pages |= table_bits(address);
+  keys_[next_] = key;
+  next_ = (next_ + 1) % kMost;
+  count_ = std::min(count_ + 1, kMost);
+  newest_.store(key.launch, std::memory_order_relaxed);
   any_.store(true, std::memory_order_relaxed);
 }
 
-bool HandedAddresses::may_add(std::span<const std::uint64_t> given) {
+bool HandedAddresses::may_add(std::span<const std::uint64_t> given, InOneBlock in_one_block) {
   const std::uint64_t now = launch_.fetch_add(1, std::memory_order_relaxed) + 1;
   if (newest_.load(std::memory_order_relaxed) + kLaunches < now) {
     forget_all();
     return false;
   }
-  return std::ranges::any_of(given,
-                             [this](std::uint64_t word) { return page_of(word).load(std::memory_order_relaxed) != 0; });
+  const Launch launch(given, in_one_block);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return any_recent(now, [&](std::size_t place) { return reaches(place, launch); });
 }
 
 // Newest first: what does not fit is dropped from the end.
-void HandedAddresses::add_handed(Words& words) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const std::uint64_t now = launch_.load(std::memory_order_relaxed);
-  std::array<const Handed*, kMost> recent{};
-  std::size_t count = 0;
-  for (const Handed& handed : handed_) {
-    if (handed.launch != 0 && handed.launch + kLaunches >= now) recent[count++] = &handed;
-  }
-  std::ranges::sort(std::span(recent).first(count), std::greater(), &Handed::turn);
+void HandedAddresses::add_handed(Words& words, InOneBlock in_one_block) {
+  const Launch launch(words.certain, in_one_block);
   std::vector<std::uint64_t> maybe, others;
   std::vector<std::pair<const char*, std::uint64_t>> written;  // (kernel, address) pairs
-  for (const Handed* const handed : std::span(recent).first(count)) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  any_recent(launch_.load(std::memory_order_relaxed), [&](std::size_t place) {
+    if (!reaches(place, launch)) return false;
+    const char* const kernel = keys_[place].kernel;
     bool is_near = false;
     others.clear();
-    for (const std::uint64_t at : handed->given) {
-      const auto reaches = [at](std::uint64_t word) { return word - at < kReach; };
-      if (std::ranges::any_of(words.certain, reaches)) {
-        is_near = is_near || std::ranges::find(written, std::pair(handed->kernel, at)) == written.end();
+    for (const std::uint64_t at : lists_[place].given) {
+      if (launch.is_behind(at)) {
+        is_near = is_near || std::ranges::find(written, std::pair(kernel, at)) == written.end();
       } else {
         others.push_back(at);
       }
     }
-    others.insert(others.end(), handed->named.begin(), handed->named.end());
-    if (!is_near || others.empty()) continue;
-    for (const std::uint64_t at : handed->given) written.emplace_back(handed->kernel, at);
+    others.insert(others.end(), lists_[place].named.begin(), lists_[place].named.end());
+    if (!is_near || others.empty()) return false;
+    for (const std::uint64_t at : lists_[place].given) written.emplace_back(kernel, at);
     for (const std::uint64_t other : others) {
       if (std::ranges::find(maybe, other) == maybe.end()) maybe.push_back(other);
     }
-  }
+    return false;
+  });
   words.maybe.insert(words.maybe.begin(), maybe.begin(), maybe.end());
 }
 
 void HandedAddresses::forget_all() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (Handed& handed : handed_) {
-    handed.launch = 0;
-    handed.given.clear();
-  }
-  for (auto& page : pages_) page.store(0, std::memory_order_relaxed);
+  count_ = 0;
   any_.store(false, std::memory_order_relaxed);
 }
 

@@ -39,35 +39,51 @@ class HandedAddresses {
   // later launch of the same kernel with the same address replaces the earlier entry. `named` excludes addresses handed
   // to this kernel by others; otherwise each kernel of a sequence would hand on the arguments of all kernels before it.
   void note(const char* kernel, std::span<const std::uint64_t> given, std::span<const std::uint64_t> named);
+  // Whether a table that begins at one address may hold the other, which is less than kReach behind it.
+  using InOneBlock = bool (*)(CUdeviceptr at, CUdeviceptr word);
   // Call once for each launch while any() is true: whether earlier kernels may have handed anything to this one.
-  bool may_add(std::span<const std::uint64_t> given);
+  bool may_add(std::span<const std::uint64_t> given, InOneBlock in_one_block);
   // Adds the addresses that they may have handed on, ahead of the other uncertain words.
-  void add_handed(Words& words);
+  void add_handed(Words& words, InOneBlock in_one_block);
   void forget_all();
 
  private:
-  struct Handed {
+  // What a launch looks at for each of them: two share a cache line.
+  struct Key {
     const char* kernel = nullptr;  // by name
-    std::uint64_t launch = 0;      // 0: none
-    std::uint64_t turn = 0;        // increases with each entry
-    std::vector<std::uint64_t> given, named;
+    std::uint64_t first = 0;       // of the addresses given to it
+    std::uint64_t launch = 0;      // 0: replaced by a later one
+    std::uint64_t pages = 0;       // table_bits() of all of them
   };
-  static constexpr std::size_t kPages = 4096;
+  struct Lists {
+    std::vector<std::uint64_t> given, named;  // `given` has each once
+  };
 
-  std::atomic<std::uint32_t>& page_of(CUdeviceptr address) { return pages_[address / kReach % kPages]; }
-  template <class Change>
-  void for_each_page(std::span<const std::uint64_t> given, Change change);
-  Handed& place_for(const char* kernel, std::uint64_t first);
+  static std::uint64_t page_bit(std::uint64_t address);
+  static std::uint64_t table_bits(std::uint64_t given);
+  // The words of a launch, and in which pages they are.
+  struct Launch {
+    Launch(std::span<const std::uint64_t> given, InOneBlock in_one_block);
+    // Whether one of its words may be in a table that begins at `at`.
+    bool is_behind(std::uint64_t at) const;
+
+    std::span<const std::uint64_t> words;
+    std::uint64_t pages = 0;
+    InOneBlock in_one_block;
+  };
+  // Whether it may use a table of the kernel at this place.
+  bool reaches(std::size_t place, const Launch& launch) const;
+  // Calls visit(place) for what was handed on within kLaunches before `now`, newest first, until it returns true.
+  template <class Visit>
+  bool any_recent(std::uint64_t now, Visit visit);
 
   std::mutex mutex_;
-  std::array<Handed, kMost> handed_;
-  std::size_t next_ = 0;  // next entry to overwrite
-  std::uint64_t turns_ = 0;
+  std::array<Key, kMost> keys_;  // a ring
+  std::array<Lists, kMost> lists_;
+  std::size_t next_ = 0, count_ = 0;
   std::atomic<bool> any_{false};
-  std::atomic<std::uint64_t> launch_{1};                    // counted while there are any
-  std::atomic<std::uint64_t> newest_{0};                    // the most recent launch that handed on addresses
-  std::array<std::atomic<std::uint32_t>, kPages> pages_{};  // per page bucket, how many remembered addresses may have a
-                                                            // table in it
+  std::atomic<std::uint64_t> launch_{1};  // counted while there are any
+  std::atomic<std::uint64_t> newest_{0};  // the most recent launch that handed on addresses
 };
 
 // The instance of this process.

@@ -59,6 +59,13 @@ tessera_stream orders_by(CUstream stream, bool foreign = false) {
   return is_other || of_green_default(stream) ? TESSERA_NO_STREAM : stream_of(stream);
 }
 
+// A table lies in one block, except where the program itself maps several side by side.
+bool in_one_block(CUdeviceptr at, CUdeviceptr word) {
+  tessera_block_info block{};
+  block.size = sizeof(block);
+  return tessera_query(running(), word, &block) != TESSERA_OK || block.address <= at || is_mapped(word);
+}
+
 }  // namespace
 
 ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits, const char* call)
@@ -109,7 +116,7 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
     begin_unnamed(stream, kernel);
     return;
   }
-  const bool was_handed = handed_addresses().any() && handed_addresses().may_add(words.certain);
+  const bool was_handed = handed_addresses().any() && handed_addresses().may_add(words.certain, in_one_block);
   if (was_handed || pointer_tables().any()) {
     begin_with_tables(words, stream, kernel, launched, was_handed);
     return;
@@ -124,10 +131,10 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
   if (pointer_tables().any()) pointer_tables().add_pointees(with_tables);
   if (launched == Launched::kOneBlock) {
     const std::vector<std::uint64_t> named = with_tables.maybe;
-    if (was_handed) handed_addresses().add_handed(with_tables);
+    if (was_handed) handed_addresses().add_handed(with_tables, in_one_block);
     handed_addresses().note(kernel, words.certain, named);
   } else if (was_handed) {
-    handed_addresses().add_handed(with_tables);
+    handed_addresses().add_handed(with_tables, in_one_block);
   }
   begin_launch(with_tables, stream, kernel, launched);
 }

@@ -250,6 +250,35 @@ class LaunchCosts(unittest.TestCase):
                          [{"alone": costs, "under tessera run": costs}] * len(results))
 
 
+class StepCosts(unittest.TestCase):
+    def test_the_programs_own_lines_are_read(self):
+        here = place.Place(BUILD, software=True)
+        ran = here.run([here.program("step_cost"), here.kernels("preload_kernels"), "3"], 120)
+        self.assertTrue(ran.well, ran.err)
+        costs = speed.step_costs(ran)
+        self.assertLessEqual({"launch", "refused_launch_of_one_block", "allocate", "free"}, set(costs))
+        self.assertTrue(all(cost["warm"] > 0 and cost["cold"] > 0 for cost in costs.values()), costs)
+
+    def test_any_other_output_is_none(self):
+        for text in ("", "launch 1\n", "launch 1 2\nfree 3\n"):
+            self.assertIsNone(speed.step_costs(place.Outcome(0, text, "", 1.0)))
+
+    def test_each_call_has_its_medians_both_ways(self):
+        class Timed(MadeUpPlace):
+            def run(self, command, limit, more=None):
+                done = super().run(command, limit, more)
+                return place.Outcome(0, "launch 1 2\nfree 3 4\n", "", 1.0, done.pid)
+
+        with tempfile.TemporaryDirectory() as folder:
+            written = record.Record(pathlib.Path(folder) / "a.json", "a", {"gpu": "none"}, "run.sh", 100)
+            with contextlib.redirect_stdout(io.StringIO()):
+                speed.step_cost(Timed(), written)
+            written.finish()
+            results = json.loads((pathlib.Path(folder) / "a.json").read_text())["results"]
+        costs = {"launch": {"warm": 1.0, "cold": 2.0}, "free": {"warm": 3.0, "cold": 4.0}}
+        self.assertEqual([result["ns"] for result in results], [{"alone": costs, "under tessera run": costs}])
+
+
 class Tables(unittest.TestCase):
     BODY = {"section": "speed", "gpu": "a GPU", "driver": "1", "commit": "c", "date": "d",
             "command": "run.sh", "complete": True, "results": [

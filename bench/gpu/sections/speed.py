@@ -40,6 +40,22 @@ def in_turn(place, record, command, rounds, limit, read):
     return found, facts
 
 
+def step_costs(outcome):
+    """The lines of step_cost, (warm, cold) nanoseconds for each call; None for any other output."""
+    lines = [line.split() for line in outcome.out.splitlines()]
+    well = lines and all(len(line) == 3 for line in lines)
+    return {call: {"warm": float(warm), "cold": float(cold)} for call, warm, cold in lines} if well else None
+
+
+def step_cost(place, record):
+    """The calls of a training step, with warm caches and with cold ones, as a framework leaves them."""
+    command = [place.program("step_cost"), place.kernels("preload_kernels"), "20" if place.quick else "500"]
+    costs, facts = in_turn(place, record, command, 1 if place.quick else 3, 15, step_costs)
+    medians = {way: {call: {heat: statistics.median(cost[call][heat] for cost in found) for heat in ("warm", "cold")}
+                     for call in found[0]} for way, found in costs.items() if found}
+    record.add("calls of a step", ns=medians, **facts)
+
+
 LAUNCHES = ("refused", "numbers", "queued")
 
 
@@ -87,5 +103,6 @@ def run(place, record):
     allocator(place, record)
     fingerprints(place, record)
     launch_cost(place, record)
+    step_cost(place, record)
     ample(place, record)
     torch_pairs(place, record)

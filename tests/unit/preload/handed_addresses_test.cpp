@@ -24,11 +24,14 @@ class HandedAddressesTest : public testing::Test {
     Words words;
     words.certain = {word};
     words.maybe = std::move(maybe);
-    if (handed_->any() && handed_->may_add(words.certain)) handed_->add_handed(words);
+    if (handed_->any() && handed_->may_add(words.certain, in_one_block_)) handed_->add_handed(words, in_one_block_);
     return words.maybe;
   }
   void note(const char* kernel, Addresses given, Addresses named = {}) { handed_->note(kernel, given, named); }
 
+  static bool always(CUdeviceptr, CUdeviceptr) { return true; }
+
+  HandedAddresses::InOneBlock in_one_block_ = always;
   std::unique_ptr<HandedAddresses> handed_ = std::make_unique<HandedAddresses>();
 };
 
@@ -67,6 +70,15 @@ TEST_F(HandedAddressesTest, ATableMayBeginBehindTheAddressThatTheKernelWasGiven)
   EXPECT_EQ(with(kTable - 8), Addresses{});
 }
 
+// Small blocks lie close together.
+TEST_F(HandedAddressesTest, ATableDoesNotGoOnInTheNextBlock) {
+  note(kPrepare, {kTable, kFirst});
+  in_one_block_ = [](CUdeviceptr at, CUdeviceptr word) { return at / 1024 == word / 1024; };
+  EXPECT_EQ(with(kTable), Addresses{kFirst});
+  EXPECT_EQ(with(kTable + 1016), Addresses{kFirst});
+  EXPECT_EQ(with(kTable + 1024), Addresses{});
+}
+
 TEST_F(HandedAddressesTest, HandedAddressesComeBeforeOtherCandidates) {
   note(kPrepare, {kTable, kFirst});
   EXPECT_EQ(with(kTable, {kOther}), (Addresses{kFirst, kOther}));
@@ -93,8 +105,8 @@ TEST_F(HandedAddressesTest, DoesNotSearchForExpiredAddresses) {
   }
   const std::uint64_t first = kTable + 2 * HandedAddresses::kReach,
                       last = kTable + (4 * HandedAddresses::kMost - 2) * HandedAddresses::kReach;
-  EXPECT_FALSE(handed_->may_add({&first, 1}));
-  EXPECT_TRUE(handed_->may_add({&last, 1}));
+  EXPECT_FALSE(handed_->may_add({&first, 1}, in_one_block_));
+  EXPECT_TRUE(handed_->may_add({&last, 1}, in_one_block_));
 }
 
 // The address of the table need not come first.
