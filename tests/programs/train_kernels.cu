@@ -7,6 +7,7 @@
 // REQUIRES: columns and inner are multiples of 32, rows of 4. The host ensures this.
 //
 // Thread safety: each element is written by one thread.
+#define SOFTCUDA_LARGE_KERNELS
 #include "softcuda_kernel.hpp"
 
 #define TILE_ROWS 4
