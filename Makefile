@@ -6,8 +6,8 @@ CONFIGURE = cmake --preset
 COMPILE = cmake --build -j$(JOBS) --preset
 # The thread sanitizer of older compilers cannot start under strong address randomisation.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
-# Tests wait for timers and children for a quarter of their time: half as many more fill the processors.
-TEST_JOBS := $(shell expr $(JOBS) + \( $(JOBS) + 1 \) / 2)
+# Tests wait for timers and children for half of their time: twice as many fill the processors.
+TEST_JOBS := $(shell expr $(JOBS) \* 2)
 TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=error --output-junit results.xml --test-dir
 # What a sanitizer run leaves out: benchmarks measure nothing there, lints and packaging read files and
 # do not run our code, and tests labelled "unsanitized" say at their registration why they are no use there.
