@@ -15,7 +15,7 @@ CommandLine::CommandLine(CLI::App& app)
       top(app.add_subcommand("top", "show this user's programs under Tessera, live")),
       metrics(app.add_subcommand("metrics", "print the figures of this user's programs for Prometheus")),
       stats(app.add_subcommand("stats", "show the statistics of a run, even if it was killed")),
-      report(app.add_subcommand("report", "write an HTML report of a run")),
+      report(app.add_subcommand("report", "write an HTML report of a run, or compare two")),
       recover(app.add_subcommand("recover", "restore the reports of a program that was killed")),
       fuzz(app.add_subcommand("fuzz", "fault-injection fuzzing by seed, in virtual time")),
       completion(app.add_subcommand("completion", "print the completion of this command for a shell")),

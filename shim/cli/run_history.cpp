@@ -38,14 +38,17 @@ RunHistory::Block block_of(const Json& json) {
           number("stall_ns")};
 }
 
-// Throws nlohmann's exceptions if the JSON has another structure.
+// Both throw nlohmann's exceptions if the JSON has another structure.
+void fill_stats(const Json& stats, RunHistory& history) {
+  (void)stats.at("tessera");  // pages begin with it
+  for (const Json& group : stats) (void)group.get_ref<const Json::object_t&>();
+  history.stats = stats;
+}
 void fill(const Json& json, RunHistory& history) {
   history.program = word(json, "program");
   history.slot_seconds = json.at("slot_ns").get<double>() / 1e9;
   history.seconds = json.at("ended_ns").get<double>() / 1e9;
-  history.stats = json.at("stats");
-  (void)history.stats.at("tessera");  // the page begins with it
-  for (const Json& group : history.stats) (void)group.get_ref<const Json::object_t&>();
+  fill_stats(json.at("stats"), history);
   const std::size_t slots = json.at("links").at("in").size();
   for (const char* const link : kLinks) {
     history.links.push_back({link, numbers_if_any(json.at("links"), link, slots)});
@@ -134,6 +137,15 @@ std::string parse_history(const std::string& text, RunHistory& history) {
     fill(json, history);
     if (!is_even(history)) return "its lists have different lengths";
     return check_sums(history);
+  } catch (const nlohmann::json::exception& error) {
+    return error.what();
+  }
+}
+
+std::string parse_statistics(const std::string& text, RunHistory& history) {
+  try {
+    fill_stats(Json::parse(text), history);
+    return "";
   } catch (const nlohmann::json::exception& error) {
     return error.what();
   }

@@ -53,3 +53,5 @@ RunHistory with_slots(RunHistory history, std::size_t most);
 
 // "" or why `text` is not a history: it cannot be parsed, or its sums differ from those of its statistics.
 std::string parse_history(const std::string& text, RunHistory& history);
+// The same for statistics alone: a history without slots, links and tags.
+std::string parse_statistics(const std::string& text, RunHistory& history);
