@@ -73,8 +73,7 @@ int control_command(const ControlOptions& options) {
   }
   std::fflush(stdout);
   while (program.runs()) {
-    if (server.wait(kBetweenLooks))
-      server.serve_one([&](const HttpRequest& request) { return answer_control(request, door); });
+    server.serve_for(kBetweenLooks, [&](const HttpRequest& request) { return answer_control(request, door); });
   }
   return 0;
 }

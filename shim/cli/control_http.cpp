@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "http_access.hpp"
 
 namespace {
 
@@ -20,24 +21,6 @@ HttpAnswer json_answer(int status, const nlohmann::json& body) {
 
 HttpAnswer problem(int status, const std::string& what) { return json_answer(status, {{"error", what}}); }
 
-// Without the port. Any port: a tunnel may have another one.
-bool is_this_machine(const std::string& host) {
-  const std::size_t port = host.starts_with('[') ? host.find("]:") : host.find(':');
-  const std::string name = host.substr(0, host.starts_with('[') && port != host.npos ? port + 1 : port);
-  const auto is_digit_or_dot = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.'; };
-  return name == "localhost" || name == "[::1]" ||
-         (name.starts_with("127.") && std::ranges::all_of(name, is_digit_or_dot));
-}
-
-// Takes the same time wherever they differ.
-bool same_secret(std::string_view a, std::string_view b) {
-  unsigned different = a.size() == b.size() ? 0 : 1;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    different |= static_cast<unsigned>(static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i % b.size()]));
-  }
-  return different == 0;
-}
-
 std::optional<HttpAnswer> refusal(const HttpRequest& request, const ControlDoor& door) {
   for (const auto& [name, value] : request.headers) {
     if (name == "origin" || name == "referer" || name.starts_with("sec-fetch-")) {
@@ -47,9 +30,7 @@ std::optional<HttpAnswer> refusal(const HttpRequest& request, const ControlDoor&
   if (door.token.empty()) return std::nullopt;
   if (!is_this_machine(request.header("host")))
     return problem(403, "the Host header is not an address of this machine");
-  constexpr std::string_view kScheme = "Bearer ";
-  const std::string given = request.header("authorization");
-  if (!given.starts_with(kScheme) || !same_secret(std::string_view(given).substr(kScheme.size()), door.token)) {
+  if (!has_bearer_token(request, door.token)) {
     return problem(401, "the token is missing or wrong: Authorization: Bearer TOKEN");
   }
   return std::nullopt;

@@ -8,12 +8,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstring>
 #include <optional>
-#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,9 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kMostRequest = 8 << 10;
-constexpr milliseconds kLongestRequest{5000};
-constexpr std::string_view kHeadEnd = "\r\n\r\n";
+constexpr std::size_t kMostConnections = 32;
 
 union Place {
   sockaddr any;
@@ -59,72 +58,6 @@ bool is_loopback(const Place& place) {
   return ntohl(place.v4.sin_addr.s_addr) >> 24 == 127;
 }
 
-class Connection {
- public:
-  explicit Connection(int socket) : socket_(socket) {}
-  ~Connection() {
-    if (socket_ >= 0) ::close(socket_);
-  }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  // The request without its body; none where it does not come in time, or is too long.
-  std::optional<std::string> read_head() {
-    while (text_.find(kHeadEnd) == std::string::npos) {
-      if (!read_more()) return std::nullopt;
-    }
-    const std::size_t end = text_.find(kHeadEnd);
-    std::string head = text_.substr(0, end);
-    text_.erase(0, end + kHeadEnd.size());
-    return head;
-  }
-  // A client may wait until it has been read. False as read_head().
-  bool read_body(std::size_t bytes) {
-    while (text_.size() < bytes) {
-      if (bytes > kMostRequest || !read_more()) return false;
-    }
-    return true;
-  }
-
-  void write(std::string_view text) {
-    while (!text.empty() && is_ready(POLLOUT)) {
-      const ssize_t sent = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (sent <= 0 && errno != EAGAIN) return;
-      if (sent > 0) text.remove_prefix(static_cast<std::size_t>(sent));
-    }
-  }
-
- private:
-  bool read_more() {
-    char piece[1024];
-    if (text_.size() > kMostRequest || !is_ready(POLLIN)) return false;
-    const ssize_t got = ::recv(socket_, piece, sizeof(piece), 0);
-    if (got > 0) text_.append(piece, static_cast<std::size_t>(got));
-    return got > 0;
-  }
-  bool is_ready(short what) const {
-    const auto left = std::chrono::duration_cast<milliseconds>(until_ - steady_clock::now()).count();
-    pollfd waited{socket_, what, 0};
-    return left > 0 && ::poll(&waited, 1, static_cast<int>(left)) == 1;
-  }
-
-  const int socket_;
-  std::string text_;  // received, and not used yet
-  const steady_clock::time_point until_ = steady_clock::now() + kLongestRequest;
-};
-
-// None where the request does not arrive whole.
-std::optional<HttpAnswer> answer_to(Connection& connection,
-                                    const std::function<HttpAnswer(const HttpRequest&)>& answer) {
-  const auto head = connection.read_head();
-  if (!head) return std::nullopt;
-  const auto request = parse_http_request(*head);
-  const auto body = request ? request->body_bytes() : std::nullopt;
-  if (!body) return HttpAnswer{.status = 400, .body = "not an HTTP request\n"};
-  if (!connection.read_body(*body)) return std::nullopt;
-  return answer(*request);
-}
-
 bool is_same_user(int socket) {
   ucred user{};
   socklen_t size = sizeof(user);
@@ -138,19 +71,6 @@ bool is_in_use(const sockaddr_un& name) {
                                    errno == ECONNREFUSED);
   if (client >= 0) ::close(client);
   return !dead;
-}
-
-const char* reason(int status) {
-  switch (status) {
-    case 200: return "OK";
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 503: return "Service Unavailable";
-    default: return "Error";
-  }
 }
 
 }  // namespace
@@ -173,23 +93,19 @@ std::string HttpServer::listen_on_file(const std::string& path) {
     if (!S_ISSOCK(found.st_mode) || is_in_use(name)) return fmt::format("{}: exists", path);
     ::unlink(path.c_str());
   }
-  socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const bool bound = socket_ >= 0 && ::bind(socket_, reinterpret_cast<sockaddr*>(&name), sizeof(name)) == 0;
   if (bound) path_ = path;
   const bool listens = bound && ::chmod(path.c_str(), 0600) == 0 && ::listen(socket_, SOMAXCONN) == 0;
   return listens ? "" : fmt::format("{}: {}", path, std::strerror(errno));
 }
 
-bool HttpServer::wait(milliseconds time) const {
-  pollfd waited{socket_, POLLIN, 0};
-  return ::poll(&waited, 1, static_cast<int>(time.count())) == 1;
-}
-
-std::string HttpServer::listen(const std::string& place) {
+std::string HttpServer::listen(const std::string& place, HttpReach reach) {
   const auto wanted = place_of(place);
   if (!wanted) return fmt::format("{}: not ADDRESS:PORT", place);
-  if (!is_loopback(*wanted)) return fmt::format("{}: not a loopback address", place);
-  socket_ = ::socket(wanted->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (reach == HttpReach::kThisMachine && !is_loopback(*wanted))
+    return fmt::format("{}: not a loopback address", place);
+  socket_ = ::socket(wanted->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int on = 1;
   const socklen_t size = wanted->any.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
   // A server that was restarted gets its port at once.
@@ -212,16 +128,46 @@ std::string HttpServer::place() const {
   return fmt::format("{}:{}", text, ntohs(place.v4.sin_port));
 }
 
-void HttpServer::serve_one(const std::function<HttpAnswer(const HttpRequest&)>& answer) {
+bool HttpServer::is_at_every_address() const {
+  Place place{};
+  socklen_t size = sizeof(place);
+  if (!path_.empty() || ::getsockname(socket_, &place.any, &size) != 0) return false;
+  if (place.any.sa_family == AF_INET6) return IN6_IS_ADDR_UNSPECIFIED(&place.v6.sin6_addr) != 0;
+  return place.v4.sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+void HttpServer::serve_for(milliseconds time, const HttpHandler& handler) {
+  const auto until = steady_clock::now() + time;
+  for (auto left = time; left.count() > 0; left = std::chrono::ceil<milliseconds>(until - steady_clock::now())) {
+    serve_once(left, handler);
+  }
+}
+
+void HttpServer::serve_once(milliseconds time, const HttpHandler& handler) {
+  std::vector<pollfd> waited = {{socket_, POLLIN, 0}};
+  for (const auto& connection : connections_) {
+    waited.push_back({connection->socket(), connection->events(), 0});
+    time = std::min(time, connection->left());
+  }
+  if (::poll(waited.data(), waited.size(), static_cast<int>(time.count())) < 0) return;
+  // What has arrived is answered even if that took long: the answer of another one may have.
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    const bool is_ready = waited[i + 1].revents != 0;
+    const bool goes_on = is_ready ? connections_[i]->proceed(handler) : connections_[i]->left().count() > 0;
+    if (!goes_on) connections_[i].reset();
+  }
+  std::erase(connections_, nullptr);
+  if (waited[0].revents != 0) accept_one();
+}
+
+void HttpServer::accept_one() {
   const int accepted = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
   if (accepted < 0) return;
-  Connection connection(accepted);
+  auto connection = std::make_unique<HttpConnection>(accepted, patience_);
   if (!path_.empty() && !is_same_user(accepted)) return;
-  const auto given = answer_to(connection, answer);
-  if (!given) return;
-  const char* const more = given->status == 401 ? "WWW-Authenticate: Bearer\r\n" : "";
-  connection.write(
-      fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{}Connection: close\r\n\r\n",
-                  given->status, reason(given->status), given->type, given->body.size(), more));
-  connection.write(given->body);
+  if (connections_.size() == kMostConnections) {
+    const auto idle = std::ranges::find_if(connections_, [](const auto& each) { return !each->is_answered(); });
+    connections_.erase(idle == connections_.end() ? connections_.begin() : idle);
+  }
+  connections_.push_back(std::move(connection));
 }

@@ -13,7 +13,7 @@ namespace {
 
 // Programs go on writing for so long: a collector usually asks again within a minute, and then no program has to be
 // waited for.
-constexpr std::chrono::duration<double> kBetweenScrapes{90};
+constexpr std::chrono::seconds kBetweenScrapes{90};
 
 std::string current_metrics(LiveSampler& sampler) {
   await_answers(kBetweenScrapes);
@@ -36,7 +36,7 @@ int metrics_command(const MetricsOptions& options) {
   fmt::print("http://{}/metrics\n", server.place());
   std::fflush(stdout);
   for (;;) {
-    server.serve_one([&sampler](const HttpRequest& request) -> HttpAnswer {
+    server.serve_for(kBetweenScrapes, [&sampler](const HttpRequest& request) -> HttpAnswer {
       if (request.method != "GET") return {.status = 405, .body = "only GET is answered\n"};
       if (request.path() != "/metrics") return {.status = 404, .body = "try /metrics\n"};
       return {.type = kMetricsType, .body = current_metrics(sampler)};
