@@ -61,6 +61,7 @@ std::string Reports::figures_to_show() const {
   std::string text = stats_json(now);
   if (text.size() <= LiveBoard::kCapacity - kBesideFigures) return text;
   now.tags.clear();
+  now.tag_pages.clear();
   now.exposures.clear();
   return stats_json(now);
 }

@@ -94,6 +94,9 @@ StatsSnapshot StatsCollector::snapshot() const {
     for (const TagUse& use : heap->blocks().tags()) {
       stats.tags.push_back({tags_.name_of(use.tag), use.live_blocks, use.live_bytes});
     }
+    for (const auto& [tag, bytes] : heap->residency().figures().bytes_by_tag()) {
+      stats.tag_pages.push_back({tags_.name_of(tag), bytes});
+    }
     for (const auto& [reason, bytes] : heap->residency().figures().exposures()) {
       stats.exposures.push_back({reason, bytes, pins_.first_call(reason)});
     }

@@ -103,6 +103,16 @@ std::map<std::string, std::string> first_calls(const StatsSnapshot& stats) {
   return calls;
 }
 
+// The bytes that are in one tier, by tag. In order of name.
+std::map<std::string, Bytes> tags_in(const StatsSnapshot& stats, Location location) {
+  std::map<std::string, Bytes> sums;
+  for (const auto& tag : stats.tag_pages) {
+    const Bytes bytes = tag.bytes[index_of(location)];
+    if (bytes) sums[tag.name.empty() ? "untagged" : tag.name] += bytes;
+  }
+  return sums;
+}
+
 Emitter emit(const StatsSnapshot& stats) {
   Emitter out;
   out.group("tessera");
@@ -113,6 +123,11 @@ Emitter emit(const StatsSnapshot& stats) {
   out.group("live_bytes_by_tag");
   const auto tag_name = [](const auto& tag) { return tag.name.empty() ? "untagged" : tag.name; };
   for (const auto& [name, bytes] : by_name(stats.tags, tag_name)) out.bytes(name, bytes);
+  for (std::size_t i = 0; i < kLocations; ++i) {
+    const auto location = static_cast<Location>(i);
+    out.group(fmt::format("{}_bytes_by_tag", name_of(location)));
+    for (const auto& [name, bytes] : tags_in(stats, location)) out.bytes(name, bytes);
+  }
   out.group("exposed_bytes_by_reason");
   const auto reason = [](const auto& exposure) { return exposure.reason; };
   for (const auto& [name, bytes] : by_name(stats.exposures, reason)) out.bytes(name, bytes);
@@ -165,8 +180,11 @@ Status check_totals(const tessera_stats& s) {
 }
 
 Status check_parts(const StatsSnapshot& stats) {
-  std::uint64_t tag_bytes = 0, tag_blocks = 0, exposed = 0, stalls = 0, stall_ns = 0;
+  std::uint64_t tag_bytes = 0, tag_blocks = 0, page_bytes = 0, exposed = 0, stalls = 0, stall_ns = 0;
   for (const auto& tag : stats.tags) tag_bytes += tag.bytes.value(), tag_blocks += tag.blocks;
+  for (const auto& tag : stats.tag_pages) {
+    for (const Bytes bytes : tag.bytes) page_bytes += bytes.value();
+  }
   for (const auto& exposure : stats.exposures) exposed += exposure.bytes.value();
   for (const auto& cause : stats.causes) stalls += cause.stalls, stall_ns += cause.time.value();
   const tessera_stats& s = stats.totals;
@@ -174,6 +192,7 @@ Status check_parts(const StatsSnapshot& stats) {
     TESSERA_TRY(equal({"sum of live_bytes_by_tag", tag_bytes}, {"live_bytes", s.live_bytes}));
     TESSERA_TRY(equal({"sum of blocks by tag", tag_blocks}, {"live_blocks", s.live_blocks}));
   }
+  TESSERA_TRY(at_most({"sum of bytes by tag in all tiers", page_bytes}, {"reserved_bytes", s.reserved_bytes}));
   if (!stats.exposures.empty()) {
     TESSERA_TRY(equal({"sum of exposed_bytes_by_reason", exposed}, {"exposed_bytes", s.exposed_bytes}));
   }

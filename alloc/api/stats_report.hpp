@@ -4,11 +4,13 @@
 // while no other thread allocates.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "api/outside_memory.hpp"
+#include "base/location.hpp"
 #include "base/status.hpp"
 #include "base/units.hpp"
 #include "tessera/tessera.h"
@@ -25,6 +27,10 @@ struct StatsSnapshot {
     std::uint64_t blocks = 0;
     Bytes bytes;  // as requested
   };
+  struct TagPages {
+    std::string name;                     // "" for blocks without a tag
+    std::array<Bytes, kLocations> bytes;  // each page in the nearest tier that has it
+  };
   struct Exposure {
     std::string reason;  // the call that exposed them first
     Bytes bytes;
@@ -39,6 +45,7 @@ struct StatsSnapshot {
   tessera_stats totals{};
   std::vector<Fact> facts;
   std::vector<Tag> tags;                     // empty, or all live blocks
+  std::vector<TagPages> tag_pages;           // empty, or all pages with bytes
   std::vector<Exposure> exposures;           // empty, or all exposed bytes
   std::vector<Stalls> causes;                // empty, or all stalls
   std::vector<OutsideMemory::Part> outside;  // by kind

@@ -57,6 +57,11 @@ std::vector<std::pair<const char*, Bytes>> ResidencyFigures::exposures() const {
   return sums;
 }
 
+std::vector<BytesByTag::Sum> ResidencyFigures::bytes_by_tag() const {
+  MutexLock lock(locked_.mutex);
+  return locked_.moves.ledger.by_tag().sums();
+}
+
 std::array<Bytes, kLocations> ResidencyFigures::whereabouts(const Run& run) const {
   MutexLock lock(locked_.mutex);
   std::array<Bytes, kLocations> bytes;

@@ -28,6 +28,8 @@ class ResidencyFigures {
   Bytes pinned_bytes() const;  // of runs that may not be evicted
   Bytes live_bytes() const;    // of runs with a live block: a device of this size would need no eviction
   std::vector<std::pair<const char*, Bytes>> exposures() const;  // by the call that exposed the run first
+  // Each page counted in its nearest tier; of tags with any pages.
+  std::vector<BytesByTag::Sum> bytes_by_tag() const;
   std::array<Bytes, kLocations> whereabouts(
       const Run& run) const;  // each page counted in its nearest tier, device first
   Status validate() const;

@@ -14,7 +14,7 @@ struct MetricFigure {
   const char* group;   // of the statistics
   const char* key;     // in the group; empty: every entry of the group is a figure, and `label` has its key
   const char* family;  // without "tessera_" and "_total"
-  const char* label;   // `name="value"`, or for entries of a group the name
+  const char* label;   // `name="value"`; for entries of a group the name, after others with their values
   Type type;
 };
 
@@ -29,6 +29,10 @@ constexpr MetricFigure kFigures[] = {
     {"blocks", "frees", "frees", "", Type::kCounter},
     {"blocks", "cache_hits", "cache_hits", "", Type::kCounter},
     {"live_bytes_by_tag", "", "tag_live_bytes", "tag", Type::kGauge},
+    {"device_bytes_by_tag", "", "tag_memory_bytes", R"(tier="device",tag)", Type::kGauge},
+    {"host_bytes_by_tag", "", "tag_memory_bytes", R"(tier="host",tag)", Type::kGauge},
+    {"file_bytes_by_tag", "", "tag_memory_bytes", R"(tier="file",tag)", Type::kGauge},
+    {"peer_bytes_by_tag", "", "tag_memory_bytes", R"(tier="peer",tag)", Type::kGauge},
     {"device", "device_capacity", "memory_capacity_bytes", R"(tier="device")", Type::kGauge},
     {"device", "device_used", "memory_used_bytes", R"(tier="device")", Type::kGauge},
     {"device", "device_peak", "memory_peak_bytes", R"(tier="device")", Type::kGauge},

@@ -42,6 +42,7 @@ Status PageLedger::step(PageRef page, PageEvent event) {
 void PageLedger::note_frames(PageRef page) {
   by_trait_.note(*page.run, *page);
   const Location place = nearest_of(*page);
+  by_tag_.move(page.run->tag, page->place, place, page.bytes());
   machine_.log.change_place(page.run->tag, page->place, place, page.bytes());
   page->place = place;
 }
@@ -73,12 +74,16 @@ void PageLedger::forget(const Run& run) {
 
 Status PageLedger::validate(const RunList& runs) const {
   Bytes idle_with_peer;
+  BytesByTag by_tag;
   for (const auto& run : runs) {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const bool counts = run->pages[i].peer && run->pages[i].state == PageState::kResident;
-      if (counts) idle_with_peer += page_bytes(run->shape.page_class(i));
+      const Bytes bytes = page_bytes(run->shape.page_class(i));
+      if (counts) idle_with_peer += bytes;
+      by_tag.move(run->tag, Location::kNowhere, run->pages[i].place, bytes);
     }
   }
+  if (by_tag.sums() != by_tag_.sums()) return Status(Code::kInternal, "the bytes of a tag do not add up");
   if (idle_with_peer == idle_peer_bytes_) return {};
   return Status(Code::kInternal, "the idle copies on a peer do not add up");
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "residency/pages/bytes_by_tag.hpp"
 #include "residency/pages/page_machine.hpp"
 #include "residency/pages/page_ref.hpp"
 #include "residency/pages/runs_by_trait.hpp"
@@ -38,6 +39,7 @@ class PageLedger {
   }
   // Copies in a peer of pages that are kResident: they can be dropped.
   Bytes idle_peer_bytes() const { return idle_peer_bytes_; }
+  const BytesByTag& by_tag() const { return by_tag_; }
   // Errors: kInternal where these do not add up. REQUIRES: all runs with pages.
   Status validate(const RunList& runs) const;
 
@@ -46,6 +48,7 @@ class PageLedger {
   RunsByTrait& by_trait_;
   std::array<Bytes, kPageStates> moving_{};  // by state; zero for states without a transfer
   Bytes idle_peer_bytes_;
+  BytesByTag by_tag_;
 };
 
 }  // namespace tessera

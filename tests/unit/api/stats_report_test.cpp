@@ -46,6 +46,7 @@ StatsSnapshot sample() {
   s.checks = 12, s.checks_changed = 8, s.unchanged_evictions = 3, s.unchanged_bytes = 14 << 20;
   stats.facts = {{"policy", "recency"}};
   stats.tags = {{"", 10, 100_MiB}, {"weights", 20, 200_MiB}};
+  stats.tag_pages = {{"", {40_MiB, Bytes(), 20_MiB, Bytes()}}, {"weights", {56_MiB, 12_MiB, 20_MiB, 164_MiB}}};
   stats.exposures = {{"cuIpcGetMemHandle", 2_MiB, "share (program+0x10) < main (program+0x20)"}};
   stats.outside = {{"imported", "", "cuMemMap of libnccl.so.2", 5_MiB, 5_MiB, true},
                    {"managed", "", "cuMemAllocManaged", 40_MiB, 50_MiB, false}};

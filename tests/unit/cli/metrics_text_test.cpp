@@ -17,13 +17,15 @@ TEST(MetricsText, FiguresHaveBaseUnitsAndLabels) {
                                              {{"device", {{"device_used", 4096}}},
                                               {"moves", {{"bytes_in", 100}, {"bytes_out", 50}}},
                                               {"stall_time_by_cause", {{"copy_in_ns", 1'500'000'000}}},
-                                              {"live_bytes_by_tag", {{"weights", 12}}}})},
+                                              {"live_bytes_by_tag", {{"weights", 12}}},
+                                              {"host_bytes_by_tag", {{"weights", 8}}}})},
                                         3'000'000'000);
   const std::string labels = R"(pid="7",heap="0",program="train")";
   EXPECT_TRUE(has_line(text, "tessera_memory_used_bytes{" + labels + R"(,tier="device"} 4096)")) << text;
   EXPECT_TRUE(has_line(text, "tessera_moved_bytes_total{" + labels + R"(,from="host",to="device"} 100)")) << text;
   EXPECT_TRUE(has_line(text, "tessera_stall_by_cause_seconds_total{" + labels + R"(,cause="copy_in"} 1.5)")) << text;
   EXPECT_TRUE(has_line(text, "tessera_tag_live_bytes{" + labels + R"(,tag="weights"} 12)")) << text;
+  EXPECT_TRUE(has_line(text, "tessera_tag_memory_bytes{" + labels + R"(,tier="host",tag="weights"} 8)")) << text;
   EXPECT_TRUE(has_line(text, "tessera_sample_age_seconds{" + labels + "} 2")) << text;
   EXPECT_TRUE(has_line(text, "# TYPE tessera_moved_bytes counter")) << text;
   EXPECT_TRUE(has_line(text, "# UNIT tessera_moved_bytes bytes")) << text;

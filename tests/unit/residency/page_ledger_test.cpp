@@ -29,5 +29,23 @@ TEST_F(PageMovesTest, CountsBytesByStateWhileTheyMove) {
   take_all(*run);
 }
 
+TEST_F(PageMovesTest, CountsBytesByTagInTheNearestTier) {
+  auto run = resident_run({0, 2});
+  const auto bytes = [&](Location location) {
+    const auto sums = moves().ledger.by_tag().sums();
+    return sums.empty() ? Bytes() : sums[0].bytes[index_of(location)];
+  };
+  EXPECT_EQ(bytes(Location::kDevice), 2 * kBasePage);
+  ASSERT_OK(copy_out({run.get(), 0}));
+  ASSERT_TRUE(moves().links.is_done({run.get(), 0}, true).take());
+  EXPECT_EQ(bytes(Location::kDevice), 2 * kBasePage) << "it is still mapped";
+  ASSERT_OK(moves().mover.vacate(pages(*run)));
+  EXPECT_EQ(bytes(Location::kDevice), kBasePage);
+  EXPECT_EQ(bytes(Location::kHost), kBasePage);
+  EXPECT_EQ(moves().ledger.by_tag().sums()[0].tag, run->tag);
+  take_all(*run);
+  EXPECT_TRUE(moves().ledger.by_tag().sums().empty());
+}
+
 }  // namespace
 }  // namespace tessera
