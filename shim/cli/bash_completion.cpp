@@ -38,7 +38,7 @@ void add_steps(const Command& command, std::string& script) {
     script += fmt::format("      \"{} {}\") command=\"{}\" ;;\n", command.path, below.name, below.path);
   }
   for (const CommandOption& option : command.options) {
-    if (option.positional || option.value.empty()) continue;
+    if (option.positional || option.value.empty() || option.value_may_lack) continue;
     script += fmt::format("      \"{} {}\") ((place++)); [[ ${{COMP_WORDS[place]}} == = ]] && ((place++)) ;;\n",
                           command.path, option.name);
   }
@@ -58,7 +58,7 @@ std::string bash_reply(const CommandOption& option) {
 
 void add_values(const Command& command, std::string& script) {
   for (const CommandOption& option : command.options) {
-    if (option.positional || option.value.empty()) continue;
+    if (option.positional || option.value.empty() || option.value_may_lack) continue;
     script += fmt::format("    \"{} {}\") {}; return ;;\n", command.path, option.name, bash_reply(option));
   }
   for (const Command& below : command.commands) add_values(below, script);

@@ -23,7 +23,8 @@ CommandLine::CommandLine(CLI::App& app)
       sleep_options(*sleep),
       wake_options(*wake),
       control_options(*control),
-      share_options(*share) {
+      share_options(*share),
+      top_options(*top) {
   app.set_version_flag("--version", std::string("tessera ") + tessera_version());
   app.require_subcommand(1);
   run_options.add_to(*run);
@@ -36,9 +37,6 @@ CommandLine::CommandLine(CLI::App& app)
       ->type_name("FILE")
       ->required();
   stats->add_flag("--json", stats_options.json, "print one JSON object");
-  top->add_flag("--once", top_options.once, "print one update (takes about two seconds) and exit");
-  top->add_flag("--json", top_options.json, "print each update as one JSON object per line");
-  top->add_option("--interval", top_options.interval, "seconds between updates (1)")->check(CLI::Range(0.5, 3600.0));
   metrics->add_option("--serve", metrics_options.serve, "answer GET /metrics at this loopback address")
       ->type_name("ADDRESS:PORT");
   run->footer(

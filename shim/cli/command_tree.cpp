@@ -22,6 +22,7 @@ CommandOption option_of(const CLI::Option& option) {
   read.variable = option.get_envname();
   read.help = option.get_description();
   read.required = option.get_required();
+  read.value_may_lack = !read.value.empty() && option.get_expected_min() == 0;
   read.many = option.get_expected_max() > 1;
   return read;
 }

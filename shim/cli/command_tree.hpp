@@ -15,6 +15,7 @@ struct CommandOption {
   std::string variable;    // the environment variable, or ""
   std::string help;
   bool positional = false, required = false, many = false;
+  bool value_may_lack = false;
 };
 
 struct Command {

@@ -174,8 +174,8 @@ class ComparisonPage {
       return;
     }
     const ReportPlots both({first_.run, second_.run});
-    add("<p class=\"faint\">Plots of one row have the same axes, A on the left and B on the right; a tag has one colour "
-        "in all of them.</p>\n<h2>Residency over time</h2>\n{}",
+    add("<p class=\"faint\">Plots of one row have the same axes, A on the left and B on the right; a tag has one "
+        "colour in all of them.</p>\n<h2>Residency over time</h2>\n{}",
         both.residency());
     section("Copies", both.links(), "None in either run: everything fit.");
     section("Stalls of calls", both.stalls(), "None in either run.");

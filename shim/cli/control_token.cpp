@@ -35,11 +35,8 @@ class File {
 };
 
 ControlToken make_token(const std::string& path, int file) {
-  std::array<unsigned char, kRandomBytes> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return refused(path, std::strerror(errno));
-  }
-  const std::string token = fmt::format("{:02x}", fmt::join(bytes, ""));
+  const std::string token = random_token();
+  if (token.empty()) return refused(path, std::strerror(errno));
   const std::string line = token + "\n";
   if (::write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     const int why = errno;
@@ -66,6 +63,12 @@ ControlToken read_token(const std::string& path, int file) {
 }
 
 }  // namespace
+
+std::string random_token() {
+  std::array<unsigned char, kRandomBytes> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return "";
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
 
 ControlToken control_token(const std::string& path) {
   const File made(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));

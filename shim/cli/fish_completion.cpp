@@ -65,6 +65,7 @@ std::string condition(const Command& command) {
 }
 
 std::string values_of(const CommandOption& option) {
+  if (option.value_may_lack) return "";
   switch (kind_of_value(option)) {
     case ValueKind::kNone: return "";
     case ValueKind::kFile: return " -r -F";

@@ -26,6 +26,7 @@ code{font:12.5px ui-monospace,monospace}
 td.best{background:var(--best);font-weight:600}
 td.none{color:var(--faint)}
 .wide{overflow-x:auto}
+.lines{white-space:nowrap}
 .pair{display:flex;flex-wrap:wrap;gap:2rem;align-items:flex-start}
 .pair>div{flex:1 1 26rem}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(7.6rem,1fr));gap:.6rem;margin:1.2rem 0}
@@ -52,13 +53,13 @@ svg .over{stroke:var(--ground);stroke-width:3px;paint-order:stroke}
 
 }  // namespace
 
-std::string page_head(const std::string& title) {
+std::string page_head(const std::string& title, const std::string& policy) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'{}\">\n"
       "<title>Tessera: {}</title>\n{}</head><body>\n",
-      escaped(title), kStyle);
+      policy.empty() ? "" : "; " + escaped(policy), escaped(title), kStyle);
 }
 
 std::string page_end() { return "</body></html>\n"; }

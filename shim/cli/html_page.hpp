@@ -13,8 +13,9 @@
 inline constexpr std::array<const char*, 8> kPageColours = {"#0072b2", "#e69f00", "#009e73", "#d55e00",
                                                             "#cc79a7", "#56b4e9", "#8a6fbf", "#9a9a9a"};
 
-// The page from the doctype to the heading, and its end.
-std::string page_head(const std::string& title);
+// The page from the doctype to the heading, and its end. `policy`: what the browser may load all the same, as a
+// Content-Security-Policy.
+std::string page_head(const std::string& title, const std::string& policy = "");
 std::string page_end();
 
 // Names with dots of their colours, for use below a plot.

@@ -49,7 +49,9 @@ std::string synopsis(const Command& command) {
 std::string entry(const CommandOption& option, const std::map<std::string, std::string>& details) {
   std::string head = option.positional ? italic(option.name) : bold(option.name);
   if (!option.short_name.empty()) head = bold(option.short_name) + ", " + head;
-  if (!option.positional && !option.value.empty()) head += " " + italic(option.value);
+  if (!option.positional && !option.value.empty()) {
+    head += option.value_may_lack ? " [" + italic(option.value) + "]" : " " + italic(option.value);
+  }
   std::string text = fmt::format(".TP\n{}\n{}\n", head, roff(sentence(option.help)));
   if (const auto more = details.find(option.name); more != details.end()) {
     text += fmt::format(".IP\n{}\n", roff(more->second));

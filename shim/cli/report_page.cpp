@@ -168,11 +168,9 @@ class ReportPage {
   void figures() {
     add("<h2>All figures</h2>\n<p class=\"faint\">The statistics at the end, as <code>--stats</code> writes them. "
         "They equal the sums of the plots: ");
-    constexpr const char* kSums[] = {"bytes_in",           "bytes_out",     "bytes_file_read",
-                                     "bytes_file_written", "bytes_peer_in", "bytes_peer_out"};
     for (std::size_t i = 0; i < run_.links.size(); ++i) {
-      add("{}<span data-sum=\"moves.{}\" data-value=\"{:.0f}\">{} {}</span>", i == 0 ? "" : ", ", kSums[i],
-          run_.links[i].sum(), with_blanks(kSums[i]), bytes_text(run_.links[i].sum()));
+      add("{}<span data-sum=\"moves.{}\" data-value=\"{:.0f}\">{} {}</span>", i == 0 ? "" : ", ", kHistoryLinkSums[i],
+          run_.links[i].sum(), with_blanks(kHistoryLinkSums[i]), bytes_text(run_.links[i].sum()));
     }
     add(".</p>\n<div class=\"figures\">\n");
     for (const auto& [group, values] : run_.stats.items()) {

@@ -10,9 +10,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
-constexpr std::array<const char*, 6> kLinks = {"in", "out", "file_read", "file_write", "peer_in", "peer_out"};
-constexpr std::array<const char*, 6> kLinkSums = {"bytes_in",           "bytes_out",     "bytes_file_read",
-                                                  "bytes_file_written", "bytes_peer_in", "bytes_peer_out"};
 
 std::string word(const Json& json, const char* name) { return json.at(name).get<std::string>(); }
 std::vector<double> numbers(const Json& json) { return json.get<std::vector<double>>(); }
@@ -50,7 +47,7 @@ void fill(const Json& json, RunHistory& history) {
   history.seconds = json.at("ended_ns").get<double>() / 1e9;
   fill_stats(json.at("stats"), history);
   const std::size_t slots = json.at("links").at("in").size();
-  for (const char* const link : kLinks) {
+  for (const char* const link : kHistoryLinks) {
     history.links.push_back({link, numbers_if_any(json.at("links"), link, slots)});
   }
   for (const auto& [cause, times] : json.at("stalls").items()) history.stalls.push_back({cause, numbers(times)});
@@ -79,10 +76,10 @@ std::string check_sums(const RunHistory& history) {
   const auto differ = [](const char* name, double sum, std::uint64_t figure) {
     return fmt::format("its figures do not add up: {} is {}, but its parts sum to {:.0f}", name, figure, sum);
   };
-  for (std::size_t i = 0; i < kLinks.size(); ++i) {
-    const std::uint64_t figure = history.figure("moves", kLinkSums[i]);
+  for (std::size_t i = 0; i < kHistoryLinks.size(); ++i) {
+    const std::uint64_t figure = history.figure("moves", kHistoryLinkSums[i]);
     if (history.links[i].sum() != static_cast<double>(figure)) {
-      return differ(kLinkSums[i], history.links[i].sum(), figure);
+      return differ(kHistoryLinkSums[i], history.links[i].sum(), figure);
     }
   }
   for (const auto& series : history.stalls) {

@@ -13,6 +13,12 @@
 // Where pages can be, from near to far.
 inline constexpr std::array<const char*, 4> kPlacesOfPages = {"device", "peer", "host", "file"};
 
+// Links, and the figures of the statistics that are their sums, in the order of RunHistory::links.
+inline constexpr std::array<const char*, 6> kHistoryLinks = {"in",         "out",     "file_read",
+                                                             "file_write", "peer_in", "peer_out"};
+inline constexpr std::array<const char*, 6> kHistoryLinkSums = {
+    "bytes_in", "bytes_out", "bytes_file_read", "bytes_file_written", "bytes_peer_in", "bytes_peer_out"};
+
 struct RunHistory {
   struct Series {  // one number for each slot of time
     std::string name;

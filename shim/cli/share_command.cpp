@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "live_sampler.hpp"
+#include "node_programs.hpp"
 #include "node_reader.hpp"
 #include "share_view.hpp"
-#include "tessera/control.h"
 #include "tessera/tessera.h"
 
 namespace {
@@ -19,20 +19,12 @@ int not_shared(int code, const std::string& why) {
   return code;
 }
 
-// Only of programs in this namespace of process ids, which `tessera run` has started.
 void add_states(ShareView& view) {
   constexpr std::chrono::duration<double> kWanted{2};
-  tessera_process_identity own{};
-  if (tessera_process_identity_of(0, &own) != TESSERA_OK) return;
   await_answers(kWanted);
   LiveSampler sampler;
-  for (const TopRow& row : sampler.look(kWanted)) {
-    for (const tessera_node_program& program : view.programs) {
-      if (program.pid != row.pid || program.pid_namespace != own.pid_namespace) continue;
-      view.states[row.pid] = program_state(row);
-      view.state_texts[row.pid] = program_state_text(row);
-    }
-  }
+  std::vector<TopRow> rows = sampler.look(kWanted);
+  match(view, rows);
 }
 
 }  // namespace

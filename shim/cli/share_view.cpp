@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "columns.hpp"
 #include "rounded.hpp"
 
 namespace {
@@ -17,21 +18,35 @@ std::string state_in(const std::map<std::int64_t, std::string>& states, std::int
   return found == states.end() ? "-" : found->second;
 }
 
+constexpr Column kShareColumns[] = {
+    {"PID", 8},     {"PROGRAM", 16, true},     {"STATE", 10, true},
+    {"WEIGHT", 6},  {"HOST HELD / SHARE", 21}, {"FILE HELD / SHARE", 21},
+    {"WRITTEN", 9},
+};
+
+// The programs, and a line for all of them.
+std::vector<Cells> share_lines(const ShareView& view) {
+  std::vector<Cells> lines;
+  for (const tessera_node_program& program : view.programs) {
+    lines.push_back({fmt::to_string(program.pid), program.name, state_in(view.state_texts, program.pid),
+                     fmt::to_string(program.weight), part(program.held.host, program.share.host),
+                     part(program.held.file, program.share.file), rounded_bytes(program.held.writes)});
+  }
+  lines.push_back(
+      {"", "all together", "", "", budget(view.budgets.host), budget(view.budgets.file), budget(view.budgets.writes)});
+  return lines;
+}
+
 }  // namespace
 
 std::string share_table(const ShareView& view) {
   if (view.programs.empty()) return "no program shares the machine's memory\n";
-  std::string table = fmt::format("{:>8} {:<16} {:<10} {:>6} {:>21} {:>21} {:>9}\n", "PID", "PROGRAM", "STATE",
-                                  "WEIGHT", "HOST HELD / SHARE", "FILE HELD / SHARE", "WRITTEN");
-  for (const tessera_node_program& program : view.programs) {
-    table += fmt::format("{:>8} {:<16} {:<10} {:>6} {:>21} {:>21} {:>9}\n", program.pid, program.name,
-                         state_in(view.state_texts, program.pid), program.weight,
-                         part(program.held.host, program.share.host), part(program.held.file, program.share.file),
-                         rounded_bytes(program.held.writes));
-  }
-  return table + fmt::format("{:>8} {:<16} {:<10} {:>6} {:>21} {:>21} {:>9}\n", "", "all together", "", "",
-                             budget(view.budgets.host), budget(view.budgets.file), budget(view.budgets.writes));
+  std::string table = text_header(kShareColumns);
+  for (const Cells& cells : share_lines(view)) table += text_line(kShareColumns, cells);
+  return table;
 }
+
+std::string share_html_table(const ShareView& view) { return html_table(kShareColumns, share_lines(view)); }
 
 nlohmann::json share_json(const ShareView& view) {
   nlohmann::json programs = nlohmann::json::array();

@@ -1,4 +1,4 @@
-// The output of `tessera share`: a ledger's programs in a table and as JSON.
+// The output of `tessera share`: a ledger's programs in tables and as JSON.
 //
 // Thread safety: values.
 #pragma once
@@ -20,4 +20,6 @@ struct ShareView {
 };
 
 std::string share_table(const ShareView& view);
+// REQUIRES: programs.
+std::string share_html_table(const ShareView& view);
 nlohmann::json share_json(const ShareView& view);

@@ -4,15 +4,14 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "live_sampler.hpp"
-#include "node_reader.hpp"
-#include "tessera/control.h"
+#include "node_programs.hpp"
+#include "top_web.hpp"
 
 namespace {
 
@@ -27,28 +26,32 @@ void print(const std::vector<TopRow>& rows, bool json) {
   std::fflush(stdout);
 }
 
-// Of programs in the ledger that this environment names, and in this namespace of process ids.
 std::vector<TopRow> with_shares(std::vector<TopRow> rows) {
-  const char* const node = std::getenv("TESSERA_NODE");
-  tessera_process_identity own{};
-  tessera_node_amounts budgets{};
-  std::vector<tessera_node_program> programs;
-  const std::string name = node == nullptr || *node == '\0' ? "default" : node;
-  if (tessera_process_identity_of(0, &own) != TESSERA_OK || read_node(name, programs, budgets) != TESSERA_OK)
-    return rows;
-  for (TopRow& row : rows) {
-    for (const tessera_node_program& program : programs) {
-      const bool same = program.pid == row.pid && program.pid_namespace == own.pid_namespace;
-      if (same && program.wanted.host != 0) row.host_share = program.share.host;
-    }
-  }
+  ShareView view = share_view_of_environment();
+  match(view, rows);
   return rows;
 }
 
 }  // namespace
 
+TopOptions::TopOptions(CLI::App& app) {
+  CLI::Option* const one = app.add_flag("--once", once, "print one update (takes about two seconds) and exit");
+  CLI::Option* const lines = app.add_flag("--json", json, "print each update as one JSON object per line");
+  app.add_option("--interval", web.interval, "seconds between updates (1)")->check(CLI::Range(0.5, 3600.0));
+  CLI::Option* const page =
+      app.add_option("--web", web.place, "show them as a web page, at this address (a free port of 127.0.0.1)")
+          ->type_name("ADDRESS:PORT")
+          ->expected(0, 1)
+          ->excludes(one)
+          ->excludes(lines);
+  app.add_flag("--allow-remote", web.allow_remote, "let other machines reach the page, if its address does")
+      ->needs(page);
+  app.parse_complete_callback([this, page] { is_web = page->count() > 0; });
+}
+
 int top_command(const TopOptions& options) {
-  const duration<double> interval(options.interval);
+  if (options.is_web) return top_web(options.web);
+  const duration<double> interval(options.web.interval);
   const auto wanted = interval + 2 * kLongestAnswer;
   LiveSampler sampler;
   await_answers(wanted);

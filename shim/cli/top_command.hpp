@@ -6,10 +6,17 @@
 // Thread safety: none.
 #pragma once
 
+#include <CLI/CLI.hpp>
+
+#include "top_web.hpp"
+
 struct TopOptions {
+  explicit TopOptions(CLI::App& app);
+
   bool once = false;
   bool json = false;
-  double interval = 1;  // between samples
+  bool is_web = false;
+  TopWebOptions web;  // and the interval of the others
 };
 
 // Runs until it is ended, or once. Returns 0.

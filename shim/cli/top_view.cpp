@@ -7,19 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "columns.hpp"
 #include "rounded.hpp"
 
 namespace {
 
-// Statistics of another version may lack a figure.
-std::uint64_t figure(const TopRow& row, const char* group, const char* name) {
-  const auto found = row.stats.find(group);
-  return found == row.stats.end() ? 0 : found->value(name, std::uint64_t{0});
-}
-
 // 0 if the counter decreased.
 double per_second(const TopRow& before, const TopRow& after, const char* group, const char* name, double seconds) {
-  const std::uint64_t old = figure(before, group, name), now = figure(after, group, name);
+  const std::uint64_t old = top_figure(before, group, name), now = top_figure(after, group, name);
   return now < old ? 0 : static_cast<double>(now - old) / seconds;
 }
 
@@ -43,29 +38,47 @@ std::string main_cause(const TopRates& rates) {
 }
 
 std::string tier(const TopRow& row, const char* kind) {
-  return fmt::format("{} / {}", rounded_bytes(figure(row, kind, fmt::format("{}_used", kind).c_str())),
-                     rounded_bytes(figure(row, kind, fmt::format("{}_capacity", kind).c_str())));
+  return fmt::format("{} / {}", rounded_bytes(top_figure(row, kind, fmt::format("{}_used", kind).c_str())),
+                     rounded_bytes(top_figure(row, kind, fmt::format("{}_capacity", kind).c_str())));
 }
 
 // A program that launches often is not idle between two launches.
 constexpr std::uint64_t kIdleSeconds = 2;
 
-std::uint64_t idle_seconds(const TopRow& row) { return figure(row, "idle", "idle_ns") / 1'000'000'000; }
+std::uint64_t idle_seconds(const TopRow& row) { return top_figure(row, "idle", "idle_ns") / 1'000'000'000; }
 
 std::string speed(double bytes) { return rounded_bytes(static_cast<std::uint64_t>(bytes)); }
 
-std::string line_of(const TopRow& row) {
-  std::string rates = fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11}", "-", "-", "-", "-", "-", "-", "-");
+constexpr Column kTopColumns[] = {
+    {"PID", 8},          {"PROGRAM", 15, true},
+    {"STATE", 10, true}, {"DEVICE", 21},
+    {"HOST", 21},        {"SHARE", 9},
+    {"FILE", 21},        {"IN/s", 9},
+    {"OUT/s", 9},        {"READ/s", 9},
+    {"WRITE/s", 9},      {"LAUNCH/s", 9},
+    {"STALL", 6},        {"WAITING FOR", 11, true},
+    {"EXPOSED", 9},      {"OUTSIDE", 9},
+};
+
+Cells cells_of(const TopRow& row) {
+  Cells cells = {fmt::to_string(row.pid), row.name.substr(0, 15), program_state_text(row),
+                 tier(row, "device"),     tier(row, "host"),      row.host_share ? rounded_bytes(*row.host_share) : "-",
+                 tier(row, "file")};
+  Cells rates(7, "-");
   if (row.rates) {
     const TopRates& r = *row.rates;
-    rates = fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9.0f} {:>5.0f}% {:<11}", speed(r.bytes_in), speed(r.bytes_out),
-                        speed(r.file_read), speed(r.file_written), r.launches, 100 * r.stall_share, main_cause(r));
+    rates = {speed(r.bytes_in),
+             speed(r.bytes_out),
+             speed(r.file_read),
+             speed(r.file_written),
+             fmt::format("{:.0f}", r.launches),
+             fmt::format("{:.0f}%", 100 * r.stall_share),
+             main_cause(r)};
   }
-  return fmt::format("{:>8} {:<15} {:<10} {:>21} {:>21} {:>9} {:>21} {} {:>9} {:>9}\n", row.pid, row.name.substr(0, 15),
-                     program_state_text(row), tier(row, "device"), tier(row, "host"),
-                     row.host_share ? rounded_bytes(*row.host_share) : "-", tier(row, "file"), rates,
-                     rounded_bytes(figure(row, "held", "exposed_bytes")),
-                     rounded_bytes(figure(row, "outside", "outside_bytes")));
+  cells.insert(cells.end(), rates.begin(), rates.end());
+  cells.push_back(rounded_bytes(top_figure(row, "held", "exposed_bytes")));
+  cells.push_back(rounded_bytes(top_figure(row, "outside", "outside_bytes")));
+  return cells;
 }
 
 // The line below a program with the live bytes of its tags, largest first; "" if no block has a tag.
@@ -110,8 +123,16 @@ nlohmann::json json_of(const TopRow& row) {
 
 }  // namespace
 
+std::uint64_t top_figure(const TopRow& row, const char* group, const char* name) {
+  const auto figures = row.stats.find(group);
+  if (figures == row.stats.end() || !figures->is_object()) return 0;
+  const auto found = figures->find(name);
+  const bool counts = found != figures->end() && found->is_number_integer() && *found >= 0;
+  return counts ? found->get<std::uint64_t>() : 0;
+}
+
 const char* program_state(const TopRow& row) {
-  if (figure(row, "idle", "asleep") != 0) return "asleep";
+  if (top_figure(row, "idle", "asleep") != 0) return "asleep";
   return idle_seconds(row) < kIdleSeconds ? "active" : "idle";
 }
 
@@ -126,7 +147,7 @@ std::string program_state_text(const TopRow& row) {
 
 std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after) {
   const bool same = before.pid == after.pid && after.written_ns > before.written_ns &&
-                    figure(after, "uses", "launches") >= figure(before, "uses", "launches");
+                    top_figure(after, "uses", "launches") >= top_figure(before, "uses", "launches");
   if (!same) return std::nullopt;
   const double seconds = static_cast<double>(after.written_ns - before.written_ns) / 1e9;
   const auto rate = [&](const char* group, const char* name) {
@@ -144,12 +165,15 @@ std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after)
 
 std::string top_table(const std::vector<TopRow>& rows) {
   if (rows.empty()) return "no program of this user is running under `tessera run`\n";
-  std::string table = fmt::format(
-      "{:>8} {:<15} {:<10} {:>21} {:>21} {:>9} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11} {:>9} {:>9}\n", "PID",
-      "PROGRAM", "STATE", "DEVICE", "HOST", "SHARE", "FILE", "IN/s", "OUT/s", "READ/s", "WRITE/s", "LAUNCH/s", "STALL",
-      "WAITING FOR", "EXPOSED", "OUTSIDE");
-  for (const TopRow& row : rows) table += line_of(row) + tags_of(row);
+  std::string table = text_header(kTopColumns);
+  for (const TopRow& row : rows) table += text_line(kTopColumns, cells_of(row)) + tags_of(row);
   return table;
+}
+
+std::string top_html_table(const std::vector<TopRow>& rows) {
+  std::vector<Cells> lines;
+  for (const TopRow& row : rows) lines.push_back(cells_of(row));
+  return html_table(kTopColumns, lines);
 }
 
 nlohmann::json top_json(const std::vector<TopRow>& rows) {

@@ -1,4 +1,4 @@
-// The output of `tessera top`: samples of processes as rates, in a table and as JSON.
+// The output of `tessera top`: samples of processes as rates, in tables and as JSON.
 //
 // Thread safety: values.
 #pragma once
@@ -30,6 +30,9 @@ struct TopRow {
   std::optional<std::uint64_t> host_share{};  // what it may hold of the node's host memory, if it shares that
 };
 
+// 0 if the statistics lack it, as those of another version may.
+std::uint64_t top_figure(const TopRow& row, const char* group, const char* name);
+
 // "active", "idle" or "asleep".
 const char* program_state(const TopRow& row);
 // With the time since the last use: "active", "idle 59s", "asleep 9h".
@@ -39,6 +42,8 @@ std::string program_state_text(const TopRow& row);
 std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after);
 
 std::string top_table(const std::vector<TopRow>& rows);
+// REQUIRES: rows.
+std::string top_html_table(const std::vector<TopRow>& rows);
 nlohmann::json top_json(const std::vector<TopRow>& rows);
 // The same as text. The kernel may truncate a program's name inside a character: invalid UTF-8 is replaced.
 std::string top_json_line(const std::vector<TopRow>& rows);

@@ -35,6 +35,7 @@ std::string specification(const CommandOption& option) {
   const std::string value = fmt::format(":{}:{}", zsh_text(option.value), action_of(option));
   if (option.positional) return fmt::format("'{}{}'", option.many ? "*" : option.required ? "" : ":", value);
   if (option.value.empty()) return fmt::format("'{}[{}]'", option.name, zsh_text(option.help));
+  if (option.value_may_lack) return fmt::format("'{}[{}]:{}'", option.name, zsh_text(option.help), value);
   return fmt::format("'{}=[{}]{}'", option.name, zsh_text(option.help), value);
 }
 
