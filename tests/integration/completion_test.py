@@ -27,6 +27,7 @@ TYPED = {
     "tessera plan arena --": {"--help", "--json"},
     "tessera completion ": {"bash", "zsh", "fish"},
     "tessera run --device-memory 8GiB -- tesse": {"tessera"},
+    "tessera top --web --int": {"--interval"},
     "tessera run tesse": {"tessera"},
     "tessera run cat num": {"numbers.json"},
 }
