@@ -70,6 +70,10 @@ void PageLedger::forget(const Run& run) {
     const auto state = static_cast<PageState>(i);
     if (is_moving(state)) moving_[i] -= run.bytes_in(state);
   }
+  // Frames that cannot be unmapped are lost, but they are no longer the tag's.
+  for (std::uint32_t i = 0; i < run.pages.size(); ++i) {
+    by_tag_.move(run.tag, run.pages[i].place, Location::kNowhere, page_bytes(run.shape.page_class(i)));
+  }
 }
 
 Status PageLedger::validate(const RunList& runs) const {
