@@ -92,9 +92,13 @@ Result<DeviceShare::Facts> DeviceShare::facts(Bytes missing) const {
   return facts;
 }
 
-std::vector<DeviceClaimant> DeviceShare::write_row(Books& books, const Facts& facts, Nanoseconds now) {
+std::vector<DeviceClaimant> DeviceShare::write_row(Books& books, Facts& facts, Nanoseconds now) {
   LedgerRow& own = books.own_row();
+  own.limit = facts.limit.value();
+  if (own.limit_set != 0) facts.limit = std::min(facts.limit, Bytes(own.limit_set));
+  facts.wanted = std::min(facts.limit, facts.wanted);
   own.of(NodeResource::kDevice) = {facts.held.value(), facts.wanted.value()};
+  own.waited_ns = waited_.load();
   own.active_ns = active_.value();
   own.waits_ns = waiting_.load() != 0 ? now.value() : 0;
   std::vector<DeviceClaimant> claimants;
@@ -102,26 +106,35 @@ std::vector<DeviceClaimant> DeviceShare::write_row(Books& books, const Facts& fa
   return claimants;
 }
 
-DeviceShare::View DeviceShare::decide(Books& books, const Facts& facts) {
+DeviceShare::View DeviceShare::decide(Books& books, Facts facts) {
+  View view = decide_among(books, facts);
+  books.own_row().ceiling = view.ceiling.value();
+  return view;
+}
+
+DeviceShare::View DeviceShare::decide_among(Books& books, Facts& facts) {
   const Nanoseconds now = clock_.now();
   std::vector<DeviceClaimant> claimants = write_row(books, facts, now);
   View view;
-  view.ceiling = facts.limit;
+  view.limit = view.ceiling = facts.limit;
   view.others = books.rows.size() > 1;
+  books.own_row().budget = 0;
   if (!view.others) return view;
   const Bytes all = budget(books, facts.memory);
+  books.own_row().budget = all.value();
   const Turns turns = slice_ == Nanoseconds() ? Turns::kNone : Turns::kOneAtATime;
   DeviceShares shares = device_shares(all, claimants, turns);
   LedgerRow& own = books.own_row();
   if (turns != Turns::kNone && waiting_.load() != 0 && may_begin_turn(shares, claimants, books.own, now)) {
     own.turn_ns = now.value();
     own.slice_ns = slice_.value();
+    ++own.turns;
     loads_ = true;
     fetched_before_ = facts.fetched;
     claimants[books.own].turn = now;
     shares = device_shares(all, claimants, turns);
   }
-  view.ceiling = shares.ceiling(all, books.own);
+  view.ceiling = std::min(facts.limit, shares.ceiling(all, books.own));
   view.owed = shares.owed(all, claimants, books.own);
   view.contended = shares.contended;
   view.has_turn = shares.holder == books.own;
@@ -140,15 +153,15 @@ void DeviceShare::note_loading(LedgerRow& own, const View& view, const Facts& fa
 }
 
 // If the program wanted all that it may have. Nothing is written.
-DeviceShare::View DeviceShare::imagine(Books books, const Facts& facts) {
-  Facts most = facts;
-  most.wanted = facts.limit;
-  std::vector<DeviceClaimant> claimants = write_row(books, most, clock_.now());
+DeviceShare::View DeviceShare::imagine(Books books, Facts facts) {
+  facts.wanted = facts.limit;
+  std::vector<DeviceClaimant> claimants = write_row(books, facts, clock_.now());
   claimants[books.own].active = true;
   const Bytes all = budget(books, facts.memory);
   const DeviceShares shares = device_shares(all, claimants, Turns::kNone);
   View view;
-  view.ceiling = shares.ceiling(all, books.own);
+  view.limit = facts.limit;
+  view.ceiling = std::min(facts.limit, shares.ceiling(all, books.own));
   view.others = books.rows.size() > 1;
   return view;
 }
@@ -186,9 +199,13 @@ void DeviceShare::before_fetch(Bytes needed, Bytes missing) {
   waiting_.fetch_add(1);
   Nanoseconds last = begin;  // when something was last given back
   Bytes owed{~std::uint64_t{0}};
-  for (;;) {
+  bool waits = false;  // for its turn, since the last look
+  for (Nanoseconds looked = begin;;) {
     const auto view = exchange(missing);
     const Nanoseconds now = clock_.now();
+    if (waits) waited_.fetch_add((now - looked).value());
+    waits = view.is_ok() && view.value().must_wait;
+    looked = now;
     if (!view.is_ok()) {
       note_failure(view.status());
       if (view.status().code() != Code::kBusy || now > begin + kPatience) break;
@@ -201,7 +218,8 @@ void DeviceShare::before_fetch(Bytes needed, Bytes missing) {
       if (view.value().owed < owed) last = now;
       owed = view.value().owed;
       const bool suffices = !owed && tier_->usage().capacity >= needed;  // what is missing is this program's own
-      if (suffices || fits() || now > last + kPatience) break;
+      const bool never = needed > view.value().limit;
+      if (suffices || never || fits() || now > last + kPatience) break;
     }
     std::this_thread::sleep_for(kBetweenAsks);
   }
@@ -250,7 +268,7 @@ std::optional<Bytes> DeviceShare::reach() {
   if (!has_others() || failed_.load()) return std::nullopt;
   const auto view = exchange(Bytes(), Wants::kAllItMay);
   if (!view.is_ok() || !view.value().others) return std::nullopt;
-  return std::min(tier_->limit(), view.value().ceiling);
+  return view.value().ceiling;
 }
 
 }  // namespace tessera

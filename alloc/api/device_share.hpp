@@ -65,6 +65,7 @@ class DeviceShare {
  private:
   struct View {
     Bytes ceiling, owed;
+    Bytes limit;  // what it may hold at most: by its options, or what was set since
     bool others = false, contended = false;
     bool must_wait = false;  // it is another program's turn
     bool has_turn = false;
@@ -78,9 +79,11 @@ class DeviceShare {
   DeviceShare(std::unique_ptr<LedgerFile> file, const Options& options, Driver& driver, DeviceId device, Bytes total);
   Result<View> exchange(Bytes missing, Wants wants = Wants::kWhatItUses);
   Result<Facts> facts(Bytes missing) const;
-  View decide(Books& books, const Facts& facts) REQUIRES_LOCK(mutex_);
-  View imagine(Books books, const Facts& facts) REQUIRES_LOCK(mutex_);
-  std::vector<DeviceClaimant> write_row(Books& books, const Facts& facts, Nanoseconds now) REQUIRES_LOCK(mutex_);
+  View decide(Books& books, Facts facts) REQUIRES_LOCK(mutex_);
+  View decide_among(Books& books, Facts& facts) REQUIRES_LOCK(mutex_);
+  View imagine(Books books, Facts facts) REQUIRES_LOCK(mutex_);
+  // Lowers the limit among the facts to what another process has set.
+  std::vector<DeviceClaimant> write_row(Books& books, Facts& facts, Nanoseconds now) REQUIRES_LOCK(mutex_);
   void note_loading(LedgerRow& own, const View& view, const Facts& facts, Nanoseconds now) REQUIRES_LOCK(mutex_);
   Bytes budget(const Books& books, const MemoryInfo& memory) REQUIRES_LOCK(mutex_);
   void note_failure(const Status& status);
@@ -96,6 +99,7 @@ class DeviceShare {
   Residency* residency_ = nullptr;
   std::atomic<bool> others_{false}, contended_{false}, failed_{false};
   std::atomic<std::uint32_t> waiting_{0};  // calls
+  std::atomic<std::uint64_t> waited_{0};   // nanoseconds, for turns, by all calls
   Mutex mutex_{LockRank::kNodeBudget};
   ResidencyFigures::Progress progress_ GUARDED_BY(mutex_);  // when it last changed,
   Nanoseconds active_ GUARDED_BY(mutex_);                   // and when that was

@@ -136,7 +136,10 @@ Status Ledger::update(const std::function<void(Books&)>& act) {
   books.own = books.rows.size();
   books.rows.push_back(last_.is_free() ? fresh_row() : last_);
   const LedgerRow found = *own_place != free_place ? read_row(file, *own_place).value_or(kFree) : kFree;
-  if (!found.is_free()) books.own_row().weight = found.weight;
+  if (!found.is_free()) {
+    books.own_row().weight = found.weight;
+    books.own_row().limit_set = found.limit_set;
+  }
   act(books);
   LedgerRow row = books.own_row();
   const bool in_file = !last_.is_free() && same(last_, found);

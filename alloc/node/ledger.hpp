@@ -8,7 +8,7 @@
 // for kUnseen. A program whose row is gone (it was stopped for that long, or the file was removed) writes it again with
 // what it holds.
 //
-// Another process may change the weight of a row: its program takes it over when it looks.
+// Another process may change the weight of a row and set a limit in it: its program takes them over when it looks.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once

@@ -1,5 +1,6 @@
 #include "node/ledger_file.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -18,6 +20,7 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kDeviceName = 32;  // hexadecimal digits
 constexpr std::chrono::microseconds kBetweenLockTries{200};
 
 bool is_name(const std::string& name) {
@@ -31,6 +34,12 @@ bool is_name(const std::string& name) {
 bool is_folder(const std::string& path) {
   struct stat found {};
   return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+std::string folder_in(const std::string& parent) { return fmt::format("{}/tessera-{}", parent, ::geteuid()); }
+
+bool is_device(std::string_view name) {
+  return name.size() == kDeviceName && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 // A descriptor that is closed at the end of the scope.
@@ -152,8 +161,30 @@ Result<std::unique_ptr<LedgerFile>> open_ledger_file(const std::vector<std::stri
   if (parent == parents.end()) {
     return Status(Code::kNotFound, "no folder in memory for the ledger: neither /dev/shm nor XDG_RUNTIME_DIR");
   }
-  return std::unique_ptr<LedgerFile>(std::make_unique<PosixLedgerFile>(
-      fmt::format("{}/tessera-{}", *parent, ::geteuid()), device.empty() ? name : name + "." + device));
+  return std::unique_ptr<LedgerFile>(
+      std::make_unique<PosixLedgerFile>(folder_in(*parent), device.empty() ? name : name + "." + device));
+}
+
+std::vector<std::string> devices_with_ledgers(const std::vector<std::string>& parents, const std::string& name) {
+  std::vector<std::string> devices;
+  const auto parent = std::ranges::find_if(parents, is_folder);
+  if (parent == parents.end() || !is_name(name)) return devices;
+  const int folder =
+      away_from_standard(::open(folder_in(*parent).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  DIR* const open = folder < 0 ? nullptr : ::fdopendir(folder);
+  if (open == nullptr) {
+    if (folder >= 0) ::close(folder);
+    return devices;
+  }
+  while (const dirent* const entry = ::readdir(open)) {
+    const std::string_view file = entry->d_name;
+    if (!file.starts_with(name + ".")) continue;
+    const std::string device(file.substr(name.size() + 1, kDeviceName));
+    if (is_device(device) && file == ledger_file_name(name + "." + device)) devices.push_back(device);
+  }
+  ::closedir(open);
+  std::ranges::sort(devices);
+  return devices;
 }
 
 }  // namespace tessera

@@ -43,4 +43,8 @@ std::string ledger_file_name(const std::string& name);
 Result<std::unique_ptr<LedgerFile>> open_ledger_file(const std::vector<std::string>& parents, const std::string& name,
                                                      const std::string& device = {});
 
+// The devices of which there is a file NAME.DEVICE, in the order of their names; none where open_ledger_file would
+// fail.
+std::vector<std::string> devices_with_ledgers(const std::vector<std::string>& parents, const std::string& name);
+
 }  // namespace tessera

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "base/size_text.hpp"
 
 namespace tessera {
 namespace {
@@ -36,6 +39,29 @@ Result<LedgerHeader> visit_locked(LedgerFile& file, const EachRow& each) {
   return header;
 }
 
+using ChangeRow = std::function<Status(LedgerRow& row)>;
+
+// All rows of the process, or none if one of them may not be changed in this way.
+Status change(LedgerFile& file, const ProcessId& process, const ChangeRow& change_row) {
+  std::vector<std::pair<std::size_t, LedgerRow>> changed;
+  TESSERA_TRY(file.lock(kToolPatience));
+  const auto change_all = [&]() -> Status {
+    TESSERA_TRY(visit(file, [&](std::size_t index, const LedgerRow& row) -> Status {
+                  if (row.process() != process) return {};
+                  changed.emplace_back(index, row);
+                  return change_row(changed.back().second);
+                }).status());
+    for (auto& [index, row] : changed) {
+      seal(row);
+      TESSERA_TRY(file.write(row_offset(index), std::as_bytes(std::span(&row, 1))));
+    }
+    return changed.empty() ? Status(Code::kNotFound, fmt::format("process {} shares nothing", process.pid)) : Status();
+  };
+  Status done = change_all();
+  file.unlock();
+  return done;
+}
+
 }  // namespace
 
 Entitlement LedgerView::entitlement(NodeResource resource, std::size_t index) const {
@@ -57,16 +83,21 @@ Result<LedgerView> view_ledger(LedgerFile& file) {
 }
 
 Status set_weight(LedgerFile& file, const ProcessId& process, std::uint32_t weight) {
-  bool found = false;
-  TESSERA_TRY(visit_locked(file, [&](std::size_t index, const LedgerRow& row) -> Status {
-                if (row.process() != process) return {};
-                found = true;
-                LedgerRow changed = row;
-                changed.weight = weight;
-                seal(changed);
-                return file.write(row_offset(index), std::as_bytes(std::span(&changed, 1)));
-              }).status());
-  return found ? Status() : Status(Code::kNotFound, fmt::format("process {} shares nothing", process.pid));
+  return change(file, process, [weight](LedgerRow& row) {
+    row.weight = weight;
+    return Status();
+  });
+}
+
+Status set_device_limit(LedgerFile& file, const ProcessId& process, Bytes limit) {
+  return change(file, process, [limit](LedgerRow& row) -> Status {
+    if (row.limit != 0 && limit > Bytes(row.limit)) {
+      return Status(Code::kInvalidArgument, fmt::format("process {} was started with at most {} of the device", row.pid,
+                                                        rounded_size(Bytes(row.limit))));
+    }
+    row.limit_set = limit.value();
+    return {};
+  });
 }
 
 }  // namespace tessera

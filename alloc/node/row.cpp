@@ -38,7 +38,9 @@ bool is_name(const std::array<char, kRowName>& name) {
 
 bool is_possible(const LedgerRow& row) {
   return row.pid > 0 && row.weight >= 1 && row.weight <= kMostWeight && is_name(row.name) &&
-         std::ranges::all_of(row.amounts, [](const LedgerAmount& amount) { return is_possible(amount); });
+         std::ranges::all_of(row.amounts, [](const LedgerAmount& amount) { return is_possible(amount); }) &&
+         std::ranges::all_of(std::array{row.budget, row.ceiling, row.limit, row.limit_set},
+                             [](std::uint64_t bytes) { return bytes <= kMostNodeBytes.value(); });
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ namespace tessera {
 enum class NodeResource : std::uint8_t { kHostMemory, kFile, kDevice, kFileWrites };
 inline constexpr std::size_t kNodeResources = 4;
 // Part of the file's name, so that a file of another version is not in the way.
-inline constexpr std::uint32_t kLedgerVersion = 3;
+inline constexpr std::uint32_t kLedgerVersion = 4;
 inline constexpr std::size_t kRowName = 16;
 inline constexpr std::uint32_t kMostWeight = 10'000;
 inline constexpr Bytes kMostNodeBytes{std::uint64_t{1} << 56};
@@ -50,7 +50,14 @@ struct LedgerRow {
   std::uint64_t turn_ns = 0;    // when its last time slice on the device began; 0: it had none
   std::uint64_t waits_ns = 0;   // when it last waited for one; 0: it does not wait
   std::uint64_t slice_ns = 0;   // how long its turn lasts
-  std::array<std::uint8_t, 96> unused{};
+  // In the ledger of a device, for tools: what a program has found and decided.
+  std::uint64_t budget = 0;     // what all programs may hold of the device together; 0: it is alone there
+  std::uint64_t ceiling = 0;    // what this one may hold now,
+  std::uint64_t limit = 0;      // and what it may hold at most by its options
+  std::uint64_t limit_set = 0;  // a lower limit, which other processes may change; 0: none
+  std::uint64_t turns = 0;      // time slices that it has had
+  std::uint64_t waited_ns = 0;  // how long its calls have waited for them, added up
+  std::array<std::uint8_t, 48> unused{};
 
   ProcessId process() const { return {pid, started, pid_namespace}; }
   LedgerAmount& of(NodeResource resource) { return amounts[static_cast<std::size_t>(resource)]; }

@@ -63,8 +63,8 @@ std::string live_view_html(const LiveView& view) {
   text += "<h2>Programs</h2>\n";
   text += rows.empty() ? "<p>No program of this user is running under <code>tessera run</code>.</p>\n"
                        : top_html_table(rows);
-  if (!view.shares.programs.empty()) {
-    text += "<h2>Shares of the machine</h2>\n" + share_html_table(view.shares);
+  if (!view.shares.programs.empty() || !view.shares.device_programs.empty()) {
+    text += "<h2>Shares of the machine</h2>\n" + share_html_tables(view.shares);
   }
   const std::size_t drawn = std::min(view.programs.size(), kMostDrawn);
   for (std::size_t i = 0; i < drawn; ++i) text += program_html(view, view.programs[i]);

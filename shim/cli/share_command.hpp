@@ -1,5 +1,5 @@
-// `tessera share`: what the programs of this user hold of the machine's memory and may hold, by the ledger
-// (tessera/node.h); `tessera share PID --weight N` changes the weight of one of them.
+// `tessera share`: what the programs of this user hold of the machine's memory and of its devices and may hold, by the
+// ledger (tessera/node.h); `tessera share PID --weight N --device-limit SIZE` changes what one of them may hold.
 //
 // Thread safety: none.
 #pragma once
@@ -15,6 +15,8 @@ struct ShareOptions {
   std::string node = "default";
   int pid = 0;               // 0: all are shown
   std::uint32_t weight = 0;  // 0: none is set
+  std::string device_limit;  // "": none is set
+  std::string device;        // the beginning of a UUID
   bool json = false;
 };
 

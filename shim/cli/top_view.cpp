@@ -9,6 +9,7 @@
 
 #include "columns.hpp"
 #include "rounded.hpp"
+#include "share_view.hpp"
 
 namespace {
 
@@ -103,11 +104,26 @@ std::string tags_of(const TopRow& row) {
   return line + "\n";
 }
 
+// The lines below a program with its shares of devices.
+std::string devices_of(const TopRow& row) {
+  std::string lines;
+  for (const tessera_node_device_program& device : row.devices) {
+    lines += fmt::format("{:9}device {:.8}: {}\n", "", device.device, device_share_text(device));
+  }
+  return lines;
+}
+
 nlohmann::json json_of(const TopRow& row) {
   nlohmann::json one = {
       {"pid", row.pid},     {"name", row.name}, {"state", program_state(row)}, {"written_ns", row.written_ns},
       {"stats", row.stats}, {"rates", nullptr}};
   one["host_share"] = row.host_share ? nlohmann::json(*row.host_share) : nlohmann::json();
+  one["device_shares"] = nlohmann::json::array();
+  for (const tessera_node_device_program& device : row.devices) {
+    nlohmann::json share = device_share_json(device);
+    share["device"] = device.device;
+    one["device_shares"].push_back(share);
+  }
   if (!row.rates) return one;
   const TopRates& r = *row.rates;
   one["rates"] = {{"seconds", r.seconds},
@@ -166,7 +182,7 @@ std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after)
 std::string top_table(const std::vector<TopRow>& rows) {
   if (rows.empty()) return "no program of this user is running under `tessera run`\n";
   std::string table = text_header(kTopColumns);
-  for (const TopRow& row : rows) table += text_line(kTopColumns, cells_of(row)) + tags_of(row);
+  for (const TopRow& row : rows) table += text_line(kTopColumns, cells_of(row)) + devices_of(row) + tags_of(row);
   return table;
 }
 

@@ -11,6 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tessera/node.h"
+
 // Events between two samples, per second.
 struct TopRates {
   double seconds = 0;  // between them
@@ -27,7 +29,8 @@ struct TopRow {
   std::uint64_t written_ns = 0;  // when the figures were taken
   nlohmann::json stats;          // from tessera_stats_json
   std::optional<TopRates> rates;
-  std::optional<std::uint64_t> host_share{};  // what it may hold of the node's host memory, if it shares that
+  std::optional<std::uint64_t> host_share{};           // what it may hold of the node's host memory, if it shares that
+  std::vector<tessera_node_device_program> devices{};  // what it shares of devices
 };
 
 // 0 if the statistics lack it, as those of another version may.

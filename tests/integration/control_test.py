@@ -202,11 +202,52 @@ class Share(Watched):
         self.assertEqual(self.share()["programs"][0]["weight"], 250)
         self.finish(program)
 
+    def one_device(self):
+        devices = self.share()["devices"]
+        self.assertEqual(len(devices), 1)
+        return devices[0]
+
+    def test_a_device_is_shown_and_its_limit_changed(self):
+        """Of two programs that share a software device: what each holds of it, and a limit that is set and removed."""
+        self.environment["TESSERA_SOFTWARE_SHARED"] = self.node
+        self.environment["TESSERA_SOFTWARE_MEMORY"] = "128MiB"
+        self.addCleanup(lambda: pathlib.Path(f"/dev/shm/tessera-softcuda-{os.geteuid()}-{self.node}").unlink())
+        one, other = self.start(), self.start()
+        for program in (one, other):  # both have looked
+            self.top_when(program.pid, lambda row: row["device_shares"] and row["device_shares"][0]["device_limit"] != 0)
+        device = self.one_device()
+        self.assertEqual(device["total"], 128 * MIB)
+        programs = {program["pid"]: program for program in device["programs"]}
+        self.assertEqual(set(programs), {one.pid, other.pid})
+        for program in programs.values():
+            self.assertEqual((program["name"], program["device_limit"]), ("watched", 64 * MIB))
+        shares = lambda row: {share["device_held"] for share in row["device_shares"]}
+        self.top_when(one.pid, lambda row: shares(row) == {16 * MIB})
+        self.assertRegex(self.tessera("share", "--node", self.node).stdout,
+                         rf"(?m)^device {device['device']}, 128 MiB.*\n.*\n(.*\n)? *{one.pid} watched ")
+        for limit, now in (("32MiB", 32 * MIB), ("off", 64 * MIB)):
+            result = self.tessera("share", "--node", self.node, one.pid, "--device-limit", limit)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            row = self.top_when(one.pid, lambda row: row["device_shares"][0]["device_share"] == now)
+            self.assertEqual(row["device_shares"][0]["device_limit"], now)
+            self.assertEqual({program["pid"]: program["device_limit"] for program in self.one_device()["programs"]},
+                             {one.pid: now, other.pid: 64 * MIB})
+        result = self.tessera("share", "--node", self.node, one.pid, "--device-limit", "65MiB")
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, f"tessera: share: process {one.pid} was started with at most 64.0 MiB of the device\n"))
+        self.finish(one)
+        self.assertEqual([program["pid"] for program in self.one_device()["programs"]], [other.pid])
+        self.finish(other)
+
     def test_what_cannot_be_done_is_an_error(self):
         program = self.start_sharing()
         for words, code in (((program.pid, "--weight", "0"), 2), ((program.pid, "--weight", "10001"), 2),
                             ((program.pid,), 2), (("--weight", "5"), 2), ((os.getpid(), "--weight", "5"), 1),
-                            ((999999999, "--weight", "5"), 1)):
+                            ((999999999, "--weight", "5"), 1), (("--device-limit", "32MiB"), 2),
+                            ((program.pid, "--device-limit", "much"), 2), ((program.pid, "--device-limit", "0"), 2),
+                            ((program.pid, "--device", "0"), 2), ((program.pid, "--device-limit", "1MiB"), 1),
+                            ((os.getpid(), "--device-limit", "32MiB"), 1),
+                            ((program.pid, "--device-limit", "32MiB", "--device", "no-such-device"), 1)):
             result = self.tessera("share", "--node", self.node, *words)
             self.assertEqual(result.returncode, code, (words, result.stderr))
             self.assertRegex(result.stderr, r"^tessera: [^\n]+\n$")

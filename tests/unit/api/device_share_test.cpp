@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -14,6 +15,8 @@
 
 #include "api/allocator.hpp"
 #include "driver/native_codes.hpp"
+#include "node/device_view.hpp"
+#include "node/ledger_view.hpp"
 #include "sim/fault_driver.hpp"
 #include "sim/sim_driver.hpp"
 #include "sim/sim_hardware.hpp"
@@ -58,7 +61,9 @@ class DeviceShareTest : public ::testing::Test {
     for (const std::string& file : {name_, name_ + "." + kUuid}) std::filesystem::remove(path(file));
   }
 
-  static std::string path(const std::string& file) { return fmt::format("/dev/shm/tessera-{}/{}", ::geteuid(), file); }
+  static std::string path(const std::string& file) {
+    return fmt::format("/dev/shm/tessera-{}/{}", ::geteuid(), ledger_file_name(file));
+  }
   SimOptions sim_options() {
     SimOptions options;
     options.memory = kMemory;
@@ -150,15 +155,74 @@ TEST_F(DeviceShareTest, ALimitHoldsHoweverMuchIsFree) {
 }
 
 TEST_F(DeviceShareTest, ADamagedLedgerLeavesTheProgramAlone) {
-  std::filesystem::create_directories(path(""));
-  std::filesystem::permissions(path(""), std::filesystem::perms::owner_all);
-  std::ofstream(path(name_ + "." + kUuid)) << "damaged";
-  std::filesystem::permissions(path(name_ + "." + kUuid),
-                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  const std::filesystem::path folder = std::filesystem::path(path(name_)).parent_path();
+  std::filesystem::create_directories(folder);
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+  // Renamed when it is whole: a program of another test may remove an empty one.
+  const std::string written = path(name_ + "." + kUuid) + ".new";
+  std::ofstream(written) << "damaged";
+  std::filesystem::permissions(written, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::rename(written, path(name_ + "." + kUuid));
   const auto alone = program();
   const std::vector<Address> blocks = allocate(*alone, 32_MiB);
   EXPECT_TRUE(use(*alone, blocks).is_ok());
   free_all(*alone, blocks);
+  EXPECT_EQ(std::filesystem::file_size(path(name_ + "." + kUuid)), 7U) << "it is left as it was";
+}
+
+TEST_F(DeviceShareTest, ALimitCanBeSetAndRemovedWhileTheProgramRuns) {
+  const auto running = program();
+  const std::vector<Address> blocks = allocate(*running, 60_MiB);
+  ASSERT_TRUE(use(*running, blocks).is_ok());
+  const auto file = open_ledger_file({"/dev/shm"}, name_, kUuid).take();
+  const auto free_after = [this](auto holds) {  // however long it takes
+    while (!holds(memory_.free(DeviceId()))) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  };
+  ASSERT_TRUE(set_device_limit(*file, this_process(), 32_MiB).is_ok());
+  free_after([](Bytes free) { return free >= 32_MiB; });
+  EXPECT_EQ(running->memory().info(DeviceId()).value().free, Bytes());
+  for (const Address block : blocks) EXPECT_TRUE(use(*running, {&block, 1}).is_ok());
+  EXPECT_GE(memory_.free(DeviceId()), 32_MiB) << "its blocks replace each other";
+  const LedgerRow row = view_ledger(*file).take().rows.front();
+  EXPECT_EQ(Bytes(row.ceiling), 32_MiB);
+  EXPECT_GT(Bytes(row.limit), 32_MiB);
+  EXPECT_EQ(set_device_limit(*file, this_process(), Bytes(row.limit) + 2_MiB).code(), Code::kInvalidArgument);
+  ASSERT_TRUE(set_device_limit(*file, this_process(), Bytes()).is_ok());
+  while (Bytes(view_ledger(*file).take().rows.front().ceiling) < 60_MiB) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(use(*running, blocks).is_ok());
+  EXPECT_LE(memory_.free(DeviceId()), 4_MiB);
+  free_all(*running, blocks);
+}
+
+// Each counts its own turns and what its calls have waited for them.
+TEST_F(DeviceShareTest, TurnsAndWaitsAreInTheLedger) {
+  const auto one = program(), two = program();
+  const std::vector<Address> first = allocate(*one, 48_MiB), second = allocate(*two, 48_MiB);
+  const auto file = open_ledger_file({"/dev/shm"}, name_, kUuid).take();
+  std::atomic<bool> counted = false;
+  std::thread other([&] {
+    while (!counted) EXPECT_TRUE(use(*two, second).is_ok());
+  });
+  bool has = false, waits = false;
+  while (!counted) {
+    EXPECT_TRUE(use(*one, first).is_ok());
+    const DeviceView view = device_view(view_ledger(*file).take(), clock_.now());
+    EXPECT_EQ(view.programs.size(), 2U);
+    std::size_t holders = 0, had = 0;
+    for (const DeviceProgram& program : view.programs) {
+      holders += program.turn == Turn::kHas ? 1U : 0U;
+      waits = waits || program.turn == Turn::kWaits;
+      had += program.row.turns > 0 && program.row.waited_ns > 0 ? 1U : 0U;
+    }
+    EXPECT_LE(holders, 1U);
+    has = has || holders == 1;
+    counted = view.programs.size() != 2 || (has && waits && had == 2);
+  }
+  other.join();
+  free_all(*one, first);
+  free_all(*two, second);
 }
 
 // Seen on a GPU: the driver's exit handlers run before ours, and the pump looks in between.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 namespace {
 
 TopRow row(std::uint64_t seconds, std::uint64_t scale) {
@@ -54,6 +56,30 @@ TEST(TopView, AShareOfHostMemoryIsShown) {
   sharing.host_share = 80 << 20;
   EXPECT_NE(top_table({sharing}).find(" 80.0 MiB "), std::string::npos);
   EXPECT_EQ(top_json({sharing})["processes"][0]["host_share"], 80 << 20);
+}
+
+TEST(TopView, SharesOfDevicesAreShown) {
+  TopRow sharing = row(1, 1);
+  EXPECT_TRUE(top_json({sharing})["processes"][0]["device_shares"].empty());
+  tessera_node_device_program device{};
+  std::strcpy(device.device, "00112233445566778899aabbccddeeff");
+  device.held = 48 << 20;
+  device.share = 52 << 20;
+  device.limit = 56 << 20;
+  sharing.devices = {device};
+  EXPECT_NE(top_table({sharing}).find("\n         device 00112233: holds 48.0 MiB of 52.0 MiB, limit 56.0 MiB\n"),
+            std::string::npos)
+      << top_table({sharing});
+  sharing.devices[0].turn = TESSERA_NODE_TURN_WAITS;
+  sharing.devices[0].turns = 3;
+  sharing.devices[0].waited_ns = 1'200'000'000;
+  EXPECT_NE(top_table({sharing}).find(", limit 56.0 MiB, waits for its turn, turns 3, waited 1.2 s\n"),
+            std::string::npos)
+      << top_table({sharing});
+  const auto json = top_json({sharing})["processes"][0]["device_shares"][0];
+  EXPECT_EQ(json["device"], "00112233445566778899aabbccddeeff");
+  EXPECT_EQ(json["device_held"], 48 << 20);
+  EXPECT_EQ(json["turn"], "waits");
 }
 
 TEST(TopView, TheStateHasTheTimeSinceTheLastUse) {

@@ -51,6 +51,24 @@ TEST_F(LedgerFileTest, ReadsWhatWasWritten) {
   file->unlock();
 }
 
+TEST_F(LedgerFileTest, TheLedgersOfDevicesAreFound) {
+  const std::string one(32, 'a'), other = "00112233445566778899aabbccddeeff";
+  EXPECT_TRUE(devices_with_ledgers({folder_}, "job").empty());
+  for (const std::string& device : {one, other}) {
+    const auto file = open_ledger_file({folder_}, "job", device).take();
+    ASSERT_TRUE(file->lock(milliseconds(0)).is_ok());
+    file->unlock();
+  }
+  for (const char* name : {"job", "job.7", "other"}) {
+    const auto file = open_ledger_file({folder_}, name).take();
+    ASSERT_TRUE(file->lock(milliseconds(0)).is_ok());
+    file->unlock();
+  }
+  EXPECT_EQ(devices_with_ledgers({folder_}, "job"), (std::vector{other, one}));
+  EXPECT_TRUE(devices_with_ledgers({folder_}, "other").empty());
+  EXPECT_TRUE(devices_with_ledgers({folder_ + "/none"}, "job").empty());
+}
+
 TEST_F(LedgerFileTest, NamesAreChecked) {
   for (const char* name : {"", ".", "..", ".hidden", "a/b", "a b", "\xc3\xa4"}) {
     EXPECT_EQ(open_ledger_file({folder_}, name).status().code(), Code::kInvalidArgument) << name;

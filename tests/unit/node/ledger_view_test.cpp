@@ -44,6 +44,28 @@ TEST_F(LedgerTest, AWeightIsSetInTheRowOfItsProcess) {
   EXPECT_EQ(books_of(*ledger).own_row().weight, 5U);
 }
 
+TEST_F(LedgerTest, ADeviceLimitIsSetInTheRowOfItsProcessAndNeverAboveItsOwn) {
+  const auto ledger = join(1);
+  ASSERT_TRUE(ledger->transact([](Books& books) { books.own_row().limit = 1000; }).is_ok());
+  ASSERT_TRUE(set_device_limit(*open(), this_process(), Bytes(600)).is_ok());
+  EXPECT_EQ(books_of(*ledger).own_row().limit_set, 600U) << "its program takes it over";
+  const Status above = set_device_limit(*open(), this_process(), Bytes(1001));
+  EXPECT_EQ(above.code(), Code::kInvalidArgument);
+  EXPECT_NE(above.message().find("1000 B"), std::string::npos) << above.to_string();
+  EXPECT_EQ(books_of(*ledger).own_row().limit_set, 600U);
+  ASSERT_TRUE(set_device_limit(*open(), this_process(), Bytes()).is_ok());
+  EXPECT_EQ(books_of(*ledger).own_row().limit_set, 0U);
+  EXPECT_EQ(set_device_limit(*open(), ProcessId{1, 1, 1}, Bytes(1)).code(), Code::kNotFound);
+}
+
+TEST_F(LedgerTest, ALimitThatOneOfTwoRowsRefusesIsSetInNone) {
+  const auto one = join(), other = join();
+  ASSERT_TRUE(one->transact([](Books& books) { books.own_row().limit = 1000; }).is_ok());
+  ASSERT_TRUE(other->transact([](Books& books) { books.own_row().limit = 100; }).is_ok());
+  EXPECT_EQ(set_device_limit(*open(), this_process(), Bytes(600)).code(), Code::kInvalidArgument);
+  for (const LedgerRow& row : rows()) EXPECT_EQ(row.limit_set, 0U);
+}
+
 TEST_F(LedgerTest, AViewOfADamagedFileIsAnError) {
   const auto ledger = join();
   ASSERT_TRUE(hold(*ledger, Bytes(10)).is_ok());
