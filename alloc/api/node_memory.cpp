@@ -93,6 +93,7 @@ std::unique_ptr<NodeMemory> NodeMemory::open(const Options& options, const Clock
       return nullptr;
     }
     file = opened.take();
+    remove_ended_ledgers(ledger_folders(options), clock);
   }
   const auto known = budgets_in_force(*file);
   if (!known.is_ok() && known.status().code() != Code::kBusy) {

@@ -20,6 +20,27 @@ bool same(const LedgerRow& a, const LedgerRow& b) { return std::memcmp(&a, &b, s
 
 Status no_ledger() { return Status(Code::kDataLoss, "the file is not a ledger of this version, or damaged"); }
 
+bool is_over(const LedgerRow& row, const ProcessId& self, Nanoseconds now) {
+  switch (life_of(row.process(), self)) {
+    case Life::kAlive: return false;
+    case Life::kDead: return true;
+    case Life::kUnknown:
+      return std::max(now, Nanoseconds(row.seen_ns)) - std::min(now, Nanoseconds(row.seen_ns)) > Ledger::kUnseen;
+  }
+  return false;
+}
+
+using IsChosen = std::function<bool(const LedgerRow&)>;
+
+// A row that is not over, among those chosen.
+bool has_row(std::span<const std::byte> file, const ProcessId& self, Nanoseconds now, const IsChosen& is_chosen) {
+  for (std::size_t i = 0; i < kLedgerRows; ++i) {
+    const auto row = read_row(file, i);
+    if (row && is_chosen(*row) && !is_over(*row, self, now)) return true;
+  }
+  return false;
+}
+
 // Unlocks the file at the end of the scope.
 class Unlock {
  public:
@@ -54,7 +75,10 @@ Result<std::optional<NodeBudgets>> budgets_in_force(LedgerFile& file) {
   const Unlock unlock(file);
   std::vector<std::byte> bytes(kLedgerBytes);
   TESSERA_TRY_ASSIGN(const std::size_t size, file.read(bytes));
-  if (size == 0) return std::optional<NodeBudgets>();
+  if (size == 0) {  // it was made by lock()
+    TESSERA_TRY(file.remove());
+    return std::optional<NodeBudgets>();
+  }
   const std::span<const std::byte> all = std::span(bytes).first(size);
   const auto header = read_header(all);
   if (!header) return no_ledger();
@@ -69,6 +93,24 @@ Result<std::optional<NodeBudgets>> budgets_in_force(LedgerFile& file) {
   return std::optional<NodeBudgets>();
 }
 
+Status remove_if_ended(LedgerFile& file, const Clock& clock) {
+  TESSERA_TRY(file.lock(std::chrono::milliseconds(0)));
+  const Unlock unlock(file);
+  std::vector<std::byte> bytes(kLedgerBytes);
+  TESSERA_TRY_ASSIGN(const std::size_t size, file.read(bytes));
+  const std::span<const std::byte> all = std::span(bytes).first(size);
+  const bool is_ours = all.empty() || read_header(all);
+  const auto any = [](const LedgerRow&) { return true; };
+  return !is_ours || has_row(all, this_process(), clock.now(), any) ? Status() : file.remove();
+}
+
+void remove_ended_ledgers(const std::vector<std::string>& parents, const Clock& clock) {
+  for (const auto& file : all_ledger_files(parents)) {
+    const Status removed = remove_if_ended(*file, clock);
+    if (!removed.is_ok()) log_line(LogLevel::kDebug, "a ledger stays: {}", removed.to_string());
+  }
+}
+
 Ledger::Ledger(std::unique_ptr<LedgerFile> file, const Clock& clock, Self self, NodeBudgets budgets)
     : file_(std::move(file)), clock_(clock), self_(std::move(self)), budgets_(budgets) {}
 
@@ -76,11 +118,19 @@ Ledger::~Ledger() {
   const MutexLock lock(mutex_);
   if (last_.is_free() || ::getpid() != self_.process.pid || !file_->lock(kPatience).is_ok()) return;
   const Unlock unlock(*file_);
-  std::vector<std::byte> file(kLedgerBytes);
-  const auto size = file_->read(file);
-  auto header = size.is_ok() ? read_header(std::span(file).first(size.value())) : std::nullopt;
-  for (std::size_t i = 0; header && i < kLedgerRows; ++i) {
-    const auto row = read_row(std::span(file).first(size.value()), i);
+  std::vector<std::byte> bytes(kLedgerBytes);
+  const auto size = file_->read(bytes);
+  const std::span<const std::byte> file = std::span(bytes).first(size.is_ok() ? size.value() : 0);
+  auto header = read_header(file);
+  if (!header) return;
+  const auto is_other = [this](const LedgerRow& row) { return !is_own(row); };
+  if (!has_row(file, self_.process, clock_.now(), is_other)) {
+    const Status removed = file_->remove();
+    if (removed.is_ok()) return;
+    log_line(LogLevel::kDebug, "the ledger stays, without programs: {}", removed.to_string());
+  }
+  for (std::size_t i = 0; i < kLedgerRows; ++i) {
+    const auto row = read_row(file, i);
     if (!row || !is_own(*row)) continue;
     Status left = note_spent(*header, *row);
     if (left.is_ok()) left = write_row(i, kFree);
@@ -114,7 +164,7 @@ Status Ledger::update(const std::function<void(Books&)>& act) {
   std::vector<std::size_t> over;
   for (std::size_t i = 0; i < kLedgerRows; ++i) {
     const auto row = read_row(file, i);
-    if (row && is_over(*row, now)) {
+    if (row && is_over(*row, self_.process, now)) {
       over.push_back(i);
     } else if (row && is_own(*row) && !own_place) {
       own_place = i;
@@ -196,16 +246,6 @@ LedgerRow Ledger::fresh_row() const {
 
 bool Ledger::is_own(const LedgerRow& row) const {
   return row.process() == self_.process && row.instance == reinterpret_cast<std::uint64_t>(this);
-}
-
-bool Ledger::is_over(const LedgerRow& row, Nanoseconds now) const {
-  switch (life_of(row.process(), self_.process)) {
-    case Life::kAlive: return false;
-    case Life::kDead: return true;
-    case Life::kUnknown:
-      return std::max(now, Nanoseconds(row.seen_ns)) - std::min(now, Nanoseconds(row.seen_ns)) > kUnseen;
-  }
-  return false;
 }
 
 Status Ledger::write_row(std::size_t index, const LedgerRow& row) {

@@ -8,6 +8,10 @@
 // for kUnseen. A program whose row is gone (it was stopped for that long, or the file was removed) writes it again with
 // what it holds.
 //
+// The last program that closes its ledger removes the file. Most programs end without that, as their memory is theirs
+// until then: their files are removed by the next program that starts (remove_ended_ledgers), or by a look from outside
+// (view_ledger). A program that is about to join meanwhile makes a new file (LedgerFile::remove).
+//
 // Another process may change the weight of a row and set a limit in it: its program takes them over when it looks.
 //
 // Thread safety: every call may be made from any thread.
@@ -48,6 +52,12 @@ using NodeBudgets = std::array<Bytes, kNodeResources>;
 // The budgets in force, if a program has a row already; the file need not exist. Errors: as Ledger::transact.
 Result<std::optional<NodeBudgets>> budgets_in_force(LedgerFile& file);
 
+// Removes a ledger of which all programs have ended, or an empty one; any other file stays. Errors: kBusy when another
+// process has its lock; kIo.
+Status remove_if_ended(LedgerFile& file, const Clock& clock);
+// The same for all ledgers of this version; one that cannot be removed stays.
+void remove_ended_ledgers(const std::vector<std::string>& parents, const Clock& clock);
+
 class Ledger {
  public:
   static constexpr Nanoseconds kUnseen{60'000'000'000};
@@ -63,7 +73,7 @@ class Ledger {
   // `budgets` are those of the machine if this program is the first. REQUIRES: clock outlives it; weight is 1 to
   // kMostWeight; budgets are at most kMostNodeBytes.
   Ledger(std::unique_ptr<LedgerFile> file, const Clock& clock, Self self, NodeBudgets budgets);
-  // Removes the own row.
+  // Removes the own row, or the file where no other program has one.
   ~Ledger();
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
@@ -82,7 +92,6 @@ class Ledger {
   Status note_spent(LedgerHeader& header, const LedgerRow& ended) REQUIRES_LOCK(mutex_);
   LedgerRow fresh_row() const;
   bool is_own(const LedgerRow& row) const;
-  bool is_over(const LedgerRow& row, Nanoseconds now) const;
   Status write_row(std::size_t index, const LedgerRow& row) REQUIRES_LOCK(mutex_);
 
   const std::unique_ptr<LedgerFile> file_;

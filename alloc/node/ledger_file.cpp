@@ -23,13 +23,17 @@ constexpr std::size_t kLongestName = 64;
 constexpr std::size_t kDeviceName = 32;  // hexadecimal digits
 constexpr std::chrono::microseconds kBetweenLockTries{200};
 
-bool is_name(const std::string& name) {
+using Deadline = std::chrono::steady_clock::time_point;
+
+bool has_characters_of_a_name(std::string_view name) {
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
            c == '-';
   };
-  return !name.empty() && name.size() <= kLongestName && name.front() != '.' && std::ranges::all_of(name, allowed);
+  return !name.empty() && name.front() != '.' && std::ranges::all_of(name, allowed);
 }
+
+bool is_name(const std::string& name) { return name.size() <= kLongestName && has_characters_of_a_name(name); }
 
 bool is_folder(const std::string& path) {
   struct stat found {};
@@ -40,6 +44,27 @@ std::string folder_in(const std::string& parent) { return fmt::format("{}/tesser
 
 bool is_device(std::string_view name) {
   return name.size() == kDeviceName && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// The names of the ledgers of this version in a folder, also of those of devices, in order.
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  const int opened = away_from_standard(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  DIR* const entries = opened < 0 ? nullptr : ::fdopendir(opened);
+  if (entries == nullptr) {
+    if (opened >= 0) ::close(opened);
+    return names;
+  }
+  const std::string version = ledger_file_name("");
+  while (const dirent* const entry = ::readdir(entries)) {
+    const std::string_view file = entry->d_name;
+    if (!file.ends_with(version)) continue;
+    const std::string_view name = file.substr(0, file.size() - version.size());
+    if (has_characters_of_a_name(name)) names.emplace_back(name);
+  }
+  ::closedir(entries);
+  std::ranges::sort(names);
+  return names;
 }
 
 // A descriptor that is closed at the end of the scope.
@@ -68,10 +93,18 @@ class PosixLedgerFile final : public LedgerFile {
   PosixLedgerFile(std::string folder, const std::string& name)
       : folder_(std::move(folder)), name_(ledger_file_name(name)) {}
 
+  // The last program that leaves removes the file while others may wait for its lock: they make a new one.
   Status lock(std::chrono::milliseconds patience) override {
-    const Status locked = open_and_lock(patience);
-    if (!locked.is_ok()) file_.reset(-1);
-    return locked;
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    for (;;) {
+      Status locked = open_and_lock(deadline);
+      if (locked.is_ok() && is_removed()) {
+        if (std::chrono::steady_clock::now() < deadline) continue;
+        locked = busy();
+      }
+      if (!locked.is_ok()) file_.reset(-1);
+      return locked;
+    }
   }
   Result<std::size_t> read(std::span<std::byte> into) override {
     std::size_t done = 0;
@@ -93,6 +126,14 @@ class PosixLedgerFile final : public LedgerFile {
     if (put >= 0) errno = ENOSPC;
     return failed("write");
   }
+  Status remove() override {
+    struct stat locked {
+    }, named{};
+    const std::string path = fmt::format("{}/{}", folder_, name_);
+    if (::fstat(file_.value(), &locked) != 0 || ::lstat(path.c_str(), &named) != 0) return failed("query");
+    if (locked.st_dev != named.st_dev || locked.st_ino != named.st_ino) return refused("remove", "was replaced");
+    return ::unlink(path.c_str()) == 0 ? Status() : failed("remove");
+  }
   void unlock() override { file_.reset(-1); }  // closing it releases the lock
 
  private:
@@ -103,8 +144,14 @@ class PosixLedgerFile final : public LedgerFile {
     return Status(Code::kIo, fmt::format("{} {}/{} {}", what, folder_, name_, why));
   }
 
+  Status busy() const { return Status(Code::kBusy, fmt::format("{}/{} is locked by another process", folder_, name_)); }
+  bool is_removed() const {
+    struct stat found {};
+    return ::fstat(file_.value(), &found) == 0 && found.st_nlink == 0;
+  }
+
   // Opened anew each time: a program may close descriptors that it does not know, and the file may have been replaced.
-  Status open_and_lock(std::chrono::milliseconds patience) {
+  Status open_and_lock(Deadline deadline) {
     if (::mkdir(folder_.c_str(), S_IRWXU) != 0 && errno != EEXIST) return failed("create the folder of");
     const Descriptor folder(
         away_from_standard(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
@@ -122,21 +169,18 @@ class PosixLedgerFile final : public LedgerFile {
     if (!S_ISREG(found.st_mode) || found.st_uid != ::geteuid() || (found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
       return refused("the ledger", "is not a file that is private to this user");
     }
-    return take_lock(patience);
+    return take_lock(deadline);
   }
 
   // A lock of this open file, so that two allocators of one process exclude each other too. It ends with the process.
   // Polled, as its holder may have been stopped.
-  Status take_lock(std::chrono::milliseconds patience) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+  Status take_lock(Deadline deadline) {
     struct flock whole {};
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;
     while (::fcntl(file_.value(), F_OFD_SETLK, &whole) != 0) {
       if (errno != EACCES && errno != EAGAIN && errno != EINTR) return failed("lock");
-      if (std::chrono::steady_clock::now() >= deadline) {
-        return Status(Code::kBusy, fmt::format("{}/{} is locked by another process", folder_, name_));
-      }
+      if (std::chrono::steady_clock::now() >= deadline) return busy();
       std::this_thread::sleep_for(kBetweenLockTries);
     }
     return {};
@@ -165,25 +209,25 @@ Result<std::unique_ptr<LedgerFile>> open_ledger_file(const std::vector<std::stri
       std::make_unique<PosixLedgerFile>(folder_in(*parent), device.empty() ? name : name + "." + device));
 }
 
+std::vector<std::unique_ptr<LedgerFile>> all_ledger_files(const std::vector<std::string>& parents) {
+  std::vector<std::unique_ptr<LedgerFile>> files;
+  const auto parent = std::ranges::find_if(parents, is_folder);
+  if (parent == parents.end()) return files;
+  for (const std::string& name : names_in(folder_in(*parent))) {
+    files.push_back(std::make_unique<PosixLedgerFile>(folder_in(*parent), name));
+  }
+  return files;
+}
+
 std::vector<std::string> devices_with_ledgers(const std::vector<std::string>& parents, const std::string& name) {
   std::vector<std::string> devices;
   const auto parent = std::ranges::find_if(parents, is_folder);
   if (parent == parents.end() || !is_name(name)) return devices;
-  const int folder =
-      away_from_standard(::open(folder_in(*parent).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  DIR* const open = folder < 0 ? nullptr : ::fdopendir(folder);
-  if (open == nullptr) {
-    if (folder >= 0) ::close(folder);
-    return devices;
+  for (const std::string& found : names_in(folder_in(*parent))) {
+    if (!found.starts_with(name + ".")) continue;
+    std::string device = found.substr(name.size() + 1);
+    if (is_device(device)) devices.push_back(std::move(device));
   }
-  while (const dirent* const entry = ::readdir(open)) {
-    const std::string_view file = entry->d_name;
-    if (!file.starts_with(name + ".")) continue;
-    const std::string device(file.substr(name.size() + 1, kDeviceName));
-    if (is_device(device) && file == ledger_file_name(name + "." + device)) devices.push_back(device);
-  }
-  ::closedir(open);
-  std::ranges::sort(devices);
   return devices;
 }
 

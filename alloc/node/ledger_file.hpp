@@ -30,6 +30,8 @@ class LedgerFile {
   // REQUIRES (all below): locked. Reads from the start of the file; returns how many bytes there were.
   virtual Result<std::size_t> read(std::span<std::byte> into) = 0;
   virtual Status write(std::size_t offset, std::span<const std::byte> bytes) = 0;
+  // Removes the file. A call of lock() that already waits for it makes a new one. Nothing is written after it.
+  virtual Status remove() = 0;
   // Releases the lock and closes the file.
   virtual void unlock() = 0;
 };
@@ -43,6 +45,8 @@ std::string ledger_file_name(const std::string& name);
 Result<std::unique_ptr<LedgerFile>> open_ledger_file(const std::vector<std::string>& parents, const std::string& name,
                                                      const std::string& device = {});
 
+// All files of this version that exist now, also those of devices.
+std::vector<std::unique_ptr<LedgerFile>> all_ledger_files(const std::vector<std::string>& parents);
 // The devices of which there is a file NAME.DEVICE, in the order of their names; none where open_ledger_file would
 // fail.
 std::vector<std::string> devices_with_ledgers(const std::vector<std::string>& parents, const std::string& name);

@@ -21,7 +21,10 @@ Result<LedgerHeader> visit(LedgerFile& file, const EachRow& each) {
   std::vector<std::byte> bytes(kLedgerBytes);
   TESSERA_TRY_ASSIGN(const std::size_t size, file.read(bytes));
   const std::span<const std::byte> all = std::span(bytes).first(size);
-  if (all.empty()) return Status(Code::kNotFound, "there is no such ledger");
+  if (all.empty()) {  // it was made by lock()
+    TESSERA_TRY(file.remove());
+    return Status(Code::kNotFound, "there is no such ledger");
+  }
   const auto header = read_header(all);
   if (!header) return Status(Code::kDataLoss, "the file is not a ledger of this version, or damaged");
   const ProcessId self = this_process();
@@ -32,11 +35,12 @@ Result<LedgerHeader> visit(LedgerFile& file, const EachRow& each) {
   return *header;
 }
 
-Result<LedgerHeader> visit_locked(LedgerFile& file, const EachRow& each) {
-  TESSERA_TRY(file.lock(kToolPatience));
-  auto header = visit(file, each);
-  file.unlock();
-  return header;
+Status read_view(LedgerFile& file, LedgerView& view) {
+  TESSERA_TRY_ASSIGN(view.header, visit(file, [&view](std::size_t, const LedgerRow& row) {
+                       view.rows.push_back(row);
+                       return Status();
+                     }));
+  return view.rows.empty() ? file.remove() : Status();
 }
 
 using ChangeRow = std::function<Status(LedgerRow& row)>;
@@ -74,10 +78,10 @@ Entitlement LedgerView::entitlement(NodeResource resource, std::size_t index) co
 
 Result<LedgerView> view_ledger(LedgerFile& file) {
   LedgerView view;
-  TESSERA_TRY_ASSIGN(view.header, visit_locked(file, [&view](std::size_t, const LedgerRow& row) {
-                       view.rows.push_back(row);
-                       return Status();
-                     }));
+  TESSERA_TRY(file.lock(kToolPatience));
+  const Status seen = read_view(file, view);
+  file.unlock();
+  TESSERA_TRY(seen);
   std::ranges::stable_sort(view.rows, {}, &LedgerRow::pid);
   return view;
 }

@@ -21,7 +21,8 @@ struct LedgerView {
   Entitlement entitlement(NodeResource resource, std::size_t index) const;
 };
 
-// Errors: kNotFound where the file is empty; kBusy; kDataLoss when it is not a ledger of this version; kIo.
+// Removes a file whose programs have all ended. Errors: kNotFound where the file is empty; kBusy; kDataLoss when it is
+// not a ledger of this version; kIo.
 Result<LedgerView> view_ledger(LedgerFile& file);
 
 // Changes the weight in all rows of the process, under the lock. Errors: as view_ledger; kNotFound without such a row.

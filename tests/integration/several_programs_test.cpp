@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "api/allocator.hpp"
+#include "node/ledger_view.hpp"
 #include "program_run.hpp"
 #include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
@@ -203,32 +204,59 @@ TEST_F(SeveralPrograms, WhatAKilledProgramHeldIsFree) {
 // Unmodified programs under the preload library, on the software device.
 class PreloadedPrograms : public SeveralPrograms {
  protected:
-  programs::Outcome run_program() const {
+  programs::Outcome run_program() const { return run_program(name_); }
+  static programs::Outcome run_program(const std::string& node) {
     return programs::run_preloaded(
         "./host_memory answers",
-        {{"TESSERA_NODE", name_}, {"TESSERA_NODE_HOST_MEMORY", "256MiB"}, {"TESSERA_SOFTWARE_MEMORY", "256MiB"}});
+        {{"TESSERA_NODE", node}, {"TESSERA_NODE_HOST_MEMORY", "256MiB"}, {"TESSERA_SOFTWARE_MEMORY", "256MiB"}});
   }
   std::string path() const { return fmt::format("/dev/shm/tessera-{}/{}", ::geteuid(), ledger_file_name(name_)); }
 };
 
 TEST_F(PreloadedPrograms, JoinTheLedgerAndLeaveNothingInUse) {
+  auto other = std::make_unique<Ledger>(open_ledger_file({"/dev/shm"}, name_).take(), clock_,
+                                        Ledger::Self{this_process()}, NodeBudgets{});
+  ASSERT_TRUE(other->transact([](Books&) {}).is_ok());
   const programs::Outcome ran = run_program();
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_EQ(ran.message, "");
-  EXPECT_GE(std::filesystem::file_size(path()), kLedgerPage);
-  Ledger after(open_ledger_file({"/dev/shm"}, name_).take(), clock_, Ledger::Self{this_process()}, {});
+  NodeBudgets budgets{};
   std::size_t rows = 0;
-  ASSERT_TRUE(after.transact([&](Books& books) { rows = books.rows.size(); }).is_ok());
+  ASSERT_TRUE(other
+                  ->transact([&](Books& books) {
+                    rows = books.rows.size();
+                    budgets[0] = books.header.budget(NodeResource::kHostMemory);
+                  })
+                  .is_ok());
+  EXPECT_EQ(budgets[0], 256_MiB) << "it has been there";
   EXPECT_EQ(rows, 1U);
+  other.reset();
+  EXPECT_FALSE(std::filesystem::exists(path()));
+}
+
+// A program holds its memory until its process is gone, so its row is there for longer, and the next one removes it.
+TEST_F(PreloadedPrograms, RemoveTheLedgersOfThoseThatHaveEnded) {
+  const std::string next = name_ + "-next";
+  const auto path_of = [](const std::string& name) {
+    return fmt::format("/dev/shm/tessera-{}/{}", ::geteuid(), ledger_file_name(name));
+  };
+  EXPECT_EQ(run_program().exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(path_of(name_)));
+  EXPECT_EQ(run_program(next).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(path_of(name_)));
+  EXPECT_TRUE(view_ledger(*open_ledger_file({"/dev/shm"}, next).take()).take().rows.empty());
+  EXPECT_FALSE(std::filesystem::exists(path_of(next)));
 }
 
 TEST_F(PreloadedPrograms, ADamagedLedgerIsALineAndNothingElse) {
   const programs::Outcome whole = run_program();
-  std::ofstream(path(), std::ios::trunc) << "damaged";
+  std::ofstream(path()) << "damaged";
+  std::filesystem::permissions(path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   const programs::Outcome ran = run_program();
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_EQ(ran.output, whole.output);
-  EXPECT_NE(ran.message.find("memory is not shared with other programs"), std::string::npos) << ran.message;
+  EXPECT_NE(ran.message.find("memory is not shared with other programs: the file is not a ledger"), std::string::npos)
+      << ran.message;
   EXPECT_EQ(std::count(ran.message.begin(), ran.message.end(), '\n'), 1) << ran.message;
 }
 

@@ -39,6 +39,10 @@ class KilledLedgerFile final : public LedgerFile {
     step();
     return file_->write(offset, bytes);
   }
+  Status remove() override {
+    step();
+    return file_->remove();
+  }
   void unlock() override {
     step();
     file_->unlock();

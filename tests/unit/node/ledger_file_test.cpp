@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include "ledger_fixture.hpp"
 
@@ -49,6 +50,62 @@ TEST_F(LedgerFileTest, ReadsWhatWasWritten) {
   EXPECT_EQ(file->read(bytes).value(), 104U);
   EXPECT_EQ(std::memcmp(&bytes[100], "text", 4), 0);
   file->unlock();
+}
+
+// The other has opened the file and waits for its lock when it is removed: it may not write into a file without a name.
+TEST_F(LedgerFileTest, ACallThatWaitsWhileTheFileIsRemovedMakesANewOne) {
+  const auto opened_here = [this] {
+    std::size_t count = 0;
+    std::error_code gone;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      if (std::filesystem::read_symlink(entry.path(), gone) == path()) ++count;
+    }
+    return count;
+  };
+  const auto file = open(), other = open();
+  ASSERT_TRUE(file->lock(milliseconds(0)).is_ok());
+  ASSERT_TRUE(file->write(0, std::as_bytes(std::span("old", 3))).is_ok());
+  std::thread waits([&] {
+    ASSERT_TRUE(other->lock(std::chrono::hours(1)).is_ok());
+    EXPECT_TRUE(other->write(0, std::as_bytes(std::span("new one", 7))).is_ok());
+    other->unlock();
+  });
+  while (opened_here() < 2) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_TRUE(file->remove().is_ok());
+  file->unlock();
+  waits.join();
+  EXPECT_EQ(std::filesystem::file_size(path()), 7U);
+}
+
+TEST_F(LedgerFileTest, AFileThatReplacedItIsNotRemoved) {
+  const auto file = open();
+  ASSERT_TRUE(file->lock(milliseconds(0)).is_ok());
+  std::filesystem::rename(path(), path() + ".old");
+  EXPECT_EQ(file->remove().code(), Code::kIo);
+  std::ofstream(path()) << "another";
+  EXPECT_EQ(file->remove().code(), Code::kIo);
+  file->unlock();
+  EXPECT_EQ(std::filesystem::file_size(path()), 7U);
+}
+
+TEST_F(LedgerFileTest, AllFilesOfThisVersionAreFound) {
+  EXPECT_TRUE(all_ledger_files({folder_}).empty());
+  for (const char* name : {"job", "other"}) {
+    const auto file = open_ledger_file({folder_}, name, name[0] == 'o' ? std::string(32, 'a') : "").take();
+    ASSERT_TRUE(file->lock(milliseconds(0)).is_ok());
+    file->unlock();
+  }
+  const std::filesystem::path folder = std::filesystem::path(path()).parent_path();
+  for (const char* name : {"job.v1", "notes", ".hidden"}) std::ofstream(folder / name) << "something else";
+  const auto all = all_ledger_files({folder_});
+  ASSERT_EQ(all.size(), 2U);
+  for (const auto& file : all) {
+    ASSERT_TRUE(file->lock(milliseconds(0)).is_ok());
+    EXPECT_TRUE(file->remove().is_ok());
+    file->unlock();
+  }
+  EXPECT_TRUE(all_ledger_files({folder_}).empty());
+  EXPECT_TRUE(std::filesystem::exists(folder / "job.v1"));
 }
 
 TEST_F(LedgerFileTest, TheLedgersOfDevicesAreFound) {

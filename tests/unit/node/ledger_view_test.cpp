@@ -13,6 +13,7 @@ constexpr auto kShown = NodeResource::kHostMemory;
 
 TEST_F(LedgerTest, AViewShowsTheProgramsAndJoinsNothing) {
   EXPECT_EQ(view_ledger(*open()).status().code(), Code::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(path())) << "a look makes no file";
   const auto one = join(1), other = join(3);
   ASSERT_TRUE(hold(*one, Bytes(900)).is_ok());
   ASSERT_TRUE(hold(*other, Bytes(900)).is_ok());
@@ -31,6 +32,7 @@ TEST_F(LedgerTest, AViewLeavesOutTheDead) {
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   EXPECT_EQ(rows().size(), 1U);
   EXPECT_TRUE(view_ledger(*open()).take().rows.empty());
+  EXPECT_FALSE(std::filesystem::exists(path())) << "nothing uses it any more";
 }
 
 TEST_F(LedgerTest, AWeightIsSetInTheRowOfItsProcess) {
