@@ -179,7 +179,8 @@ bool HostRegion::pin(Chunk& chunk, Bytes bytes) {
   const Status registered = driver_.register_host(chunk.start, bytes);
   chunk.registered = registered.is_ok();
   if (registered.is_ok()) return true;
-  if (unregistered_ == Unregistered::kRefused) return false;
+  // At the end of the process: nothing will be copied.
+  if (unregistered_ == Unregistered::kRefused || driver_has_ended(registered)) return false;
   pinned_.store(false, std::memory_order_relaxed);
   log_line(LogLevel::kWarning, "host memory cannot be pinned, so copies will be slower: {}", registered.to_string());
   return true;

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "driver/native_codes.hpp"
 #include "sim/fault_driver.hpp"
 #include "sim_machine.hpp"
 
@@ -81,6 +82,18 @@ TEST_F(HostRegionTest, AChunkThatIsNotRegisteredIsRefusedOnRequest) {
   EXPECT_EQ(region.backed(), Bytes());
   EXPECT_TRUE(region.grow(4_KiB));
   EXPECT_TRUE(region.pinned());
+  expect_sound(region);
+}
+
+// A thread of ours may pin memory while the process ends, after the driver.
+TEST_F(HostRegionTest, AChunkIsRefusedWithoutAWordWhereTheDriverHasEnded) {
+  FaultDriver driver(machine_.driver());
+  driver.fail({DriverCall::kRegisterHost, 1, Status(Code::kDriver, "ended", native::kDeinitialized), true});
+  testing::internal::CaptureStderr();
+  HostRegion region(driver, 8_MiB, 4_MiB);
+  EXPECT_FALSE(region.grow(4_KiB));
+  EXPECT_TRUE(region.pinned());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   expect_sound(region);
 }
 
