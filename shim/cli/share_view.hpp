@@ -25,6 +25,6 @@ std::string device_share_text(const tessera_node_device_program& program);
 nlohmann::json device_share_json(const tessera_node_device_program& program);
 
 std::string share_table(const ShareView& view);
-// REQUIRES: programs.
+// REQUIRES: programs, of the machine or of a device.
 std::string share_html_tables(const ShareView& view);
 nlohmann::json share_json(const ShareView& view);
