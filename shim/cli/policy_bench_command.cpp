@@ -137,6 +137,7 @@ class PolicyBenchRun {
         policy_bench_.rows.size(), [&](std::size_t i) { return play_row(i); },
         [&](std::size_t i, const ChildAnswer& answer) {
           read_row_figures(answer, policy_bench_.rows[i]);
+          read_call_times(answer, policy_bench_);
           ended();
         });
   }
@@ -196,7 +197,8 @@ PolicyBenchOptions::PolicyBenchOptions() {
   for (auto& setting : ReplayCommandOptions().settings) {
     const std::string name = setting.name;
     const bool is_rate = name.starts_with("file-") || name == "peer-rate" || name == "h2d" || name == "d2h";
-    if (name.ends_with("-memory") ? name != "device-memory" : is_rate || name == "unseen-work") {
+    const bool is_time = name == "mapping-time" || name == "copy-turn" || name == "frame-time" || name == "launch-time";
+    if (name.ends_with("-memory") ? name != "device-memory" : is_rate || is_time || name == "unseen-work") {
       settings.push_back(setting);
     }
   }

@@ -72,3 +72,15 @@ void read_row_figures(const ChildAnswer& answer, PolicyBenchRow& row) {
   row.bytes_peer_in = pass.each("bytes_peer_in");
   row.bytes_peer_out = pass.each("bytes_peer_out");
 }
+
+void read_call_times(const ChildAnswer& answer, PolicyBench& bench) {
+  std::string failure;
+  const Json json = told(answer, failure);
+  if (json.is_null()) return;
+  for (const std::string name : {"mapping-time", "copy-turn", "frame-time", "launch-time"}) {
+    std::string key = name;
+    std::ranges::replace(key, '-', '_');
+    const bool known = std::ranges::any_of(bench.settings, [&name](const auto& each) { return each.first == name; });
+    if (!known && json.contains(key)) bench.settings.emplace_back(name, json.at(key).dump());
+  }
+}

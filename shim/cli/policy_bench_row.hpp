@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "child_pool.hpp"
@@ -35,7 +36,8 @@ struct PolicyBenchRow {
 // A whole policy benchmark; rows in order of trace, policy, budget.
 struct PolicyBench {
   std::uint32_t iterations = 0;
-  std::vector<std::pair<std::string, std::string>> settings;  // of the machine, as given
+  // Of the machine, as given; and what calls about memory took, given or not.
+  std::vector<std::pair<std::string, std::string>> settings;
   std::vector<PolicyBenchTrace> traces;
   std::vector<std::string> policies;
   std::vector<std::uint32_t> budgets;  // percent of the liveness peak
@@ -50,3 +52,5 @@ struct PolicyBench {
 // Reads the JSON of a replay or of a failure ({"failure":…}), or records why the process ended.
 void read_trace_figures(const ChildAnswer& answer, PolicyBenchTrace& trace);
 void read_row_figures(const ChildAnswer& answer, PolicyBenchRow& row);
+// Adds to the settings what calls took in the replay, unless they have it.
+void read_call_times(const ChildAnswer& answer, PolicyBench& bench);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -144,6 +145,14 @@ std::string policy_bench_table(const PolicyBench& bench) {
     fmt::format_to(std::back_inserter(text), "{:<16} {:>5}/{:<2} {:>6} {:>11} {:>12} {:>12}\n",
                    bench.policies[s.policy], s.finished, cells.size(), s.firsts, shown(s.mean_ratio),
                    shown(s.mean_behind), shown(s.worst_behind));
+  }
+  if (!bench.settings.empty()) {
+    text += "\non a machine with";
+    const char* before = " ";
+    for (const auto& [name, value] : bench.settings) {
+      text += fmt::format("{}{} {}", std::exchange(before, ", "), name, value);
+    }
+    text += "\n";
   }
   text += fmt::format("\n{:<28} {:>6} {:>10} {:>10}  {}\n", "trace", "budget", "step", "over bound", "first");
   for (const PolicyBenchCell& cell : cells) {

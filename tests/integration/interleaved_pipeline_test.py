@@ -29,6 +29,7 @@ class InterleavedPipeline(unittest.TestCase):
 
     def replay(self, memory, alpha):
         done = subprocess.run([TESSERA, "replay", self.trace, "--device-memory", str(memory), "--host-memory", "512GiB",
+                               "--mapping-time", "0", "--copy-turn", "0", "--frame-time", "0",  # the table counts bytes
                                "--policy", f"atc24:{alpha}", "--iterations", "5", "--json"], capture_output=True, text=True,
                               timeout=100, check=True)
         return json.loads(done.stdout)

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "free_calls.hpp"
 #include "lab/replay/replayer.hpp"
 #include "trace_text.hpp"
 
@@ -52,7 +53,7 @@ class TraceText {
 
 // A host with room for everything, and links on which one kBlock takes `block_takes` nanoseconds.
 inline ReplayOptions machine_for(std::string_view policy, Bytes device, double block_takes) {
-  ReplayOptions options;
+  ReplayOptions options = with_free_calls();
   options.policy = policy;
   options.device_memory = device;
   options.host_memory = 64_GiB;

@@ -33,6 +33,7 @@ constexpr Entry kFields[] = {
     {"mapping-time", &ReplayOptions::mapping_time},
     {"copy-turn", &ReplayOptions::copy_turn},
     {"frame-time", &ReplayOptions::frame_time},
+    {"launch-time", &ReplayOptions::launch_time},
 };
 
 Status refused(std::string_view name, std::string_view value, std::string_view wanted) {

@@ -11,6 +11,7 @@
 
 #include "base/status.hpp"
 #include "base/units.hpp"
+#include "sim/measured_calls.hpp"
 
 namespace tessera {
 
@@ -26,7 +27,11 @@ struct ReplayOptions {
   std::uint64_t file_read = 6'000'000'000;
   std::uint64_t file_write = 3'000'000'000;
   std::uint64_t peer_rate = 100'000'000'000;
-  Nanoseconds mapping_time{}, copy_turn{}, frame_time{};  // SimCallTimes
+  // SimCallTimes.
+  Nanoseconds mapping_time = kMeasuredCalls.mapping;
+  Nanoseconds copy_turn = kMeasuredCalls.copy_turn;
+  Nanoseconds frame_time = kMeasuredCalls.frame;
+  Nanoseconds launch_time{};  // of the program, before each operation
   std::uint32_t iterations = 1;
   std::uint64_t seed = 0;    // for randomised policies
   bool unseen_work = false;  // as in a program with uses derived from its launches instead of announced

@@ -56,6 +56,10 @@ std::string replay_json(const Trace& trace, const ReplayResult& result) {
   json["file_write"] = options.file_write;
   json["peer_memory"] = options.peer_memory.value();
   json["peer_rate"] = options.peer_rate;
+  json["mapping_time"] = options.mapping_time.value();
+  json["copy_turn"] = options.copy_turn.value();
+  json["frame_time"] = options.frame_time.value();
+  json["launch_time"] = options.launch_time.value();
   json["compute_ns"] = result.bounds.compute.value();
   json["makespan_ns"] = result.makespan.value();
   json["stall_ns"] = (result.makespan - result.bounds.compute).value();

@@ -27,9 +27,10 @@ constexpr std::size_t kAhead = 256;
 class Program {
  public:
   // `drawn`: records when each operation ran on each stream, for the timeline.
-  Program(const Trace& trace, VirtualMachine& machine, bool drawn)
+  Program(const Trace& trace, VirtualMachine& machine, Nanoseconds launch_time, bool drawn)
       : trace_(trace),
         machine_(machine),
+        launch_time_(launch_time),
         drawn_(drawn),
         stretches_(trace.parts.empty() ? std::vector<std::vector<UsedStretch>>() : used_stretches(trace)) {}
   ~Program() {
@@ -179,6 +180,7 @@ class Program {
   }
   Status queue(const TraceOp& op) {
     if (ahead_ >= kAhead) TESSERA_TRY(await_oldest());
+    if (launch_time_) machine_.pass(launch_time_);
     const std::size_t written = name_operands(op);
     const std::size_t index = index_of(op.stream, op.device);
     const StreamId stream = streams_[index];
@@ -276,6 +278,7 @@ class Program {
 
   const Trace& trace_;
   VirtualMachine& machine_;
+  const Nanoseconds launch_time_;
   const bool drawn_;
   std::vector<StreamId> streams_;   // those of device 0, then of device 1, ...
   std::vector<TagId> tags_;         // by word
@@ -339,7 +342,7 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
   result.lower_bound = lower_bound(bounded, options, result.bounds.compute);
   std::unique_ptr<VirtualMachine> machine;
   TESSERA_TRY_ASSIGN(machine, VirtualMachine::create(options, trace.devices()));
-  Program program(trace, *machine, !options.timeline.empty());
+  Program program(trace, *machine, options.launch_time, !options.timeline.empty());
   TESSERA_TRY(program.start());
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     if (i == repeated.last_pass) TESSERA_TRY(program.begin_last_pass());

@@ -1,9 +1,9 @@
 // Runs the real allocator through a trace, as a program would, in virtual time.
 //
-// Each operation announces its blocks and is queued behind them on its stream. Calls themselves take no time, so the
-// program runs ahead of its device as far as memory, and a bound, permit. An operation starts when its stream is free
-// and all its blocks are present. A block with a recompute time has a callback, set again after each write, that takes
-// this time on the stream that needs the block.
+// Each operation announces its blocks and is queued behind them on its stream. Of the program only what the options
+// charge takes time, so it runs ahead of its device as far as memory, and a bound, permit. An operation starts when its
+// stream is free and all its blocks are present. A block with a recompute time has a callback, set again after each
+// write, that takes this time on the stream that needs the block.
 //
 // Thread safety: stateless.
 #pragma once

@@ -70,4 +70,11 @@ bool VirtualMachine::step() {
   return stepped;
 }
 
+void VirtualMachine::pass(Nanoseconds time) {
+  const Nanoseconds until = clock_.now() + time;
+  while (clock_.step_within(until)) look();
+  clock_.run_until(until);
+  look();
+}
+
 }  // namespace tessera

@@ -36,6 +36,8 @@ class VirtualMachine {
   void look();
   // Advances to the next event. False when nothing is in flight.
   bool step();
+  // The program computes for this long, while the device and the pump go on.
+  void pass(Nanoseconds time);
 
  private:
   VirtualMachine() = default;

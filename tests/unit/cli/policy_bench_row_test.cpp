@@ -41,6 +41,16 @@ TEST(PolicyBenchRow, ATraceIsMeasuredWithAmpleMemory) {
   EXPECT_EQ(trace.ops, 20U);
 }
 
+TEST(PolicyBenchRow, WhatCallsTookIsASettingUnlessItWasGiven) {
+  PolicyBench bench;
+  bench.settings = {{"copy-turn", "7"}};
+  read_call_times({R"({"failure":"no room"})", ""}, bench);
+  EXPECT_EQ(bench.settings.size(), 1U);
+  for (int row = 0; row < 2; ++row) read_call_times({R"({"mapping_time":45,"copy_turn":7,"last_pass":{}})", ""}, bench);
+  const std::vector<std::pair<std::string, std::string>> expected{{"copy-turn", "7"}, {"mapping-time", "45"}};
+  EXPECT_EQ(bench.settings, expected);
+}
+
 TEST(PolicyBenchRow, AFailureHasItsReasonInOneLine) {
   PolicyBenchRow row;
   read_row_figures({R"({"failure":"no room\nand advice"})", ""}, row);

@@ -51,6 +51,13 @@ TEST(PolicyBenchText, APolicyThatFinishedNoCellHasNoRatios) {
   EXPECT_FALSE(ranking[1].contains("mean_behind"));
 }
 
+TEST(PolicyBenchText, TheTableNamesTheMachine) {
+  PolicyBench bench = two_policies();
+  EXPECT_THAT(policy_bench_table(bench), testing::Not(HasSubstr("machine")));
+  bench.settings = {{"h2d", "50e9"}, {"mapping-time", "45000"}};
+  EXPECT_THAT(policy_bench_table(bench), HasSubstr("\non a machine with h2d 50e9, mapping-time 45000\n"));
+}
+
 TEST(PolicyBenchText, TheTableNamesTheFirstPoliciesOrWhyThereIsNone) {
   EXPECT_THAT(policy_bench_table(two_policies()), HasSubstr("1.100  a\n"));
   const PolicyBench all = policy_bench_of({"t"}, {"a", "b", "c", "d", "e"}, {50}, {9, 9, 9, 9, 9});

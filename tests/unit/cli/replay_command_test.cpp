@@ -42,6 +42,7 @@ TEST_F(ReplayCommandTest, PrintsOneObjectOrATable) {
   ReplayCommandOptions options;
   options.trace = trace_;
   options.json = true;
+  for (const char* const time : {"mapping-time", "frame-time"}) set(options, time, "0");
   std::string output;
   ASSERT_EQ(run(options, output), 0);
   EXPECT_EQ(nlohmann::json::parse(output).at("makespan_ns"), 1000);

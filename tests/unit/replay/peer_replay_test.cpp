@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "allocator_machine.hpp"
+#include "free_calls.hpp"
 #include "lab/replay/replay_report.hpp"
 #include "lab/replay/replayer.hpp"
 #include "trace_text.hpp"
@@ -43,7 +44,7 @@ std::string circle() {
 }
 
 ReplayResult played(const std::string& policy, Bytes peer, const std::string& trace = stack()) {
-  ReplayOptions options;
+  ReplayOptions options = test::with_free_calls();
   options.policy = policy;
   options.device_memory = 6 * kLayer;
   options.peer_memory = peer;
@@ -87,7 +88,7 @@ TEST(PeerReplay, PlannedRunsMoveFromTheHostToThePeer) {
 
 TEST(PeerReplay, TheSameReplayGivesTheSameBytes) {
   const auto json = [] {
-    ReplayOptions options;
+    ReplayOptions options = test::with_free_calls();
     options.policy = "mpress";
     options.device_memory = 6 * kLayer;
     options.peer_memory = 2 * kLayer;

@@ -18,6 +18,9 @@ TEST(ReplayApi, RunsATraceFromAFileRepeatedly) {
   tessera_replay* replay = nullptr;
   ASSERT_EQ(tessera_replay_create(&replay), TESSERA_OK);
   ASSERT_EQ(tessera_replay_set(replay, "iterations", "4"), TESSERA_OK);
+  for (const char* const time : {"mapping-time", "frame-time"}) {
+    ASSERT_EQ(tessera_replay_set(replay, time, "0"), TESSERA_OK);
+  }
   const char* json = nullptr;
   ASSERT_EQ(tessera_replay_run(replay, path.c_str(), &json), TESSERA_OK) << tessera_replay_last_error();
   const std::string first = json;

@@ -14,6 +14,9 @@ TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
                                     {"policy", "lru"},
                                     {"iterations", "5"},
                                     {"seed", "42"},
+                                    {"mapping-time", "0"},
+                                    {"copy-turn", "500"},
+                                    {"launch-time", "37000"},
                                     {"timeline", "t.json"}}) {
     EXPECT_TRUE(options.set(name, value).is_ok()) << name;
   }
@@ -24,6 +27,9 @@ TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
   EXPECT_EQ(options.policy, "lru");
   EXPECT_EQ(options.iterations, 5U);
   EXPECT_EQ(options.seed, 42U);
+  EXPECT_EQ(options.mapping_time, Nanoseconds(0));
+  EXPECT_EQ(options.copy_turn, Nanoseconds(500));
+  EXPECT_EQ(options.launch_time, Nanoseconds(37'000));
   EXPECT_EQ(options.timeline, "t.json");
 }
 

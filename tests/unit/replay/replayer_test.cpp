@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "allocator_machine.hpp"
+#include "free_calls.hpp"
 #include "lab/replay/replay_report.hpp"
 #include "trace_text.hpp"
 
@@ -25,7 +26,7 @@ std::uint64_t stalled(const ReplayResult& result, StallCause cause) {
 
 // A device for two blocks, with a link that moves one in a millisecond.
 ReplayOptions two_blocks() {
-  ReplayOptions options;
+  ReplayOptions options = test::with_free_calls();
   options.policy = "lru";
   options.device_memory = 2 * kBlock;
   options.host_memory = 1_GiB;
@@ -51,6 +52,44 @@ TEST(Replayer, ATraceThatFitsTakesItsComputeTime) {
   EXPECT_EQ(result.makespan, Nanoseconds(6 * kMs));
   EXPECT_EQ(result.lower_bound, Nanoseconds(6 * kMs));
   EXPECT_EQ(result.stats.bytes_in + result.stats.bytes_out, 0U);
+}
+
+// Two pages have their frames created and are mapped while the device has nothing to do.
+TEST(Replayer, FramesAndMappingsTakeTheTimeOfTheProgram) {
+  const Trace trace = trace_of(alloc_line(1, kBlock) + alloc_line(2, kBlock) + op_line(kMs, "w", 1));
+  ReplayOptions options = two_blocks();
+  const SimCallTimes measured = kMeasuredCalls;
+  EXPECT_EQ(ReplayOptions().mapping_time, measured.mapping);
+  EXPECT_EQ(ReplayOptions().copy_turn, measured.copy_turn);
+  EXPECT_EQ(ReplayOptions().frame_time, measured.frame);
+  options.mapping_time = measured.mapping;
+  EXPECT_EQ(played(trace, options).makespan, Nanoseconds(kMs) + measured.mapping * 2);
+  options.frame_time = measured.frame;
+  EXPECT_EQ(played(trace, options).makespan, Nanoseconds(kMs) + (measured.mapping + measured.frame) * 2);
+}
+
+// The device waits for each operation but the first of a program that takes longer to queue it, and is never behind it.
+TEST(Replayer, TheProgramTakesTimeToQueueAnOperation) {
+  const Trace trace =
+      trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + op_line(kMs, "r", 1) + op_line(kMs, "r", 1));
+  ReplayOptions options = two_blocks();
+  options.launch_time = Nanoseconds(kMs / 4);
+  EXPECT_EQ(played(trace, options).makespan, Nanoseconds(3 * kMs + kMs / 4));
+  options.launch_time = Nanoseconds(3 * kMs);
+  EXPECT_EQ(played(trace, options).makespan, Nanoseconds(9 * kMs + kMs));
+}
+
+// While the program computes, copies that it does not wait for go on, and what they are for begins.
+TEST(Replayer, MovesGoOnWhileTheProgramComputes) {
+  const Trace trace =
+      trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) + op_line(kMs, "w", 2) +
+               alloc_line(3, kBlock) + op_line(kMs, "w", 3) + op_line(kMs, "r", 1));
+  ReplayOptions options = two_blocks();
+  const ReplayResult fast = played(trace, options);
+  options.launch_time = Nanoseconds(10 * kMs);
+  const ReplayResult slow = played(trace, options);
+  EXPECT_EQ(slow.stats.bytes_out, fast.stats.bytes_out);
+  EXPECT_LE(slow.makespan, Nanoseconds(4 * 11 * kMs + 2 * kMs)) << "a copy out and one in, of a millisecond each";
 }
 
 // Computed by hand, in milliseconds. Operations a and b run 0-1 and 1-2. The third block needs the first one's room:
