@@ -302,6 +302,15 @@ Answer calls_that_wait_for_kernels(const Settings& settings) {
   return answer;
 }
 
+// Maps and unmaps one page until it is stopped.
+void remap_until_stopped(Gpu& gpu, const Frame& frame, const std::atomic<bool>& go_on) {
+  Window window(gpu, frame.bytes());
+  while (go_on) {
+    window.mount(frame);
+    must(window.unmap(0, frame.bytes()), "cuMemUnmap");
+  }
+}
+
 // Microseconds of calls of one thread while another changes mappings.
 Answer calls_beside_remaps(const Settings& settings) {
   Gpu gpu;
@@ -313,11 +322,7 @@ Answer calls_beside_remaps(const Settings& settings) {
       CopyLoad copies(gpu, load);
       Frame frame(gpu, Place::kDevice, kPage);
       Loop loop(gpu, [&gpu, &frame, remaps](const std::atomic<bool>& go_on) {
-        Window window(gpu, kPage);
-        while (go_on && remaps) {
-          window.mount(frame);
-          must(window.unmap(0, kPage), "cuMemUnmap");
-        }
+        if (remaps) remap_until_stopped(gpu, frame, go_on);
       });
       Stream stream;
       Event event;
@@ -348,6 +353,46 @@ Answer calls_beside_remaps(const Settings& settings) {
   return answer;
 }
 
+void launch_until_stopped(Gpu& gpu, const std::atomic<bool>& go_on) {
+  const CUfunction nothing = gpu.plain("nothing");
+  Stream stream;
+  for (int i = 1; go_on; ++i) {
+    must(cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr), "nothing");
+    if (i % 64 == 0) stream.wait();
+  }
+  stream.wait();
+}
+
+// Mappings of one thread while others change mappings, and launch kernels.
+Answer remaps_of_several_threads(const Settings& settings) {
+  Gpu gpu;
+  Answer answer;
+  for (const bool launches : {false, true}) {
+    for (const std::size_t others : {0, 1, 3}) {
+      std::vector<std::unique_ptr<Frame>> frames;
+      std::vector<std::unique_ptr<Loop>> loops;
+      for (std::size_t i = 0; i < others; ++i) {
+        const Frame& frame = *frames.emplace_back(std::make_unique<Frame>(gpu, Place::kDevice, 4 * kPage));
+        loops.push_back(std::make_unique<Loop>(
+            gpu, [&gpu, &frame](const std::atomic<bool>& go_on) { remap_until_stopped(gpu, frame, go_on); }));
+      }
+      if (launches) {
+        loops.push_back(
+            std::make_unique<Loop>(gpu, [&gpu](const std::atomic<bool>& go_on) { launch_until_stopped(gpu, go_on); }));
+      }
+      Json& found = answer.results[std::to_string(others) + " others" + (launches ? ", one launches" : "")];
+      found = PagesInARow(gpu, 1, 4 * kPage).costs(settings.quick ? 2 : 2000, 0.3);
+      int worst = 0;
+      for (const auto& loop : loops) {
+        loop->stop();
+        worst = std::max(worst, loop->worst());
+      }
+      found["worst_code"] = worst;
+    }
+  }
+  return answer;
+}
+
 }  // namespace
 
 std::vector<Probe> remap_cost_probes() {
@@ -356,7 +401,9 @@ std::vector<Probe> remap_cost_probes() {
           {"remap_beside_waiting_copies", "do copies do so that wait for a kernel", remap_beside_waiting_copies},
           {"remap_beside_long_kernel", "what they cost while a kernel runs", remap_beside_long_kernel},
           {"calls_that_wait_for_kernels", "which calls about memory wait for a kernel", calls_that_wait_for_kernels},
-          {"calls_beside_remaps", "do changes of mappings delay launches", calls_beside_remaps}};
+          {"calls_beside_remaps", "do changes of mappings delay launches", calls_beside_remaps},
+          {"remaps_of_several_threads", "what set access and unmap cost while other threads map and launch",
+           remaps_of_several_threads}};
 }
 
 }  // namespace first_light
