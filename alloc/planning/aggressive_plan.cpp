@@ -129,7 +129,8 @@ class AggressivePlanner {
       if (!copies) continue;
       Link& link = link_to(run.to);
       const Time begins = std::max(link.in_free, from);
-      run.ready = link.in_free = begins + copy_time(piece, link.in_rate);
+      run.ready = link.in_free =
+          begins + mapping_time(machine_, shape_for(piece).pages()) + copy_time(piece, link.in_rate);
       if (run.interval) ways_back_.push_back({*std::exchange(run.interval, std::nullopt), begins});
     }
     run.interval.reset();

@@ -4,6 +4,8 @@
 #include <optional>
 #include <queue>
 
+#include "base/page_class.hpp"
+
 namespace tessera {
 namespace {
 
@@ -63,7 +65,10 @@ class Cover {
   double out_time(const Gap& gap) const {
     return copies_out_[gap.run] && machine_.out_rate > 0 ? bytes_of(gap) * 1e9 / machine_.out_rate : 0;
   }
-  double in_time(const Gap& gap) const { return machine_.in_rate > 0 ? bytes_of(gap) * 1e9 / machine_.in_rate : 0; }
+  double in_time(const Gap& gap) const {
+    const double mapping = mapping_time(machine_, shape_for(iteration_.runs[gap.run].bytes).pages());
+    return mapping + (machine_.in_rate > 0 ? bytes_of(gap) * 1e9 / machine_.in_rate : 0);
+  }
 
   // A run counts in all steps around the circle, except inside its dead gaps.
   void measure_excess() {

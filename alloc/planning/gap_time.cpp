@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/page_class.hpp"
+
 namespace tessera {
 namespace {
 
@@ -34,9 +36,10 @@ double GapTime::copy_out(std::uint32_t run, Location to) const {
 double GapTime::copy_in(std::uint32_t run, Location to) const {
   const IterationRun& what = iteration_.runs[run];
   if (to == Location::kNowhere) return static_cast<double>(what.recompute.value());
-  if (to == Location::kPeer) return time_for(what.bytes, machine_.peer_rate);
+  const double mapping = mapping_time(machine_, shape_for(what.bytes).pages());
+  if (to == Location::kPeer) return mapping + time_for(what.bytes, machine_.peer_rate);
   const double link = time_for(what.bytes, machine_.in_rate);
-  return to == Location::kFile ? std::max(link, time_for(what.bytes, machine_.file_read_rate)) : link;
+  return mapping + (to == Location::kFile ? std::max(link, time_for(what.bytes, machine_.file_read_rate)) : link);
 }
 
 double GapTime::since(const Gap& gap, std::uint32_t position) const {

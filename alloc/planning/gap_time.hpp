@@ -19,7 +19,8 @@ class GapTime {
   // Both arguments are kept by reference.
   GapTime(const Iteration& iteration, const Machine& machine);
 
-  // In nanoseconds. copy_out is 0 for runs that are never written: their copy in a lower tier stays valid.
+  // In nanoseconds. copy_out is 0 for runs that are never written: their copy in a lower tier stays valid. copy_in
+  // includes the mapping of the run's pages.
   double copy_out(std::uint32_t run, Location to = Location::kHost) const;
   double copy_in(std::uint32_t run, Location to = Location::kHost) const;
   double begin_of(std::uint32_t step) const { return begins_[step]; }

@@ -41,12 +41,19 @@ struct Machine {
   double file_read_rate = 0;
   Bytes peer{};             // memory borrowed from another device
   double peer_rate = 0;     // per direction, all links to it together
+  Nanoseconds mapping{};    // the host's time for a page that is fetched: to map it, and to unmap it later
+  Nanoseconds copy_turn{};  // at most this long it waits before, while bytes are copied to the host
   bool unseen = false;      // work may use runs without naming them: Residency::expect_unseen_work()
   std::uint32_t grace = 0;  // if so: the number of launches on its stream that a run stays after a use
 };
 
 inline bool has_peer(const Machine& machine) { return machine.peer && machine.peer_rate > 0; }
 inline bool has_file(const Machine& machine) { return machine.file_write_rate > 0 && machine.file_read_rate > 0; }
+
+// The host's time to map so many pages, in nanoseconds.
+inline double mapping_time(const Machine& machine, std::uint64_t pages) {
+  return static_cast<double>(machine.mapping.value()) * static_cast<double>(pages);
+}
 
 using OffloadPlan = std::vector<OffloadInterval>;
 

@@ -19,6 +19,7 @@ SimOptions sim_options(const Machine& machine, int devices) {
           .inbound = sim_speed(machine.in_rate),
           .outbound = sim_speed(machine.out_rate),
           .peer = sim_speed(machine.peer_rate),
+          .calls = {.mapping = machine.mapping, .copy_turn = machine.copy_turn},
           .contents = SimContents::kNone,
           .host_frames = false};  // how long kernels take on them is not modelled
 }

@@ -49,6 +49,8 @@ Machine PlanExecutor::machine() const {
           .file_read_rate = seen_or_common(moves_.files.read_rate(), kCommonRead, bool(file)),
           .peer = engine_.tiers.peer == nullptr ? Bytes() : engine_.tiers.peer->usage().capacity,
           .peer_rate = peer_rate,
+          .mapping = moves_.mappings.meter().per_page(),
+          .copy_turn = moves_.mappings.meter().copy_turn(),
           .unseen = engine_.unseen.load(),
           .grace = engine_.options.grace};
 }

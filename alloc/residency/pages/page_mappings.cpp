@@ -1,5 +1,7 @@
 #include "residency/pages/page_mappings.hpp"
 
+#include <utility>
+
 #include "base/log.hpp"
 
 namespace tessera {
@@ -12,12 +14,22 @@ constexpr int kMostAliasRefusals = 8;
 
 Status PageMappings::map_other(PageRef page, FrameId frame) {
   TESSERA_TRY(placeholders_.uncover(page));
-  return machine_.driver.map(page.address(), page.bytes(), frame);
+  const Nanoseconds begin = machine_.log.now();
+  Status status = machine_.driver.map(page.address(), page.bytes(), frame);
+  mapping_ += machine_.log.now() - begin;
+  return status;
 }
 
 Status PageMappings::unmap_twice(Address address, Bytes bytes) {
   Status status = machine_.driver.unmap(address, bytes);
   if (!status.is_ok()) status = machine_.driver.unmap(address, bytes);
+  return status;
+}
+
+Status PageMappings::unmap_stretch(Address address, Bytes bytes, std::size_t pages) {
+  const Nanoseconds begin = machine_.log.now();
+  Status status = machine_.driver.unmap(address, bytes);
+  if (status.is_ok()) meter_.note_unmapped(pages, machine_.log.now() - begin);
   return status;
 }
 
@@ -64,16 +76,21 @@ void PageMappings::unmap_or_log(std::span<const PageRef> pages) {
 Status PageMappings::unmap(std::span<const PageRef> pages, std::vector<PageRef>& unmapped) {
   Status status;
   return for_each_stretch(pages, [&](Address address, Bytes bytes, std::span<const PageRef> part) {
-    if (status.is_ok()) status = machine_.driver.unmap(address, bytes);
+    if (status.is_ok()) status = unmap_stretch(address, bytes, part.size());
     if (status.is_ok()) unmapped.insert(unmapped.end(), part.begin(), part.end());
     return status;
   });
 }
 
 Status PageMappings::grant_access(std::span<const PageRef> pages) {
-  return for_each_stretch(pages, [&](Address address, Bytes bytes, std::span<const PageRef>) {
+  const Nanoseconds begin = machine_.log.now(), mapping = std::exchange(mapping_, {});
+  Status status = for_each_stretch(pages, [&](Address address, Bytes bytes, std::span<const PageRef>) {
     return machine_.grant_access(address, bytes);
   });
+  if (status.is_ok() && !pages.empty()) {
+    meter_.note_mapped(pages.size(), mapping + (machine_.log.now() - begin), bool(ledger_.copying_out()));
+  }
+  return status;
 }
 
 bool PageMappings::open_aliases(std::span<const PageRef> pages) {

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "residency/pages/mapping_meter.hpp"
+#include "residency/pages/page_ledger.hpp"
 #include "residency/pages/page_machine.hpp"
 #include "residency/pages/page_placeholders.hpp"
 #include "residency/pages/page_ref.hpp"
@@ -14,8 +16,8 @@ namespace tessera {
 
 class PageMappings {
  public:
-  PageMappings(const PageMachine& machine, PagePlaceholders& placeholders)
-      : machine_(machine), placeholders_(placeholders) {}
+  PageMappings(const PageMachine& machine, PagePlaceholders& placeholders, const PageLedger& ledger)
+      : machine_(machine), placeholders_(placeholders), ledger_(ledger) {}
 
   // Takes a device frame for the page and maps it, still without access. Errors: kOutOfMemory, the driver's.
   Status take(PageRef page);
@@ -37,6 +39,8 @@ class PageMappings {
   Status unmap(std::span<const PageRef> pages, std::vector<PageRef>& unmapped);
   // Once per contiguous stretch. REQUIRES: the pages are mapped, in address order.
   Status grant_access(std::span<const PageRef> pages);
+  // Unmaps one stretch of so many pages. Errors: the driver's.
+  Status unmap_stretch(Address address, Bytes bytes, std::size_t pages);
   // Maps a frame other than a device frame of the page, without access. Errors: the driver's.
   Status map_other(PageRef page, FrameId frame);
   // Unmaps with a second try: a driver may refuse once.
@@ -46,11 +50,16 @@ class PageMappings {
   bool open_aliases(std::span<const PageRef> pages);
   // The address at which copies access the page's bytes on the device.
   Address bytes_at(PageRef page) const;
+  // What the driver takes for that.
+  const MappingMeter& meter() const { return meter_; }
 
  private:
   const PageMachine& machine_;
   PagePlaceholders& placeholders_;
+  const PageLedger& ledger_;
   int alias_refusals_ = 0;  // in a row
+  MappingMeter meter_;
+  Nanoseconds mapping_{};  // time of the mappings that have no access yet
 };
 
 }  // namespace tessera

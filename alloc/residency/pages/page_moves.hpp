@@ -35,11 +35,11 @@ class PageMoves {
   const PageMachine machine;
   PageLedger ledger;
   PagePlaceholders placeholders{machine};
-  PageMappings mappings{machine, placeholders};
+  PageMappings mappings{machine, placeholders, ledger};
   PageCopies copies{machine, ledger, mappings};
   PageFingerprints fingerprints;
   PageLinks links{machine, mappings, fingerprints};
-  PageReleases releases{machine, ledger, copies, fingerprints, links};
+  PageReleases releases{machine, ledger, mappings, copies, fingerprints, links};
   PageFiles files{machine, ledger, copies};
   PageSwaps swaps{machine, ledger, mappings, copies};
   PageZeroCopy zero_copy{machine, ledger, mappings, copies};

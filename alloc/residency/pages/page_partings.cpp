@@ -45,7 +45,7 @@ Status PagePartings::unmap(std::span<const PageRef> pages) {
   for (auto* pages_out : {&dead, &leaving}) std::ranges::sort(*pages_out, {}, &PageRef::address);
   note_error(result, releases_.unmap(dead, PageReleases::After::kEmpty));
   const auto unmap = [&](Address address, Bytes bytes, std::span<const PageRef> part) {
-    Status unmapped = machine_.driver.unmap(address, bytes);
+    Status unmapped = mappings_.unmap_stretch(address, bytes, part.size());
     for (const PageRef& page : part) {
       if (unmapped.is_ok()) page.run->streams.store(0);  // the gate is closed, and all uses are over
       note_error(result, unmapped.is_ok() ? ledger_.step(page, PageEvent::kTakeApart) : releases_.stay(page));

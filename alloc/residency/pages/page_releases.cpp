@@ -4,7 +4,7 @@ namespace tessera {
 
 Status PageReleases::unmap(std::span<const PageRef> pages, After after) {
   return for_each_stretch(pages, [&](Address address, Bytes bytes, std::span<const PageRef> part) {
-    Status result = machine_.driver.unmap(address, bytes);
+    Status result = mappings_.unmap_stretch(address, bytes, part.size());
     const bool unmapped = result.is_ok();
     for (const PageRef& page : part) {
       note_error(result, unmapped ? release(page, after) : keep(page));

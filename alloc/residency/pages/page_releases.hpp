@@ -10,14 +10,20 @@
 #include "residency/pages/page_ledger.hpp"
 #include "residency/pages/page_links.hpp"
 #include "residency/pages/page_machine.hpp"
+#include "residency/pages/page_mappings.hpp"
 
 namespace tessera {
 
 class PageReleases {
  public:
-  PageReleases(const PageMachine& machine, PageLedger& ledger, PageCopies& copies, PageFingerprints& fingerprints,
-               PageLinks& links)
-      : machine_(machine), ledger_(ledger), copies_(copies), fingerprints_(fingerprints), links_(links) {}
+  PageReleases(const PageMachine& machine, PageLedger& ledger, PageMappings& mappings, PageCopies& copies,
+               PageFingerprints& fingerprints, PageLinks& links)
+      : machine_(machine),
+        ledger_(ledger),
+        mappings_(mappings),
+        copies_(copies),
+        fingerprints_(fingerprints),
+        links_(links) {}
 
   enum class After : std::uint8_t { kCold, kEmpty, kGone };  // the state without the frame
   // Unmaps the pages once per contiguous stretch, and returns their frames. `after` is the caller's verdict: an
@@ -38,6 +44,7 @@ class PageReleases {
 
   const PageMachine& machine_;
   PageLedger& ledger_;
+  PageMappings& mappings_;
   PageCopies& copies_;
   PageFingerprints& fingerprints_;
   PageLinks& links_;

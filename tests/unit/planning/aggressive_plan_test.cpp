@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "iterations.hpp"
 #include "planning/farthest_intervals.hpp"
 #include "planning/forecast.hpp"
@@ -60,6 +63,35 @@ TEST(AggressivePlan, BringsBackAsSoonAsThereIsRoom) {
   EXPECT_EQ(plan[0].gap.after, 0u);
   EXPECT_EQ(plan[0].gap.until, 9u);
   EXPECT_EQ(plan[0].back_at, 5u);
+}
+
+// Two runs are used in the first and the last step, and a large one between: the link fetches one after the other.
+TEST(AggressivePlan, TheNextFetchBeginsWhenThePagesOfTheLastAreMapped) {
+  test::IterationBuilder build;
+  build.run(Bytes(100));
+  build.run(Bytes(100));
+  build.run(Bytes(250));
+  build.step(100, {test::writes(0), test::writes(1)});
+  for (int i = 1; i < 12; ++i) {
+    if (i == 4) {
+      build.step(100, {test::makes(2)});
+    } else {
+      build.step(100, {});
+    }
+  }
+  build.step(100, {test::writes(0), test::writes(1)});
+  Machine machine = test::machine_of(Bytes(300), kRate);
+  const OffloadPlan chosen = farthest_intervals(build.done(), machine.device);
+  ASSERT_EQ(chosen.size(), 2u);
+  const auto begins = [&]() -> std::pair<std::uint32_t, std::uint32_t> {
+    const OffloadPlan plan = aggressive_plan(build.done(), machine, chosen);
+    EXPECT_EQ(plan.size(), 2u);
+    return std::minmax(plan.front().back_at, plan.back().back_at);
+  };
+  const auto [first, second] = begins();
+  EXPECT_EQ(second, first + 1);
+  machine.mapping = Nanoseconds(300);
+  EXPECT_EQ(begins(), std::pair(first, first + 4U));
 }
 
 // If the outbound link is the limit, waiting until room is needed wastes the time before.

@@ -31,6 +31,29 @@ TEST_P(ExcessCover, MovesNoPinnedRuns) {
   EXPECT_TRUE(test::moves_of(cover_excess(iteration, test::machine_of(Bytes(400), kRate), GetParam())).empty());
 }
 
+// Used in the first and the last step; a run in the middle leaves no room for it.
+TEST_P(ExcessCover, AFetchBeginsEarlierByTheTimeOfItsMapping) {
+  test::IterationBuilder build;
+  build.run(Bytes(100));
+  build.run(Bytes(150));
+  build.step(100, {test::writes(0)});
+  for (int i = 1; i < 10; ++i) {
+    if (i == 3) {
+      build.step(100, {test::makes(1)});
+    } else {
+      build.step(100, {});
+    }
+  }
+  build.step(100, {test::writes(0)});
+  Machine machine = test::machine_of(Bytes(200), kRate);
+  const OffloadPlan free = test::moves_of(cover_excess(build.done(), machine, GetParam()));
+  machine.mapping = Nanoseconds(300);
+  const OffloadPlan slow = test::moves_of(cover_excess(build.done(), machine, GetParam()));
+  ASSERT_EQ(free.size(), 1U);
+  ASSERT_EQ(slow.size(), 1U);
+  EXPECT_EQ(free[0].back_at, slow[0].back_at + 3);
+}
+
 INSTANTIATE_TEST_SUITE_P(Orders, ExcessCover,
                          ::testing::Values(GapOrder::kReliefPerCopy, GapOrder::kLongest, GapOrder::kLargest));
 

@@ -53,6 +53,27 @@ TEST(GapTime, CountsOtherWorkAheadOfTheStepsThatItPrecedes) {
   EXPECT_EQ(computing_time(iteration), Nanoseconds(1080));
 }
 
+// 14 MiB are pages of 8, 4 and 2 MiB; 16 MiB are one page.
+TEST(GapTime, AFetchIncludesTheMappingOfEachPage) {
+  test::IterationBuilder build;
+  build.run(14_MiB);
+  build.run(16_MiB);
+  build.step(100, {test::writes(0), test::writes(1)});
+  const Iteration iteration = build.done();
+  Machine machine = kMachine;
+  const double small = GapTime(iteration, machine).copy_in(0), large = GapTime(iteration, machine).copy_in(1);
+  const double out = GapTime(iteration, machine).copy_out(0);
+  machine.mapping = Nanoseconds(45'000);
+  const GapTime time(iteration, machine);
+  for (const Location from : {Location::kHost, Location::kPeer}) {
+    EXPECT_EQ(time.copy_in(0, from) - GapTime(iteration, kMachine).copy_in(0, from), 3 * 45'000);
+  }
+  EXPECT_EQ(time.copy_in(0), small + 3 * 45'000);
+  EXPECT_EQ(time.copy_in(1), large + 45'000);
+  EXPECT_EQ(time.copy_out(0), out);
+  EXPECT_EQ(time.copy_in(0, Location::kNowhere), 0) << "what is recomputed is not counted here";
+}
+
 TEST(GapTime, CopiesTakeAsLongAsTheirSlowestLink) {
   const Iteration iteration = ten_steps();
   const GapTime time(iteration, kMachine);

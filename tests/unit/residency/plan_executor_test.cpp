@@ -13,7 +13,7 @@ constexpr std::size_t kLayers = 12;
 // iterations of 24 are enough to learn that loop of one launch.
 class PlanExecutorTest : public ::testing::Test {
  protected:
-  PlanExecutorTest() {
+  explicit PlanExecutorTest(const ResidencySetup& setup = {.device = 32_MiB, .policy = "auto"}) : machine_(setup) {
     for (std::size_t i = 0; i < kLayers; ++i) {
       const RunShape shape{0, 2};
       layers_.push_back(machine_.residency().runs().add(machine_.reserve(shape), shape, TagId()).take());
@@ -31,8 +31,24 @@ class PlanExecutorTest : public ::testing::Test {
     ASSERT_EQ(machine_.valid(), "ok");
   }
 
-  ResidencyMachine machine_{{.device = 32_MiB, .policy = "auto"}};
+  ResidencyMachine machine_;
   std::vector<DeviceRun*> layers_;
+};
+
+// Sees the machine that plans are made for.
+class Listener final : public Policy {
+ public:
+  explicit Listener(Machine& heard) : heard_(heard) {}
+  std::string_view name() const override { return "listener"; }
+  Decision decide(const Snapshot& snapshot) const override { return rest_->decide(snapshot); }
+  OffloadPlan plan(const Iteration&, const Machine& machine) const override {
+    heard_ = machine;
+    return {};
+  }
+
+ private:
+  Machine& heard_;
+  std::unique_ptr<Policy> rest_ = make_policy("lru").take();
 };
 
 TEST_F(PlanExecutorTest, BytesAreRightUnderAPlan) {
@@ -93,27 +109,37 @@ TEST_F(PlanExecutorTest, ANewPolicyPlansWithoutRelearning) {
 
 // An iteration knows which of the runs that it uses are pinned.
 TEST_F(PlanExecutorTest, SubtractsUnusedPinnedRunsFromThePlanBudget) {
-  class Listener final : public Policy {
-   public:
-    explicit Listener(Bytes& device) : device_(device) {}
-    std::string_view name() const override { return "listener"; }
-    Decision decide(const Snapshot& snapshot) const override { return rest_->decide(snapshot); }
-    OffloadPlan plan(const Iteration&, const Machine& machine) const override {
-      device_ = machine.device;
-      return {};
-    }
-
-   private:
-    Bytes& device_;
-    std::unique_ptr<Policy> rest_ = make_policy("lru").take();
-  };
   DeviceRun* const pinned = machine_.add({0, 3});
   EXPECT_OK(machine_.residency().pins().pin(pinned));
   EXPECT_OK(machine_.residency().pins().pin(layers_[0]));
   for (std::uint64_t i = 1; i <= 6; ++i) iterate(i);
-  Bytes device;
-  machine_.residency().set_policy(std::make_unique<Listener>(device));
-  EXPECT_EQ(device, 32_MiB - 6_MiB - kBasePage) << "and a page for small blocks";
+  Machine heard;
+  machine_.residency().set_policy(std::make_unique<Listener>(heard));
+  EXPECT_EQ(heard.device, 32_MiB - 6_MiB - kBasePage) << "and a page for small blocks";
+  iterate(7);
+}
+
+// In virtual time, on a driver that takes time to map, and waits for copies to the host before.
+class PlanExecutorSlowMappings : public PlanExecutorTest {
+ protected:
+  static constexpr SimCallTimes kCalls{.mapping = Nanoseconds(45'000), .copy_turn = Nanoseconds(1'000'000)};
+
+  PlanExecutorSlowMappings()
+      : PlanExecutorTest({.device = 32_MiB,
+                          .policy = "auto",
+                          .sim = {.memory = 64_MiB,
+                                  .inbound = {10'000'000'000, {}},
+                                  .outbound = {10'000'000'000, {}},
+                                  .calls = kCalls},
+                          .virtual_time = true}) {}
+};
+
+TEST_F(PlanExecutorSlowMappings, PlansAreMadeForTheTimeThatWasMeasured) {
+  for (std::uint64_t i = 1; i <= 6; ++i) iterate(i);
+  Machine heard;
+  machine_.residency().set_policy(std::make_unique<Listener>(heard));
+  EXPECT_EQ(heard.mapping, kCalls.mapping);
+  EXPECT_LE(heard.copy_turn, kCalls.copy_turn);
   iterate(7);
 }
 

@@ -15,7 +15,9 @@ constexpr Machine kBuilt{.device = 64_MiB,
                          .out_rate = 2e9,
                          .in_rate = 4e9,
                          .file_write_rate = 1e9,
-                         .file_read_rate = 5e8};
+                         .file_read_rate = 5e8,
+                         .mapping = Nanoseconds(45'000),
+                         .copy_turn = Nanoseconds(300'000)};
 
 TEST(MachineBuilder, DevicesHaveTheMemoryAndTheLinksOfTheMachine) {
   const SimOptions options = sim_options(kBuilt, 3);
@@ -24,6 +26,8 @@ TEST(MachineBuilder, DevicesHaveTheMemoryAndTheLinksOfTheMachine) {
   EXPECT_EQ(options.inbound.bytes_per_second, 4'000'000'000U);
   EXPECT_EQ(options.outbound.bytes_per_second, 2'000'000'000U);
   EXPECT_EQ(options.contents, SimContents::kNone);
+  EXPECT_EQ(options.calls.mapping, kBuilt.mapping);
+  EXPECT_EQ(options.calls.copy_turn, kBuilt.copy_turn);
 }
 
 TEST(MachineBuilder, APeerIsOneMoreDevice) {

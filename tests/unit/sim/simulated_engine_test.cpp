@@ -92,6 +92,13 @@ TEST_F(SimulatedEngineTest, AnOversubscribedIterationWaitsForItsLinks) {
   EXPECT_GT(play(machine(640_MiB, 1e9)).take(), play(machine(640_MiB, 5e9)).take());
 }
 
+TEST_F(SimulatedEngineTest, AnOversubscribedIterationWaitsForItsMappings) {
+  Machine slow = machine(640_MiB, 5e9);
+  const Nanoseconds free = play(slow).take();
+  slow.mapping = Nanoseconds(500'000);
+  EXPECT_GT(play(slow).take(), free);
+}
+
 TEST_F(SimulatedEngineTest, RecomputeTakesComputeTimeAndNoLinkTime) {
   constexpr Nanoseconds kRecompute{7'000'000};
   const Machine slow = machine(576_MiB, 1e9);
