@@ -1,4 +1,4 @@
-"""`tessera top --web` on the software device: who gets the page, and that a real browser shows it change.
+"""`tessera top --web` on the software device: which requests get the page, and that a real browser shows it change.
 
 Usage: live_web_test.py BUILD_FOLDER
 """

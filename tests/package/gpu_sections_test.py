@@ -219,6 +219,20 @@ class Sanitizer(unittest.TestCase):
         self.assertEqual(results["memcheck"]["answer"], "not supported here")
 
 
+def results_where_all_print(text, measure):
+    """What `measure` records if each program that it starts prints this."""
+    class Printing(MadeUpPlace):
+        def run(self, command, limit, more=None):
+            return place.Outcome(0, text, "", 1.0, super().run(command, limit, more).pid)
+
+    with tempfile.TemporaryDirectory() as folder:
+        written = record.Record(pathlib.Path(folder) / "a.json", "a", {"gpu": "none"}, "run.sh", 100)
+        with contextlib.redirect_stdout(io.StringIO()):
+            measure(Printing(), written)
+        written.finish()
+        return json.loads((pathlib.Path(folder) / "a.json").read_text())["results"]
+
+
 class LaunchCosts(unittest.TestCase):
     def test_the_programs_own_lines_are_read(self):
         here = place.Place(BUILD, software=True)
@@ -233,17 +247,7 @@ class LaunchCosts(unittest.TestCase):
             self.assertIsNone(speed.launch_costs(place.Outcome(0, text, "", 1.0)))
 
     def test_each_kind_of_launch_has_its_median_both_ways(self):
-        class Timed(MadeUpPlace):
-            def run(self, command, limit, more=None):
-                done = super().run(command, limit, more)
-                return place.Outcome(0, "refused 1.0\nnumbers 2.0\nqueued 3.0\n", "", 1.0, done.pid)
-
-        with tempfile.TemporaryDirectory() as folder:
-            written = record.Record(pathlib.Path(folder) / "a.json", "a", {"gpu": "none"}, "run.sh", 100)
-            with contextlib.redirect_stdout(io.StringIO()):
-                speed.launch_cost(Timed(), written)
-            written.finish()
-            results = json.loads((pathlib.Path(folder) / "a.json").read_text())["results"]
+        results = results_where_all_print("refused 1.0\nnumbers 2.0\nqueued 3.0\n", speed.launch_cost)
         costs = {"refused": 1.0, "numbers": 2.0, "queued": 3.0}
         self.assertTrue(results)
         self.assertEqual([result["ns"] for result in results],
@@ -264,17 +268,7 @@ class StepCosts(unittest.TestCase):
             self.assertIsNone(speed.step_costs(place.Outcome(0, text, "", 1.0)))
 
     def test_each_call_has_its_medians_both_ways(self):
-        class Timed(MadeUpPlace):
-            def run(self, command, limit, more=None):
-                done = super().run(command, limit, more)
-                return place.Outcome(0, "launch 1 2\nfree 3 4\n", "", 1.0, done.pid)
-
-        with tempfile.TemporaryDirectory() as folder:
-            written = record.Record(pathlib.Path(folder) / "a.json", "a", {"gpu": "none"}, "run.sh", 100)
-            with contextlib.redirect_stdout(io.StringIO()):
-                speed.step_cost(Timed(), written)
-            written.finish()
-            results = json.loads((pathlib.Path(folder) / "a.json").read_text())["results"]
+        results = results_where_all_print("launch 1 2\nfree 3 4\n", speed.step_cost)
         costs = {"launch": {"warm": 1.0, "cold": 2.0}, "free": {"warm": 3.0, "cold": 4.0}}
         self.assertEqual([result["ns"] for result in results], [{"alone": costs, "under tessera run": costs}])
 
