@@ -202,12 +202,16 @@ TEST_F(DeviceShareTest, TurnsAndWaitsAreInTheLedger) {
   const std::vector<Address> first = allocate(*one, 48_MiB), second = allocate(*two, 48_MiB);
   const auto file = open_ledger_file({"/dev/shm"}, name_, kUuid).take();
   std::atomic<bool> counted = false;
-  std::thread other([&] {
+  // The thread that looks uses no block: it would see nothing while it waits for a turn itself.
+  std::thread one_user([&] {
+    while (!counted) EXPECT_TRUE(use(*one, first).is_ok());
+  });
+  std::thread two_user([&] {
     while (!counted) EXPECT_TRUE(use(*two, second).is_ok());
   });
   bool has = false, waits = false;
   while (!counted) {
-    EXPECT_TRUE(use(*one, first).is_ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
     const DeviceView view = device_view(view_ledger(*file).take(), clock_.now());
     EXPECT_EQ(view.programs.size(), 2U);
     std::size_t holders = 0, had = 0;
@@ -220,7 +224,8 @@ TEST_F(DeviceShareTest, TurnsAndWaitsAreInTheLedger) {
     has = has || holders == 1;
     counted = view.programs.size() != 2 || (has && waits && had == 2);
   }
-  other.join();
+  one_user.join();
+  two_user.join();
   free_all(*one, first);
   free_all(*two, second);
 }
