@@ -120,7 +120,8 @@ TESSERA_API tessera_result tessera_touch(tessera_allocator* allocator, tessera_a
 /* Starts fetching blocks, as far as there is room without evicting blocks in use. */
 TESSERA_API tessera_result tessera_prefetch(tessera_allocator* allocator, const tessera_address* addresses,
                                             size_t count);
-/* Evicts blocks now. May wait. Errors: BUSY for a block that is pinned or was just used. */
+/* Evicts blocks now. May wait. Errors: BUSY for a block that is pinned or was just used; NOT_READY if queued work on it
+ * makes no progress for the time of option `patience`. */
 TESSERA_API tessera_result tessera_evict(tessera_allocator* allocator, const tessera_address* addresses, size_t count);
 /* Fetches the block and keeps it in device memory until the matching number of unpins. May wait. Errors: also
  * OUT_OF_MEMORY if the blocks of the device do not all fit in it and pinned ones would leave launches less than
