@@ -254,6 +254,22 @@ class LaunchCosts(unittest.TestCase):
                          [{"alone": costs, "under tessera run": costs}] * len(results))
 
 
+class FirstSteps(unittest.TestCase):
+    def test_the_programs_own_number_is_read(self):
+        here = place.Place(BUILD, software=True)
+        ran = here.run([here.program("first_steps"), here.kernels("preload_kernels"), "4", "4096", "10", "2"], 120)
+        self.assertTrue(ran.well, ran.err)
+        self.assertGreater(speed.one_number(ran), 0)
+
+    def test_any_other_output_is_none(self):
+        for text in ("", "launch 1\n", "1\n2\n"):
+            self.assertIsNone(speed.one_number(place.Outcome(0, text, "", 1.0)))
+
+    def test_each_size_has_its_medians_both_ways(self):
+        results = results_where_all_print("12\n", speed.first_steps)
+        self.assertEqual([result["ns"] for result in results], 2 * [{"alone": 12.0, "under tessera run": 12.0}])
+
+
 class StepCosts(unittest.TestCase):
     def test_the_programs_own_lines_are_read(self):
         here = place.Place(BUILD, software=True)

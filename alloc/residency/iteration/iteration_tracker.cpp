@@ -126,7 +126,8 @@ void IterationTracker::read_launch(const LaunchLog::Launch& launch, std::span<co
   if (before != nullptr && !before->in_sync()) before->end_predictions();
   if (challenger_time_ && is_as_fast()) prefer_newest(history_.took(newest_->iteration().steps.size()));
   const bool takes_over = choose_active();
-  if (finder_.period() != 0 && (first_in_sync(false) == nullptr || is_around_all() || is_longer_than_all())) {
+  if (finder_.period() != 0 && read_ >= learn_from_ &&
+      (first_in_sync(false) == nullptr || is_around_all() || is_longer_than_all())) {
     learn_iteration();
   }
   const LearnedIteration* const knows = has_active_plan() ? active_ : first_in_sync(false);
@@ -222,7 +223,10 @@ void IterationTracker::learn_iteration() {
   }
   Iteration iteration =
       iteration_of(history_.record(), period, std::max(finder_.agreed(), is_loop ? period : std::size_t{0}));
-  if (iteration.uses.empty()) return;  // nothing to plan
+  if (iteration.uses.empty()) {  // nothing to plan, and so it is at the next launch
+    learn_from_ = read_ + period;
+    return;
+  }
   std::vector<Order> runs = players(iteration);
   std::vector<std::uint64_t> signatures = finder_.last(period);
   const std::size_t again = is_loop ? 0 : finder_.agreed() % period;  // launches into the second repetition

@@ -186,6 +186,7 @@ class IterationTracker {
   LearnedIteration* newest_ = nullptr;                      // the one learned last
   Nanoseconds took_{};                                      // measured time of its iteration when it was learned
   std::uint64_t began_ = 0;                                 // its first launch then, as numbered by the history
+  std::uint64_t learn_from_ = 0;                            // launches read when another may be learned
   std::size_t waited_ = 0;                                  // its launches since then while memory was short,
   std::size_t look_at_ = 0;                                 // and the count at which durations are looked at next
   bool wanted_ = false;                                     // a plan, once the durations are known

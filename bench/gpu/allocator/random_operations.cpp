@@ -165,10 +165,8 @@ Json play(const Plan& plan) {
   Gpu gpu;
   (void)gpu.plain("fill_words");  // loads the kernels once, before threads start
   // All kernels end by themselves: a wait for one is never given up, however slow or busy the machine is.
-  const Heap heap({{"device-memory", "256MiB"},
-                   {"host-memory", "512MiB"},
-                   {"patience", "600000"},
-                   {"log-level", "error"}});
+  const Heap heap(
+      {{"device-memory", "256MiB"}, {"host-memory", "512MiB"}, {"patience", "600000"}, {"log-level", "error"}});
   Tally tally;
   std::vector<std::string> errors(kThreads);
   const Watch watch;

@@ -77,6 +77,21 @@ def launch_cost(place, record):
         record.add(f"launch with {blocks} live blocks", ns=medians, **facts)
 
 
+def one_number(outcome):
+    text = outcome.out.strip()
+    return float(text) if text.isdigit() else None
+
+
+def first_steps(place, record):
+    """Launches while Tessera learns the program: with small blocks, which plans do not move, and with large ones."""
+    for what, size in (("2 MiB", 2 << 20), ("16 MiB", 16 << 20)):
+        command = [place.program("first_steps"), place.kernels("preload_kernels"), "12", str(size), "1000",
+                   "3" if place.quick else "60"]
+        costs, facts = in_turn(place, record, command, 1 if place.quick else 3, 15, one_number)
+        record.add(f"launch of the first steps, blocks of {what}", **facts,
+                   ns={way: statistics.median(found) for way, found in costs.items() if found})
+
+
 def ample(place, record):
     """A whole program that fits: what does Tessera cost when it has nothing to do?"""
     command = [place.program("train"), "--kernels", place.kernels("train_kernels"), "--steps",
@@ -104,5 +119,6 @@ def run(place, record):
     fingerprints(place, record)
     launch_cost(place, record)
     step_cost(place, record)
+    first_steps(place, record)
     ample(place, record)
     torch_pairs(place, record)

@@ -354,6 +354,17 @@ TEST_F(IterationTrackerTest, PlansNoRunsOfOneBasePage) {
   EXPECT_EQ(tracker_.next_use(*small, epoch_), Epoch());
 }
 
+// An iteration of small runs alone is not planned, and not looked at again at each of its launches.
+TEST_F(IterationTrackerTest, LearnsAnIterationThatHasOnlyNowLargeRuns) {
+  DeviceRun* const small = make_run({0, 1});
+  for (int i = 0; i < 6; ++i) {
+    for (const char& work : std::span(works_).first(2 * kLayers)) launch(work, small, true);
+  }
+  EXPECT_FALSE(tracker_.has_active_plan());
+  for (int i = 0; i < 6; ++i) iterate();
+  EXPECT_TRUE(tracker_.has_active_plan());
+}
+
 TEST_F(IterationTrackerTest, ReportsRunsOfOneBasePageSeparately) {
   DeviceRun* const first = make_run({0, 1});
   DeviceRun* const second = make_run({0, 1});
