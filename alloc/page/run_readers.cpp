@@ -15,8 +15,8 @@ void RunReaders::wait_for_all() {
 }
 
 void RunReaders::drain(std::uint32_t phase) const {
-  for (const Slot& slot : slots_) {
-    for (Backoff backoff; slot.inside[phase].load() != 0;) backoff.pause();
+  for (std::uint32_t i = 0, used = thread_slots_used(); i < used; ++i) {
+    for (Backoff backoff; slots_[i].inside[phase].load() != 0;) backoff.pause();
   }
 }
 

@@ -31,7 +31,7 @@ class RunReaders {
   Ticket enter() {
     const Ticket ticket{thread_number(), phase_.load()};
     auto& inside = slots_[ticket.slot].inside[ticket.phase];
-    if (ticket.slot < kOwnThreadNumbers) {
+    if (ticket.slot != kSharedThreadNumber) {
       inside.store(inside.load(std::memory_order_relaxed) + 1);
     } else {
       inside.fetch_add(1);
@@ -41,7 +41,7 @@ class RunReaders {
   // REQUIRES: called on the thread that entered.
   void leave(Ticket ticket) {
     auto& inside = slots_[ticket.slot].inside[ticket.phase];
-    if (ticket.slot < kOwnThreadNumbers) {
+    if (ticket.slot != kSharedThreadNumber) {
       inside.store(inside.load(std::memory_order_relaxed) - 1, std::memory_order_release);
     } else {
       inside.fetch_sub(1, std::memory_order_release);

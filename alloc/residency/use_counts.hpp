@@ -23,7 +23,7 @@ class UseCounts {
 
   // One launch with `uses` uses, by the calling thread, the number of which is `thread`.
   void add(std::uint32_t thread, std::uint64_t uses) {
-    if (thread < kOwnThreadNumbers) {
+    if (thread != kSharedThreadNumber) {
       Slot& own = slots_[thread];
       bump(own.launches, 1);
       bump(own.uses, uses);

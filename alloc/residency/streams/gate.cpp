@@ -16,12 +16,12 @@ void Gate::enter_when_open(std::uint32_t slot) {
   } while (closed_.load());
 }
 
-// Each launch is inside for a moment only.
+// Each launch is inside for a moment only. A thread with a slot that is not among those used was outside.
 bool Gate::saw_all_out(std::uint32_t but) const {
   constexpr int kLooks = 1000;
   int looks = 0;
-  for (std::uint32_t i = 0; i < kThreadSlots; ++i) {
-    if (i == but && i < kOwnThreadNumbers) continue;
+  for (std::uint32_t i = 0, used = thread_slots_used(); i < used; ++i) {
+    if (i == but && i != kSharedThreadNumber) continue;
     while (slots_[i].inside.load() != 0) {
       if (++looks == kLooks) return false;
       std::this_thread::yield();
@@ -34,8 +34,9 @@ bool Gate::close() {
   DCHECK(!closed_.load());
   closed_.store(true);
   const auto begin = std::chrono::steady_clock::now();
-  for (const Slot& slot : slots_) {
-    for (Backoff backoff; slot.inside.load() != 0; backoff.pause()) {
+  // A thread that takes a further slot from here on finds the gate closed.
+  for (std::uint32_t i = 0, used = thread_slots_used(); i < used; ++i) {
+    for (Backoff backoff; slots_[i].inside.load() != 0; backoff.pause()) {
       const std::chrono::nanoseconds waited = std::chrono::steady_clock::now() - begin;
       if (waited < std::chrono::nanoseconds(patience_.value())) continue;
       open();

@@ -38,7 +38,7 @@ class Gate {
   // By the thread that entered.
   void leave(std::uint32_t slot) {
     auto& inside = slots_[slot].inside;
-    if (slot < kOwnThreadNumbers) {
+    if (slot != kSharedThreadNumber) {
       inside.store(inside.load(std::memory_order_relaxed) - 1, std::memory_order_release);
     } else {
       inside.fetch_sub(1, std::memory_order_release);
@@ -47,6 +47,7 @@ class Gate {
 
   // Whether every thread has been outside at some point since the call began, so that all work stamped before is
   // queued. False where a thread does not leave soon. `but`: the slot of the calling thread, if it is inside itself.
+  // Takes a cache line of each thread that there was.
   bool saw_all_out(std::uint32_t but = kThreadSlots) const;
 
   // Keeps the gate closed while it exists, if all threads left in time. The caller's lock excludes another such object.
@@ -74,7 +75,7 @@ class Gate {
 
   void come(std::uint32_t slot) {
     auto& inside = slots_[slot].inside;
-    if (slot < kOwnThreadNumbers) {
+    if (slot != kSharedThreadNumber) {
       inside.store(inside.load(std::memory_order_relaxed) + 1);
     } else {
       inside.fetch_add(1);

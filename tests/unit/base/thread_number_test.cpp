@@ -43,11 +43,26 @@ TEST(ThreadNumber, ThreadsAtOnceHoldDifferentOnesUntilNoneIsLeft) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (std::uint32_t number = 0; number < kOwnThreadNumbers; ++number) {
-    EXPECT_LE(numbers.count(number), 1u);
-  }
-  EXPECT_EQ(*numbers.rbegin(), kOwnThreadNumbers);
-  EXPECT_GE(numbers.count(kOwnThreadNumbers), kThreads - kOwnThreadNumbers);
+  constexpr std::uint32_t kOwn = kThreadSlots - 1;
+  for (std::uint32_t number = 1; number < kThreadSlots; ++number) EXPECT_LE(numbers.count(number), 1u);
+  EXPECT_LT(*numbers.rbegin(), kThreadSlots);
+  EXPECT_GE(numbers.count(kSharedThreadNumber), kThreads - kOwn);
+  EXPECT_EQ(thread_slots_used(), kThreadSlots);
+}
+
+// In a process of its own: how many the other tests have used is not known.
+TEST(ThreadNumberDeathTest, AsManySlotsAreUsedAsThereWereThreadsAtOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const std::uint32_t none = thread_slots_used();
+        (void)thread_number();
+        const std::uint32_t one = thread_slots_used();
+        for (int i = 0; i < 3; ++i) std::thread([] { (void)thread_number(); }).join();
+        const std::uint32_t two = thread_slots_used();
+        _exit(none == 1 && one == 2 && two == 3 ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
