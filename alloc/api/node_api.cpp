@@ -25,6 +25,7 @@ namespace tessera {
 namespace {
 
 static_assert(sizeof(tessera_node_program::name) > kRowName);
+static_assert(sizeof(tessera_node_program::job) > kRowJob);
 
 // One large page.
 constexpr Bytes kLeastDeviceLimit = 32_MiB;
@@ -105,6 +106,7 @@ tessera_node_program program_at(const LedgerView& view, std::size_t index) {
   program.pid = row.pid;
   program.pid_namespace = row.pid_namespace;
   std::memcpy(program.name, row.name.data(), row.name.size());
+  std::memcpy(program.job, row.job_name.data(), row.job_name.size());
   program.weight = row.weight;
   program.held = amounts_in(row, &LedgerAmount::held);
   program.wanted = amounts_in(row, &LedgerAmount::wanted);

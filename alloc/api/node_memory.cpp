@@ -32,6 +32,11 @@ NodeBudgets own_budgets(const Options& options) {
   return budgets;
 }
 
+std::string job_in(const Options& options) {
+  if (options.node_job == "off") return "";
+  return options.node_job == "auto" ? options.job_of_launcher : options.node_job;
+}
+
 // What is in a file cannot be returned on request, so no call waits for it.
 NodeBudget::Limits at_once(const NodeBudgets& budgets, NodeResource resource) {
   const Bytes all = budgets[index_of(resource)];
@@ -116,7 +121,8 @@ NodeMemory::NodeMemory(std::unique_ptr<LedgerFile> file, const Options& options,
     : shares_host_(!options.host_memory),
       limit_(limit),
       file_limit_(shares_file(options) ? budgets[index_of(NodeResource::kFile)] : kMostNodeBytes),
-      ledger_(std::move(file), clock, Ledger::Self{this_process(), options.node_weight, program_invocation_short_name},
+      ledger_(std::move(file), clock,
+              Ledger::Self{this_process(), options.node_weight, program_invocation_short_name, job_in(options)},
               budgets),
       host_(ledger_, NodeResource::kHostMemory, clock, {piece_of(budgets[0]), limit}),
       room_(ledger_, NodeResource::kFile, clock, at_once(budgets, NodeResource::kFile)),

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "api/budgets.hpp"
+#include "api/launcher_job.hpp"
 #include "base/duration_text.hpp"
 #include "base/size_text.hpp"
 #include "node/row.hpp"
@@ -74,7 +75,12 @@ constexpr OptionEntry kTable[] = {
     {"node-weight", kBehaviour, &Options::node_weight, "100", "",
      "This program's weight where programs want more than there is: their shares are in the ratio of their weights; at "
      "most 10000.",
-     "A program with twice the weight gets twice as much."},
+     "A program with twice the weight gets twice as much. A job has the greatest weight of its programs."},
+    {"node-job", kBehaviour, &Options::node_job, "auto", "",
+     "Name of the job that this program is a part of: beside others, a job shares host memory and spill files as one "
+     "program does, and divides its share among its own. auto is the job of Slurm, MPI (PMIx), Ray or torchrun that "
+     "started the program, if one did; off: no job.",
+     "Set it where another launcher starts several programs that belong together."},
     {"share", kBehaviour, &Options::share, "auto", "auto|on|off",
      "Whether device memory is shared with the other programs of the ledger: each has what it uses, idle programs give "
      "way, and what is beyond a program's share goes back to the others. auto shares where another program of the "
@@ -260,6 +266,10 @@ Result<Options> Options::from_environment() {
   Options options;
   options.under_run = std::getenv("TESSERA_RUN") != nullptr;
   if (const char* const runtime = std::getenv("XDG_RUNTIME_DIR")) options.runtime_dir = runtime;
+  options.job_of_launcher = launcher_job([](const char* name) -> std::string_view {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? std::string_view() : value;
+  });
   for (const OptionEntry& entry : kTable) {
     const std::string variable = environment_name(entry);
     const char* const value = std::getenv(variable.c_str());
@@ -289,6 +299,7 @@ Status Options::validate() const {
     return Status(Code::kInvalidArgument,
                   fmt::format("time-slice ({}) must be at most {}", time_slice, kMostTimeSlice));
   }
+  if (node_job.empty()) return Status(Code::kInvalidArgument, "node-job must be a name, auto or off");
   if (node_weight == 0 || node_weight > kMostWeight) {
     return Status(Code::kInvalidArgument, fmt::format("node-weight ({}) must be 1 to {}", node_weight, kMostWeight));
   }

@@ -37,7 +37,8 @@ struct Options {
   std::optional<Bytes> node_file_memory;
   std::optional<Bytes> node_file_write_budget;
   std::uint32_t node_weight = 100;
-  std::string share = "auto";  // device memory
+  std::string node_job = "auto";  // a name, or "off"
+  std::string share = "auto";     // device memory
   std::optional<Bytes> heap_size;
   Nanoseconds sleep_when_idle{};  // 0: never
   std::string control_dir;        // "" to disable control from outside
@@ -59,7 +60,8 @@ struct Options {
   std::string history;
   bool explain = false;
   std::string log_level = "warning";
-  std::string runtime_dir;  // XDG_RUNTIME_DIR
+  std::string runtime_dir;      // XDG_RUNTIME_DIR
+  std::string job_of_launcher;  // api/launcher_job.hpp
   // Set by `tessera run` (TESSERA_RUN): it emptied the files above when it started, so their content is from this
   // run.
   bool under_run = false;

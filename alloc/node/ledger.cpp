@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include <xxhash.h>
+
 #include "base/log.hpp"
 
 namespace tessera {
@@ -41,6 +43,18 @@ bool has_row(std::span<const std::byte> file, const ProcessId& self, Nanoseconds
   return false;
 }
 
+// Cut at the size of `to`.
+void copy_printable(std::string_view text, std::span<char> to) {
+  for (std::size_t i = 0; i < std::min(text.size(), to.size()); ++i) {
+    to[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+  }
+}
+
+// Never 0, which stands for no job.
+std::uint64_t job_number(std::string_view job) {
+  return std::max(std::uint64_t{1}, std::uint64_t{XXH3_64bits(job.data(), job.size())});
+}
+
 // Unlocks the file at the end of the scope.
 class Unlock {
  public:
@@ -65,7 +79,7 @@ Entitlement Books::entitlement(NodeResource resource) const {
   std::vector<Claimant> claimants;
   for (const LedgerRow& row : rows) {
     const LedgerAmount& amount = row.of(resource);
-    claimants.push_back({Bytes(amount.held), Bytes(amount.wanted), row.weight});
+    claimants.push_back({Bytes(amount.held), Bytes(amount.wanted), row.weight, row.job});
   }
   return tessera::entitlement(header.budget(resource), claimants, own);
 }
@@ -237,10 +251,9 @@ LedgerRow Ledger::fresh_row() const {
   row.pid_namespace = self_.process.pid_namespace;
   row.weight = self_.weight;
   row.instance = reinterpret_cast<std::uint64_t>(this);
-  for (std::size_t i = 0; i < std::min(self_.name.size(), row.name.size()); ++i) {
-    const char c = self_.name[i];
-    row.name[i] = c >= ' ' && c <= '~' ? c : '?';
-  }
+  copy_printable(self_.name, row.name);
+  if (!self_.job.empty()) row.job = job_number(self_.job);
+  copy_printable(self_.job, row.job_name);
   return row;
 }
 

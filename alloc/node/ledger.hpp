@@ -69,6 +69,7 @@ class Ledger {
     ProcessId process;
     std::uint32_t weight = 1;
     std::string name{};  // cut at kRowName, other characters than printable ones are replaced
+    std::string job{};   // equal for the programs of a job; "" for a program of no job
   };
   // `budgets` are those of the machine if this program is the first. REQUIRES: clock outlives it; weight is 1 to
   // kMostWeight; budgets are at most kMostNodeBytes.

@@ -71,7 +71,7 @@ Status change(LedgerFile& file, const ProcessId& process, const ChangeRow& chang
 Entitlement LedgerView::entitlement(NodeResource resource, std::size_t index) const {
   std::vector<Claimant> claimants;
   for (const LedgerRow& row : rows) {
-    claimants.push_back({Bytes(row.of(resource).held), Bytes(row.of(resource).wanted), row.weight});
+    claimants.push_back({Bytes(row.of(resource).held), Bytes(row.of(resource).wanted), row.weight, row.job});
   }
   return tessera::entitlement(header.budget(resource), claimants, index);
 }

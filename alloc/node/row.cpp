@@ -31,13 +31,14 @@ bool is_possible(const LedgerAmount& amount) {
 bool is_printable(char c) { return c >= ' ' && c <= '~'; }
 
 // Printable characters, then zeros.
-bool is_name(const std::array<char, kRowName>& name) {
+template <std::size_t kSize>
+bool is_name(const std::array<char, kSize>& name) {
   const auto end = std::ranges::find_if_not(name, is_printable);
   return std::all_of(end, name.end(), [](char c) { return c == '\0'; });
 }
 
 bool is_possible(const LedgerRow& row) {
-  return row.pid > 0 && row.weight >= 1 && row.weight <= kMostWeight && is_name(row.name) &&
+  return row.pid > 0 && row.weight >= 1 && row.weight <= kMostWeight && is_name(row.name) && is_name(row.job_name) &&
          std::ranges::all_of(row.amounts, [](const LedgerAmount& amount) { return is_possible(amount); }) &&
          std::ranges::all_of(std::array{row.budget, row.ceiling, row.limit, row.limit_set},
                              [](std::uint64_t bytes) { return bytes <= kMostNodeBytes.value(); });

@@ -25,8 +25,9 @@ namespace tessera {
 enum class NodeResource : std::uint8_t { kHostMemory, kFile, kDevice, kFileWrites };
 inline constexpr std::size_t kNodeResources = 4;
 // Part of the file's name, so that a file of another version is not in the way.
-inline constexpr std::uint32_t kLedgerVersion = 4;
+inline constexpr std::uint32_t kLedgerVersion = 5;
 inline constexpr std::size_t kRowName = 16;
+inline constexpr std::size_t kRowJob = 32;
 inline constexpr std::uint32_t kMostWeight = 10'000;
 inline constexpr Bytes kMostNodeBytes{std::uint64_t{1} << 56};
 
@@ -57,7 +58,9 @@ struct LedgerRow {
   std::uint64_t limit_set = 0;  // a lower limit, which other processes may change; 0: none
   std::uint64_t turns = 0;      // time slices that it has had
   std::uint64_t waited_ns = 0;  // how long its calls have waited for them, added up
-  std::array<std::uint8_t, 48> unused{};
+  std::uint64_t job = 0;        // programs of one job have the same, which is none of another; 0: a program of no job
+  std::array<char, kRowJob> job_name{};  // for tools, cut
+  std::array<std::uint8_t, 8> unused{};
 
   ProcessId process() const { return {pid, started, pid_namespace}; }
   LedgerAmount& of(NodeResource resource) { return amounts[static_cast<std::size_t>(resource)]; }

@@ -5,6 +5,9 @@
 namespace tessera {
 namespace {
 
+// The members of each job, and each program of no job alone.
+using Jobs = std::vector<std::vector<std::size_t>>;
+
 Bytes demand_of(const Claimant& claimant) { return std::max(claimant.held, claimant.wanted); }
 
 Bytes part_of(Bytes whole, std::uint64_t weight, std::uint64_t weights) {
@@ -12,10 +15,8 @@ Bytes part_of(Bytes whole, std::uint64_t weight, std::uint64_t weights) {
   return Bytes(static_cast<std::uint64_t>(part));
 }
 
-}  // namespace
-
 // In the order of what they want for their weight: what the first ones leave raises the parts of all others.
-std::vector<Bytes> fair_shares(Bytes budget, std::span<const Claimant> claimants) {
+std::vector<Bytes> divide(Bytes budget, std::span<const Claimant> claimants) {
   std::vector<std::size_t> order(claimants.size());
   std::uint64_t weights = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -34,6 +35,52 @@ std::vector<Bytes> fair_shares(Bytes budget, std::span<const Claimant> claimants
     shares[i] = std::min(demand_of(claimants[i]), part_of(rest, claimants[i].weight, weights));
     rest -= shares[i];
     weights -= claimants[i].weight;
+  }
+  return shares;
+}
+
+Jobs jobs_of(std::span<const Claimant> claimants) {
+  Jobs jobs;
+  for (std::size_t i = 0; i < claimants.size(); ++i) {
+    const auto same = [&](const std::vector<std::size_t>& job) {
+      return claimants[i].job != 0 && claimants[job.front()].job == claimants[i].job;
+    };
+    const auto known = std::ranges::find_if(jobs, same);
+    if (known == jobs.end()) {
+      jobs.push_back({i});
+    } else {
+      known->push_back(i);
+    }
+  }
+  return jobs;
+}
+
+std::vector<Claimant> members(std::span<const Claimant> claimants, const std::vector<std::size_t>& job) {
+  std::vector<Claimant> all;
+  for (const std::size_t i : job) all.push_back(claimants[i]);
+  return all;
+}
+
+Claimant as_one(std::span<const Claimant> programs) {
+  Claimant job;
+  for (const Claimant& program : programs) {
+    job.wanted += demand_of(program);
+    job.weight = std::max(job.weight, program.weight);
+  }
+  return job;
+}
+
+}  // namespace
+
+std::vector<Bytes> fair_shares(Bytes budget, std::span<const Claimant> claimants) {
+  const Jobs jobs = jobs_of(claimants);
+  std::vector<Claimant> each;
+  for (const auto& job : jobs) each.push_back(as_one(members(claimants, job)));
+  const std::vector<Bytes> parts = divide(budget, each);
+  std::vector<Bytes> shares(claimants.size());
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const std::vector<Bytes> inside = divide(parts[j], members(claimants, jobs[j]));
+    for (std::size_t i = 0; i < inside.size(); ++i) shares[jobs[j][i]] = inside[i];
   }
   return shares;
 }

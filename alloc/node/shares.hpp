@@ -4,6 +4,10 @@
 // and the rest is divided among the others in the same way. What a program does not want is thereby lent to those that
 // want more, and it is theirs no longer once that program wants it.
 //
+// A job divides what it gets among its programs in the same way. Beside others it counts as one program, which holds
+// and wants what all of its programs do, with the greatest of their weights: eight ranks beside a notebook have half,
+// not eight ninths.
+//
 // Thread safety: stateless.
 #pragma once
 
@@ -20,6 +24,7 @@ struct Claimant {
   Bytes held{};
   Bytes wanted{};  // in all; what it holds counts as wanted too
   std::uint32_t weight = 1;
+  std::uint64_t job = 0;  // 0: a program of no job
 };
 
 // What each claimant may hold now. The sum is at most `budget`; no share exceeds what its claimant wants. REQUIRES:

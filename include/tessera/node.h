@@ -32,6 +32,7 @@ typedef struct tessera_node_program {
   tessera_node_amounts held;   /* granted to it, in pieces ahead of need */
   tessera_node_amounts wanted; /* no less than held */
   tessera_node_amounts share;  /* what it may hold now */
+  char job[40];                /* that it is a part of, cut; "" for none */
 } tessera_node_program;
 
 typedef enum tessera_node_turn {

@@ -68,6 +68,7 @@ RunOptions::RunOptions()
           {"node-file-write-budget", "TESSERA_NODE_FILE_WRITE_BUDGET", "SIZE",
            "total bytes that all programs together may write to them (auto: no limit)", ""},
           {"node-weight", "TESSERA_NODE_WEIGHT", "N", "weight of this program's share (100)", ""},
+          {"node-job", "TESSERA_NODE_JOB", "NAME", "job whose programs share as one (auto: the launcher's; off)", ""},
           {"share", "TESSERA_SHARE", "HOW",
            "share device memory with programs of the ledger: auto (if one is there), on or off (auto)", ""},
           {"time-slice", "TESSERA_TIME_SLICE", "MILLISECONDS",

@@ -27,7 +27,7 @@ std::string state_in(const std::map<std::int64_t, std::string>& states, std::int
 constexpr Column kShareColumns[] = {
     {"PID", 8},     {"PROGRAM", 16, true},     {"STATE", 10, true},
     {"WEIGHT", 6},  {"HOST HELD / SHARE", 21}, {"FILE HELD / SHARE", 21},
-    {"WRITTEN", 9},
+    {"WRITTEN", 9}, {"JOB", 24, true},
 };
 
 constexpr Column kDeviceColumns[] = {
@@ -41,10 +41,11 @@ std::vector<Cells> share_lines(const ShareView& view) {
   for (const tessera_node_program& program : view.programs) {
     lines.push_back({fmt::to_string(program.pid), program.name, state_in(view.state_texts, program.pid),
                      fmt::to_string(program.weight), part(program.held.host, program.share.host),
-                     part(program.held.file, program.share.file), rounded_bytes(program.held.writes)});
+                     part(program.held.file, program.share.file), rounded_bytes(program.held.writes),
+                     program.job[0] == '\0' ? "-" : program.job});
   }
-  lines.push_back(
-      {"", "all together", "", "", budget(view.budgets.host), budget(view.budgets.file), budget(view.budgets.writes)});
+  lines.push_back({"", "all together", "", "", budget(view.budgets.host), budget(view.budgets.file),
+                   budget(view.budgets.writes), ""});
   return lines;
 }
 
@@ -176,6 +177,7 @@ nlohmann::json share_json(const ShareView& view) {
     programs.push_back({{"pid", program.pid},
                         {"pid_namespace", program.pid_namespace},
                         {"name", program.name},
+                        {"job", program.job[0] == '\0' ? nlohmann::json() : nlohmann::json(program.job)},
                         {"state", state == view.states.end() ? nlohmann::json() : nlohmann::json(state->second)},
                         {"weight", program.weight},
                         {"host_held", program.held.host},

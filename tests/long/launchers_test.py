@@ -101,6 +101,9 @@ class Ranks(unittest.TestCase):
         self.assertGreater(samples, 1)
         shown, held = self.check_budgets()
         self.assertEqual(sorted(self.rank_of(program["pid"]) for program in shown["programs"]), list(range(RANKS)))
+        jobs = {program["job"] for program in shown["programs"]}
+        self.assertEqual(len(jobs), 1, "the ranks are one job")
+        self.assertTrue(jobs.pop().startswith("torchrun "), shown)
         self.assertEqual((shown["host_budget"], shown["file_budget"]), (HOST, FILES))
         self.assertGreater(held["host"], HOST // 2, "they were short of it")
         self.assertGreater(held["file"], 0)

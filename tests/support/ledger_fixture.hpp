@@ -71,6 +71,10 @@ class LedgerTest : public ::testing::Test {
                                NodeBudgets budgets = {Bytes(1000), Bytes(500)}) {
     return std::make_unique<Ledger>(std::move(file), clock_, Ledger::Self{this_process(), weight, "a test"}, budgets);
   }
+  std::unique_ptr<Ledger> join_job(const std::string& job) {
+    return std::make_unique<Ledger>(open(), clock_, Ledger::Self{this_process(), 1, "a test", job},
+                                    NodeBudgets{Bytes(1000), Bytes(500)});
+  }
   // Holds as much in the books, whatever is free.
   static Status hold(Ledger& ledger, Bytes bytes) {
     return ledger.transact([bytes](Books& books) {

@@ -39,6 +39,22 @@ TEST_F(NodeMemoryTest, TheFirstProgramDecides) {
   first->host().give(64_MiB);
 }
 
+TEST_F(NodeMemoryTest, TheJobIsThatOfTheLauncherUnlessTheOptionSaysOtherwise) {
+  Options launched = options();
+  launched.job_of_launcher = "slurm 4711";
+  const auto jobs = [&](const std::string& node_job) {
+    launched.node_job = node_job;
+    const auto rank = node(launched);
+    EXPECT_TRUE(take(*rank, 64_MiB));
+    const LedgerRow row = rows().at(0);
+    rank->host().give(64_MiB);
+    return std::pair{row.job != 0, std::string(row.job_name.data())};
+  };
+  EXPECT_EQ(jobs("auto"), std::pair(true, std::string("slurm 4711")));
+  EXPECT_EQ(jobs("sweep"), std::pair(true, std::string("sweep")));
+  EXPECT_EQ(jobs("off"), std::pair(false, std::string()));
+}
+
 TEST_F(NodeMemoryTest, ADamagedLedgerIsNotUsed) {
   const auto first = node(options());
   ASSERT_TRUE(take(*first, 64_MiB));

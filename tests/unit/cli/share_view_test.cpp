@@ -14,10 +14,12 @@ ShareView some_view() {
   program.held = {64 << 20, 32 << 20, 16 << 20};
   program.wanted = {96 << 20, 32 << 20, 16 << 20};
   program.share = {80 << 20, 48 << 20, 0};
+  std::strcpy(program.job, "slurm 4711");
   ShareView view;
   view.budgets = {1 << 30, 2U << 30, 0};
   view.programs = {program, program};
   view.programs[1].pid = 43;
+  view.programs[1].job[0] = '\0';
   view.states[42] = "idle";
   view.state_texts[42] = "idle 3m";
   return view;
@@ -25,10 +27,9 @@ ShareView some_view() {
 
 TEST(ShareView, TheTableHasALineForEachProgramAndOneForAll) {
   const std::string table = share_table(some_view());
-  EXPECT_NE(
-      table.find("      42 python3          idle 3m       200   64.0 MiB / 80.0 MiB   32.0 MiB / 48.0 MiB  16.0 MiB\n"),
-      std::string::npos)
-      << table;
+  const std::string line =
+      "      42 python3          idle 3m       200   64.0 MiB / 80.0 MiB   32.0 MiB / 48.0 MiB  16.0 MiB slurm 4711";
+  EXPECT_NE(table.find(line), std::string::npos) << table;
   EXPECT_NE(table.find("      43 python3          -             200 "), std::string::npos) << table;
   EXPECT_NE(table.find("all together"), std::string::npos);
   EXPECT_NE(table.find("1.00 GiB"), std::string::npos);

@@ -9,6 +9,7 @@
 
 #include "hand_clock.hpp"
 #include "ledger_fixture.hpp"
+#include "node/ledger_view.hpp"
 
 namespace tessera {
 namespace {
@@ -27,6 +28,28 @@ TEST_F(LedgerTest, EachProgramHasARowAndSeesThoseOfTheOthers) {
   EXPECT_EQ(books.rows[books.own].of(kHost).held, 300U);
   EXPECT_EQ(books.entitlement(kHost).free, Bytes(500));
   EXPECT_STREQ(books.rows[books.own].name.data(), "a test");
+}
+
+TEST_F(LedgerTest, ProgramsOfAJobHaveOneShareTogether) {
+  const std::string long_name(2 * kRowJob, 'x');
+  const auto first = join_job(long_name + "1"), second = join_job(long_name + "1"), other = join_job(long_name + "2"),
+             alone = join_job(""), alone_too = join_job("");
+  const std::vector<Ledger*> all{first.get(), second.get(), other.get(), alone.get(), alone_too.get()};
+  for (Ledger* const each : all) {
+    ASSERT_TRUE(each->transact([](Books& books) { books.own_row().of(kHost) = {0, 1000}; }).is_ok());
+  }
+  const std::vector<std::uint64_t> expected{125, 125, 250, 250, 250};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(books_of(*all[i]).entitlement(kHost).share, Bytes(expected[i])) << i;
+  }
+  const auto file = open();
+  const auto view = view_ledger(*file);
+  ASSERT_TRUE(view.is_ok());
+  Bytes shares;
+  for (std::size_t i = 0; i < all.size(); ++i) shares += view.value().entitlement(kHost, i).share;
+  EXPECT_EQ(shares, Bytes(1000)) << "tools see the same";
+  const auto name = view.value().rows[0].job_name;
+  EXPECT_EQ(std::string(name.begin(), name.end()), long_name.substr(0, kRowJob));
 }
 
 TEST_F(LedgerTest, ARowEndsWithItsProgram) {

@@ -85,6 +85,7 @@ TEST(Rows, ImpossibleValuesAreRefused) {
       [](LedgerRow& row) { row.weight = kMostWeight + 1; },
       [](LedgerRow& row) { row.name[0] = '\n'; },
       [](LedgerRow& row) { row.name[12] = 'x'; },
+      [](LedgerRow& row) { row.job_name[3] = '\x1b'; },
       [](LedgerRow& row) { row.of(NodeResource::kFile).held = kMostNodeBytes.value() + 1; },
       [](LedgerRow& row) { row.of(NodeResource::kHostMemory).wanted = ~std::uint64_t{0}; },
   };

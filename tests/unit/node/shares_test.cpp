@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 namespace tessera {
@@ -23,6 +24,7 @@ Claimants random_claimants(std::mt19937_64& random, Bytes budget) {
   for (Claimant& claimant : claimants) {
     claimant.held = random() % 3 == 0 ? Bytes() : Bytes(random() % (budget.value() + 1));
     claimant.wanted = random() % 3 == 0 ? Bytes() : Bytes(random() % (2 * budget.value() + 1));
+    claimant.job = random() % 2 == 0 ? 0 : 1 + random() % 3;
     claimant.weight = random() % 4 == 0 ? 1 : static_cast<std::uint32_t>(1 + random() % 10'000);
   }
   return claimants;
@@ -41,6 +43,50 @@ TEST(Shares, EqualProgramsThatWantAllGetEqualParts) {
 TEST(Shares, WeightsAreRatios) {
   const Claimants claimants{{.wanted = 8_GiB, .weight = 3}, {.wanted = 8_GiB, .weight = 1}};
   EXPECT_EQ(fair_shares(8_GiB, claimants), (std::vector{6_GiB, 2_GiB}));
+}
+
+TEST(Shares, AJobCountsAsOneProgram) {
+  Claimants claimants(9, {.wanted = 8_GiB, .job = 7});
+  claimants.back().job = 0;
+  std::vector<Bytes> expected(9, 512_MiB);
+  expected.back() = 4_GiB;
+  EXPECT_EQ(fair_shares(8_GiB, claimants), expected);
+  claimants.back().wanted = 1_GiB;
+  EXPECT_EQ(fair_shares(9_GiB, claimants), std::vector(9, 1_GiB)) << "the job has what the other leaves";
+  claimants.back() = {.wanted = 9_GiB, .job = 8};
+  for (std::size_t i = 1; i < 8; ++i) claimants[i].wanted = Bytes();
+  EXPECT_EQ(fair_shares(9_GiB, claimants).front(), 4_GiB + 512_MiB) << "one rank has all of its job's share";
+}
+
+TEST(Shares, AJobHasTheGreatestWeightOfItsPrograms) {
+  const Claimants claimants{{.wanted = 8_GiB, .weight = 3, .job = 5},
+                            {.wanted = 8_GiB, .weight = 1, .job = 5},
+                            {.wanted = 8_GiB, .weight = 1}};
+  EXPECT_EQ(fair_shares(8_GiB, claimants), (std::vector{4_GiB + 512_MiB, 1_GiB + 512_MiB, 2_GiB}));
+}
+
+// Among jobs, shares are those of programs that want what their jobs do.
+TEST(Shares, SharesOfRandomJobsAreFair) {
+  std::mt19937_64 random(38);
+  for (int round = 0; round < 2'000; ++round) {
+    const Bytes budget(random() % 1'000'000'000'000);
+    const Claimants claimants = random_claimants(random, budget);
+    const std::vector<Bytes> shares = fair_shares(budget, claimants);
+    std::map<std::uint64_t, Claimant> jobs;
+    std::map<std::uint64_t, Bytes> of_jobs;
+    for (std::size_t i = 0; i < claimants.size(); ++i) {
+      const std::uint64_t job = claimants[i].job != 0 ? claimants[i].job : 1000 + i;
+      Claimant& together = jobs[job];
+      together.wanted += demand(claimants[i]);
+      together.weight = std::max(together.weight, claimants[i].weight);
+      of_jobs[job] += shares[i];
+    }
+    Claimants alone;
+    for (const auto& [job, together] : jobs) alone.push_back(together);
+    const std::vector<Bytes> expected = fair_shares(budget, alone);
+    auto found = of_jobs.begin();
+    for (const Bytes share : expected) ASSERT_LE((found++)->second, share + Bytes(claimants.size())) << round;
+  }
 }
 
 TEST(Shares, WhatOneDoesNotWantIsLent) {
@@ -86,7 +132,8 @@ TEST(Shares, PropertiesOfRandomClaimants) {
     for (std::size_t i = 0; i < claimants.size(); ++i) {
       for (std::size_t j = 0; j < claimants.size(); ++j) {
         if (shares[i] == demand(claimants[i])) continue;
-        // One that does not get what it wants has at least as much for its weight as any other.
+        // One that does not get what it wants has at least as much for its weight as any other of its job.
+        if (i != j && (claimants[i].job == 0 || claimants[i].job != claimants[j].job)) continue;
         ASSERT_GE((static_cast<double>(shares[i].value()) + 2) / claimants[i].weight * (1 + 1e-9),
                   (static_cast<double>(shares[j].value()) - 20) / claimants[j].weight)
             << round << ": " << i << " against " << j;
