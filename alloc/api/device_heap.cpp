@@ -71,7 +71,10 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
                                         options.fingerprints == "on", std::move(class_of_tag), options.grace,
                                         Nanoseconds(std::uint64_t{options.patience} * 1'000'000),
                                         properties.queue_depth, std::move(before_fetch)}));
-  if (heap->share_) heap->share_->attach(heap->tier_, *heap->residency_);
+  if (heap->share_) {
+    const Bytes own = memory.total - std::min(memory.total, below.to_lend);
+    heap->share_->attach(heap->tier_, *heap->residency_, device_budget(Options(), {own, memory.total}));
+  }
   heap->residency_->prepare_checks();
   const Bytes addresses = options.heap_size.value_or(tiers.capacity() * kAddressesPerByte + kAddressesBeside);
   TESSERA_TRY_ASSIGN(heap->pages_, PageManager::create(driver, *heap->residency_, std::max(addresses, 2 * kLargePage),

@@ -62,9 +62,11 @@ DeviceShare::DeviceShare(std::unique_ptr<LedgerFile> file, const Options& option
       ledger_(std::move(file), clock_, Ledger::Self{this_process(), options.node_weight, program_invocation_short_name},
               {Bytes(), Bytes(), total}) {}
 
-void DeviceShare::attach(DeviceTier& tier, Residency& residency) {
+void DeviceShare::attach(DeviceTier& tier, Residency& residency, Bytes most) {
   tier_ = &tier;
   residency_ = &residency;
+  limit_ = tier.limit();
+  most_ = std::max(most, limit_);
 }
 
 // Memory that no row has, such as contexts, is the least that was seen for a second: what another program has taken
@@ -81,13 +83,9 @@ Bytes DeviceShare::budget(const Books& books, const MemoryInfo& memory) {
 
 Result<DeviceShare::Facts> DeviceShare::facts(Bytes missing) const {
   const TierUsage usage = tier_->usage();
-  Facts facts{.used = usage.used,
-              .held = usage.used + usage.spare,
-              .limit = tier_->limit(),
-              .wanted = {},
-              .fetched = {},
-              .memory = {}};
-  facts.wanted = std::min(facts.limit, std::max(residency_->figures().live_bytes(), usage.used + missing));
+  Facts facts{
+      .used = usage.used, .held = usage.used + usage.spare, .limit = limit_, .wanted = {}, .fetched = {}, .memory = {}};
+  facts.wanted = std::max(residency_->figures().live_bytes(), usage.used + missing);  // write_row() limits it
   TESSERA_TRY_ASSIGN(facts.memory, driver_.memory_info(device_));
   return facts;
 }
@@ -95,7 +93,7 @@ Result<DeviceShare::Facts> DeviceShare::facts(Bytes missing) const {
 std::vector<DeviceClaimant> DeviceShare::write_row(Books& books, Facts& facts, Nanoseconds now) {
   LedgerRow& own = books.own_row();
   own.limit = facts.limit.value();
-  if (own.limit_set != 0) facts.limit = std::min(facts.limit, Bytes(own.limit_set));
+  if (own.limit_set != 0) facts.limit = std::min(most_, Bytes(own.limit_set));
   facts.wanted = std::min(facts.limit, facts.wanted);
   own.of(NodeResource::kDevice) = {facts.held.value(), facts.wanted.value()};
   own.waited_ns = waited_.load();
@@ -154,7 +152,7 @@ void DeviceShare::note_loading(LedgerRow& own, const View& view, const Facts& fa
 
 // If the program wanted all that it may have. Nothing is written.
 DeviceShare::View DeviceShare::imagine(Books books, Facts facts) {
-  facts.wanted = facts.limit;
+  facts.wanted = most_;
   std::vector<DeviceClaimant> claimants = write_row(books, facts, clock_.now());
   claimants[books.own].active = true;
   const Bytes all = budget(books, facts.memory);
@@ -188,6 +186,12 @@ void DeviceShare::note_failure(const Status& status) {
   report_alone(LogLevel::kWarning, status.to_string());
 }
 
+// A limit above that of the options has to be the tier's before the ceiling can rise to it.
+void DeviceShare::apply(const View& view) {
+  tier_->set_limit(std::max(limit_, view.limit));
+  tier_->set_ceiling(view.ceiling);
+}
+
 void DeviceShare::before_fetch(Bytes needed, Bytes missing) {
   if (!has_others() || !missing || failed_.load()) return;
   const auto fits = [&] {
@@ -213,7 +217,7 @@ void DeviceShare::before_fetch(Bytes needed, Bytes missing) {
       last = now;
       if (now > begin + kTurnPatience) break;
     } else {
-      if (view.value().ceiling >= tier_->usage().used) tier_->set_ceiling(view.value().ceiling);
+      if (view.value().ceiling >= tier_->usage().used) apply(view.value());
       tier_->regain(DeviceTier::Ask::kNow);
       if (view.value().owed < owed) last = now;
       owed = view.value().owed;
@@ -228,7 +232,8 @@ void DeviceShare::before_fetch(Bytes needed, Bytes missing) {
 
 std::chrono::milliseconds DeviceShare::look() {
   if (failed_.load()) {
-    tier_->set_ceiling(tier_->limit());
+    tier_->set_limit(limit_);
+    tier_->set_ceiling(limit_);
     return Pump::kBetweenLooks;
   }
   const auto view = exchange(Bytes());
@@ -239,7 +244,7 @@ std::chrono::milliseconds DeviceShare::look() {
   const TierUsage usage = tier_->usage();
   const bool gives = usage.used + usage.spare > view.value().ceiling;
   if (gives && shed(view.value().ceiling)) return kWhileContended;
-  if (!gives) tier_->set_ceiling(view.value().ceiling);
+  if (!gives) apply(view.value());
   return view.value().contended ? kWhileContended : Pump::kBetweenLooks;
 }
 

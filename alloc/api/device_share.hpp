@@ -48,8 +48,9 @@ class DeviceShare {
 
   // Whether other programs use the device, as of the last look.
   bool has_others() const { return others_.load(std::memory_order_relaxed); }
-  // REQUIRES: both outlive it; before any other call but has_others().
-  void attach(DeviceTier& tier, Residency& residency);
+  // `most`: that another process may set as the limit. REQUIRES: both outlive it; before any other call but
+  // has_others().
+  void attach(DeviceTier& tier, Residency& residency, Bytes most);
 
   // A call is about to fetch what it misses of what it needs: waits for the program's turn, and for what others are
   // about to give back.
@@ -65,7 +66,7 @@ class DeviceShare {
  private:
   struct View {
     Bytes ceiling, owed;
-    Bytes limit;  // what it may hold at most: by its options, or what was set since
+    Bytes limit;  // what it may hold at most: by its options, or what was set instead
     bool others = false, contended = false;
     bool must_wait = false;  // it is another program's turn
     bool has_turn = false;
@@ -82,11 +83,12 @@ class DeviceShare {
   View decide(Books& books, Facts facts) REQUIRES_LOCK(mutex_);
   View decide_among(Books& books, Facts& facts) REQUIRES_LOCK(mutex_);
   View imagine(Books books, Facts facts) REQUIRES_LOCK(mutex_);
-  // Lowers the limit among the facts to what another process has set.
+  // Replaces the limit among the facts by what another process has set.
   std::vector<DeviceClaimant> write_row(Books& books, Facts& facts, Nanoseconds now) REQUIRES_LOCK(mutex_);
   void note_loading(LedgerRow& own, const View& view, const Facts& facts, Nanoseconds now) REQUIRES_LOCK(mutex_);
   Bytes budget(const Books& books, const MemoryInfo& memory) REQUIRES_LOCK(mutex_);
   void note_failure(const Status& status);
+  void apply(const View& view);
   bool shed(Bytes ceiling);
 
   SteadyClock clock_;
@@ -97,6 +99,7 @@ class DeviceShare {
   Ledger ledger_;
   DeviceTier* tier_ = nullptr;  // constant after attach()
   Residency* residency_ = nullptr;
+  Bytes limit_, most_;  // constant after attach(): by its options, and what may be set instead
   std::atomic<bool> others_{false}, contended_{false}, failed_{false};
   std::atomic<std::uint32_t> waiting_{0};  // calls
   std::atomic<std::uint64_t> waited_{0};   // nanoseconds, for turns, by all calls

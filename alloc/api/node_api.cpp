@@ -87,7 +87,7 @@ tessera_node_device_program program_of(const DeviceView& view, const DeviceProgr
   program.held = amount.held;
   program.wanted = std::max(amount.wanted, amount.held);
   program.share = row.ceiling;
-  program.limit = row.limit_set == 0 ? row.limit : std::min(row.limit, row.limit_set);
+  program.limit = row.limit_set == 0 ? row.limit : row.limit_set;
   program.turns = row.turns;
   program.turn_left_ns = of.left.value();
   program.waited_ns = row.waited_ns;
@@ -193,7 +193,7 @@ tessera_result tessera_node_set_device_limit(const char* name, int64_t pid, cons
     if (bytes != 0 && (Bytes(bytes) < kLeastDeviceLimit || Bytes(bytes) > kMostNodeBytes)) {
       return Status(
           Code::kInvalidArgument,
-          fmt::format("a device limit ({}) must be from {} to what the program was started with, or 0 for none",
+          fmt::format("a device limit ({}) must be from {} to what the device has, or 0 for that of its options",
                       size_text(Bytes(bytes)), size_text(kLeastDeviceLimit)));
     }
     TESSERA_TRY_ASSIGN(const ProcessId process, process_named(pid));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kToolPatience{2000};  // no program waits for a tool
 
-using EachRow = std::function<Status(std::size_t index, const LedgerRow& row)>;
+using EachRow = std::function<Status(const LedgerHeader& header, std::size_t index, const LedgerRow& row)>;
 
 // Calls `each` for the rows of living programs, under the lock.
 Result<LedgerHeader> visit(LedgerFile& file, const EachRow& each) {
@@ -30,30 +30,30 @@ Result<LedgerHeader> visit(LedgerFile& file, const EachRow& each) {
   const ProcessId self = this_process();
   for (std::size_t i = 0; i < kLedgerRows; ++i) {
     const auto row = read_row(all, i);
-    if (row && life_of(row->process(), self) != Life::kDead) TESSERA_TRY(each(i, *row));
+    if (row && life_of(row->process(), self) != Life::kDead) TESSERA_TRY(each(*header, i, *row));
   }
   return *header;
 }
 
 Status read_view(LedgerFile& file, LedgerView& view) {
-  TESSERA_TRY_ASSIGN(view.header, visit(file, [&view](std::size_t, const LedgerRow& row) {
+  TESSERA_TRY_ASSIGN(view.header, visit(file, [&view](const LedgerHeader&, std::size_t, const LedgerRow& row) {
                        view.rows.push_back(row);
                        return Status();
                      }));
   return view.rows.empty() ? file.remove() : Status();
 }
 
-using ChangeRow = std::function<Status(LedgerRow& row)>;
+using ChangeRow = std::function<Status(const LedgerHeader& header, LedgerRow& row)>;
 
 // All rows of the process, or none if one of them may not be changed in this way.
 Status change(LedgerFile& file, const ProcessId& process, const ChangeRow& change_row) {
   std::vector<std::pair<std::size_t, LedgerRow>> changed;
   TESSERA_TRY(file.lock(kToolPatience));
   const auto change_all = [&]() -> Status {
-    TESSERA_TRY(visit(file, [&](std::size_t index, const LedgerRow& row) -> Status {
+    TESSERA_TRY(visit(file, [&](const LedgerHeader& header, std::size_t index, const LedgerRow& row) -> Status {
                   if (row.process() != process) return {};
                   changed.emplace_back(index, row);
-                  return change_row(changed.back().second);
+                  return change_row(header, changed.back().second);
                 }).status());
     for (auto& [index, row] : changed) {
       seal(row);
@@ -87,18 +87,16 @@ Result<LedgerView> view_ledger(LedgerFile& file) {
 }
 
 Status set_weight(LedgerFile& file, const ProcessId& process, std::uint32_t weight) {
-  return change(file, process, [weight](LedgerRow& row) {
+  return change(file, process, [weight](const LedgerHeader&, LedgerRow& row) {
     row.weight = weight;
     return Status();
   });
 }
 
 Status set_device_limit(LedgerFile& file, const ProcessId& process, Bytes limit) {
-  return change(file, process, [limit](LedgerRow& row) -> Status {
-    if (row.limit != 0 && limit > Bytes(row.limit)) {
-      return Status(Code::kInvalidArgument, fmt::format("process {} was started with at most {} of the device", row.pid,
-                                                        rounded_size(Bytes(row.limit))));
-    }
+  return change(file, process, [limit](const LedgerHeader& header, LedgerRow& row) -> Status {
+    const Bytes all = header.budget(NodeResource::kDevice);
+    if (limit > all) return Status(Code::kInvalidArgument, fmt::format("the device has {}", rounded_size(all)));
     row.limit_set = limit.value();
     return {};
   });

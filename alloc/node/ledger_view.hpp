@@ -28,8 +28,8 @@ Result<LedgerView> view_ledger(LedgerFile& file);
 // Changes the weight in all rows of the process, under the lock. Errors: as view_ledger; kNotFound without such a row.
 // REQUIRES: weight is 1 to kMostWeight.
 Status set_weight(LedgerFile& file, const ProcessId& process, std::uint32_t weight);
-// Sets what the process may hold of a device at most; 0: no more than its options say. Errors: as set_weight;
-// kInvalidArgument, and nothing is changed, for more than those allow. REQUIRES: limit is at most kMostNodeBytes.
+// Sets what the process may hold of a device at most, instead of what its options say; 0: that. Errors: as set_weight;
+// kInvalidArgument, and nothing is changed, for more than the device has. REQUIRES: limit is at most kMostNodeBytes.
 Status set_device_limit(LedgerFile& file, const ProcessId& process, Bytes limit);
 
 }  // namespace tessera

@@ -55,7 +55,7 @@ struct LedgerRow {
   std::uint64_t budget = 0;     // what all programs may hold of the device together; 0: it is alone there
   std::uint64_t ceiling = 0;    // what this one may hold now,
   std::uint64_t limit = 0;      // and what it may hold at most by its options
-  std::uint64_t limit_set = 0;  // a lower limit, which other processes may change; 0: none
+  std::uint64_t limit_set = 0;  // instead of that, by other processes; 0: they set none
   std::uint64_t turns = 0;      // time slices that it has had
   std::uint64_t waited_ns = 0;  // how long its calls have waited for them, added up
   std::uint64_t job = 0;        // programs of one job have the same, which is none of another; 0: a program of no job

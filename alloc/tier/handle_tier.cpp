@@ -64,6 +64,12 @@ void HandleTier::raise() {
   if (most.is_ok()) capacity_ = std::max(capacity_, whole_pages(most.value()));
 }
 
+void HandleTier::set_limit(Bytes limit) {
+  const MutexLock lock(mutex_);
+  limit_ = std::max(whole_pages(limit), capacity_);
+  ceiling_ = std::min(ceiling_, limit_);
+}
+
 void HandleTier::set_ceiling(Bytes ceiling) {
   const MutexLock lock(mutex_);
   const Bytes before = ceiling_;

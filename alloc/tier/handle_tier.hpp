@@ -51,6 +51,9 @@ class HandleTier : public Tier {
   // last query, because a query has a cost.
   enum class Ask : bool { kWhenDue, kNow };
   void regain(Ask ask);
+  // The upper limit is this from now on, or what the budget is at the moment if that is more. The ceiling does not
+  // rise.
+  void set_limit(Bytes limit);
   // Until the next call the budget is at most this: other programs are entitled to the rest of the limit. Returns spare
   // frames beyond it to the driver; what is used beyond it stays in the budget until it is given back and this is
   // called again.

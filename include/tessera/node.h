@@ -78,9 +78,9 @@ TESSERA_API tessera_result tessera_node_device_programs(const char* name, tesser
 TESSERA_API tessera_result tessera_node_set_weight(const char* name, int64_t pid, uint32_t weight);
 
 /* Sets what a program may hold at most of the devices whose UUID begins with `device` ("": of all), from 32 MiB to what
- * it was started with, or 0 for that. It takes it over within a quarter of a second, and evicts what is above. `pid` as
- * above. Errors: as above; NOT_FOUND also if it shares no such device; INVALID_ARGUMENT, also where one device of
- * several does not allow it: the limit may be set on the devices before it. */
+ * the device has, or 0 for what it was started with. It takes it over within a quarter of a second, and evicts what is
+ * above. `pid` as above. Errors: as above; NOT_FOUND also if it shares no such device; INVALID_ARGUMENT, also where one
+ * device of several does not allow it: the limit may be set on the devices before it. */
 TESSERA_API tessera_result tessera_node_set_device_limit(const char* name, int64_t pid, const char* device,
                                                          uint64_t bytes);
 

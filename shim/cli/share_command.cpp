@@ -37,7 +37,8 @@ int change(const ShareOptions& options) {
     if (tessera_parse_size(options.device_limit.c_str(), &limit) != TESSERA_OK) {
       return not_shared(2, fmt::format("--device-limit: {}", tessera_last_error()));
     }
-    if (limit == 0) return not_shared(2, "--device-limit: nothing runs without device memory; off removes the limit");
+    if (limit == 0)
+      return not_shared(2, "--device-limit: nothing runs without device memory; off sets what it was started with");
   }
   const char* const node = options.node.c_str();
   tessera_result set = TESSERA_OK;
@@ -55,8 +56,8 @@ ShareOptions::ShareOptions(CLI::App& app) {
   of->check(CLI::PositiveNumber);
   app.add_option("--weight", weight, "its new weight")->check(CLI::Range(1U, kLargestWeight))->needs(of);
   CLI::Option* const limit = app.add_option("--device-limit", device_limit,
-                                            "what it may hold of a device at most, such as 8GiB; off: no limit "
-                                            "but the one it was started with");
+                                            "what it may hold of a device at most, such as 8GiB; off: what "
+                                            "it was started with");
   limit->needs(of)->type_name("SIZE");
   app.add_option("--device", device, "only of the device whose UUID begins so")->needs(limit)->type_name("UUID");
   app.add_option("--node", node, "name of the ledger (default)")->envname("TESSERA_NODE")->type_name("NAME");

@@ -225,16 +225,16 @@ class Share(Watched):
         self.top_when(one.pid, lambda row: shares(row) == {16 * MIB})
         self.assertRegex(self.tessera("share", "--node", self.node).stdout,
                          rf"(?m)^device {device['device']}, 128 MiB.*\n.*\n(.*\n)? *{one.pid} watched ")
-        for limit, now in (("32MiB", 32 * MIB), ("off", 64 * MIB)):
+        for limit, now in (("32MiB", 32 * MIB), ("96MiB", 96 * MIB), ("off", 64 * MIB)):
             result = self.tessera("share", "--node", self.node, one.pid, "--device-limit", limit)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             row = self.top_when(one.pid, lambda row: row["device_shares"][0]["device_share"] == now)
             self.assertEqual(row["device_shares"][0]["device_limit"], now)
             self.assertEqual({program["pid"]: program["device_limit"] for program in self.one_device()["programs"]},
                              {one.pid: now, other.pid: 64 * MIB})
-        result = self.tessera("share", "--node", self.node, one.pid, "--device-limit", "65MiB")
+        result = self.tessera("share", "--node", self.node, one.pid, "--device-limit", "129MiB")
         self.assertEqual((result.returncode, result.stderr),
-                         (1, f"tessera: share: process {one.pid} was started with at most 64.0 MiB of the device\n"))
+                         (1, "tessera: share: the device has 128 MiB\n"))
         self.finish(one)
         self.assertEqual([program["pid"] for program in self.one_device()["programs"]], [other.pid])
         self.finish(other)

@@ -186,13 +186,41 @@ TEST_F(DeviceShareTest, ALimitCanBeSetAndRemovedWhileTheProgramRuns) {
   const LedgerRow row = view_ledger(*file).take().rows.front();
   EXPECT_EQ(Bytes(row.ceiling), 32_MiB);
   EXPECT_GT(Bytes(row.limit), 32_MiB);
-  EXPECT_EQ(set_device_limit(*file, this_process(), Bytes(row.limit) + 2_MiB).code(), Code::kInvalidArgument);
+  EXPECT_EQ(set_device_limit(*file, this_process(), kMemory + 2_MiB).code(), Code::kInvalidArgument);
   ASSERT_TRUE(set_device_limit(*file, this_process(), Bytes()).is_ok());
   while (Bytes(view_ledger(*file).take().rows.front().ceiling) < 60_MiB) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_TRUE(use(*running, blocks).is_ok());
   EXPECT_LE(memory_.free(DeviceId()), 4_MiB);
+  free_all(*running, blocks);
+}
+
+TEST_F(DeviceShareTest, ALimitMayBeRaisedAboveThatOfTheOptions) {
+  const auto running = program([](Options& options) { options.device_memory = SizeOrShare(32_MiB); });
+  const std::vector<Address> blocks = allocate(*running, 48_MiB);
+  const auto file = open_ledger_file({"/dev/shm"}, name_, kUuid).take();
+  const auto free = [&] { return running->memory().info(DeviceId()).value().free; };
+  const auto until = [](auto holds) {  // however long it takes
+    while (!holds()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  };
+  const auto use_each = [&] {
+    for (const Address block : blocks) EXPECT_TRUE(use(*running, {&block, 1}).is_ok());
+  };
+  use_each();
+  EXPECT_EQ(free(), Bytes());
+  EXPECT_GE(memory_.free(DeviceId()), 32_MiB);
+  ASSERT_TRUE(set_device_limit(*file, this_process(), 56_MiB).is_ok());
+  until([&] { return free() == 8_MiB; });
+  use_each();
+  EXPECT_EQ(memory_.free(DeviceId()), 16_MiB) << "all of them are there";
+  ASSERT_TRUE(set_device_limit(*file, this_process(), kMemory).is_ok());
+  until([&] { return free() > 8_MiB; });
+  EXPECT_LT(free(), 16_MiB) << "the driver keeps its reserve";
+  ASSERT_TRUE(set_device_limit(*file, this_process(), Bytes()).is_ok());
+  until([&] { return memory_.free(DeviceId()) >= 32_MiB && free() == Bytes(); });
+  use_each();
+  EXPECT_GE(memory_.free(DeviceId()), 32_MiB) << "its blocks replace each other again";
   free_all(*running, blocks);
 }
 

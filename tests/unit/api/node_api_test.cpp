@@ -116,7 +116,9 @@ TEST_F(NodeApiTest, SetsLimitsOfDevicesAndWeightsThere) {
   EXPECT_EQ(Bytes(device_programs()[1].limit), 40_MiB);
   EXPECT_EQ(set("", Bytes()), TESSERA_OK);
   EXPECT_EQ(Bytes(device_programs()[0].limit), 48_MiB);
-  EXPECT_EQ(set("", 50_MiB), TESSERA_INVALID_ARGUMENT) << "it was started with less";
+  EXPECT_EQ(set("", 64_MiB), TESSERA_OK) << "more than it was started with";
+  EXPECT_EQ(Bytes(device_programs()[0].limit), 64_MiB);
+  EXPECT_EQ(set("", 65_MiB), TESSERA_INVALID_ARGUMENT) << "the device has less";
   EXPECT_EQ(set("", 31_MiB), TESSERA_INVALID_ARGUMENT) << "nothing would run";
   EXPECT_EQ(set("22", 40_MiB), TESSERA_NOT_FOUND);
   EXPECT_EQ(tessera_node_set_device_limit(name_.c_str(), ::getppid(), "", 40 << 20), TESSERA_NOT_FOUND);

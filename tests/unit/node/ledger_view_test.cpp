@@ -46,26 +46,29 @@ TEST_F(LedgerTest, AWeightIsSetInTheRowOfItsProcess) {
   EXPECT_EQ(books_of(*ledger).own_row().weight, 5U);
 }
 
-TEST_F(LedgerTest, ADeviceLimitIsSetInTheRowOfItsProcessAndNeverAboveItsOwn) {
-  const auto ledger = join(1);
-  ASSERT_TRUE(ledger->transact([](Books& books) { books.own_row().limit = 1000; }).is_ok());
-  ASSERT_TRUE(set_device_limit(*open(), this_process(), Bytes(600)).is_ok());
-  EXPECT_EQ(books_of(*ledger).own_row().limit_set, 600U) << "its program takes it over";
+TEST_F(LedgerTest, ADeviceLimitIsSetInTheRowOfItsProcessAndNeverAboveTheDevice) {
+  const auto ledger = join(1, {Bytes(), Bytes(), Bytes(1000)});
+  ASSERT_TRUE(ledger->transact([](Books& books) { books.own_row().limit = 500; }).is_ok());
+  for (const Bytes limit : {Bytes(400), Bytes(1000)}) {
+    ASSERT_TRUE(set_device_limit(*open(), this_process(), limit).is_ok());
+    EXPECT_EQ(Bytes(books_of(*ledger).own_row().limit_set), limit) << "its program takes it over";
+  }
   const Status above = set_device_limit(*open(), this_process(), Bytes(1001));
   EXPECT_EQ(above.code(), Code::kInvalidArgument);
   EXPECT_NE(above.message().find("1000 B"), std::string::npos) << above.to_string();
-  EXPECT_EQ(books_of(*ledger).own_row().limit_set, 600U);
+  EXPECT_EQ(books_of(*ledger).own_row().limit_set, 1000U);
   ASSERT_TRUE(set_device_limit(*open(), this_process(), Bytes()).is_ok());
   EXPECT_EQ(books_of(*ledger).own_row().limit_set, 0U);
   EXPECT_EQ(set_device_limit(*open(), ProcessId{1, 1, 1}, Bytes(1)).code(), Code::kNotFound);
 }
 
-TEST_F(LedgerTest, ALimitThatOneOfTwoRowsRefusesIsSetInNone) {
-  const auto one = join(), other = join();
-  ASSERT_TRUE(one->transact([](Books& books) { books.own_row().limit = 1000; }).is_ok());
-  ASSERT_TRUE(other->transact([](Books& books) { books.own_row().limit = 100; }).is_ok());
-  EXPECT_EQ(set_device_limit(*open(), this_process(), Bytes(600)).code(), Code::kInvalidArgument);
-  for (const LedgerRow& row : rows()) EXPECT_EQ(row.limit_set, 0U);
+TEST_F(LedgerTest, ADeviceLimitIsSetInAllRowsOfItsProcess) {
+  const auto one = join(1, {Bytes(), Bytes(), Bytes(1000)}), other = join();
+  ASSERT_TRUE(hold(*one, Bytes(1)).is_ok());
+  ASSERT_TRUE(hold(*other, Bytes(1)).is_ok());
+  ASSERT_TRUE(set_device_limit(*open(), this_process(), Bytes(600)).is_ok());
+  EXPECT_EQ(rows().size(), 2U);
+  for (const LedgerRow& row : rows()) EXPECT_EQ(row.limit_set, 600U);
 }
 
 TEST_F(LedgerTest, AViewOfADamagedFileIsAnError) {

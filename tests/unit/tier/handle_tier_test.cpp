@@ -222,5 +222,22 @@ TEST_F(HandleTierTest, ACeilingReturnsSpareFramesAndHoldsUntilItIsRaised) {
   give_back(tier, frames);
 }
 
+TEST_F(HandleTierTest, TheLimitCanBeRaisedAndLoweredToWhatTheBudgetIs) {
+  DeviceTier tier(machine_.driver(), DeviceId(0), 8_MiB);
+  tier.set_limit(16_MiB);
+  EXPECT_EQ(tier.limit(), 16_MiB);
+  EXPECT_EQ(tier.usage().capacity, 8_MiB) << "the ceiling decides";
+  tier.set_ceiling(16_MiB);
+  tier.regain(DeviceTier::Ask::kWhenDue);
+  EXPECT_EQ(tier.usage().capacity, 16_MiB);
+  tier.set_limit(8_MiB);
+  EXPECT_EQ(tier.limit(), 16_MiB);
+  EXPECT_TRUE(tier.validate().is_ok());
+  tier.set_ceiling(8_MiB);
+  tier.set_limit(8_MiB);
+  EXPECT_EQ(tier.limit(), 8_MiB);
+  EXPECT_EQ(tier.usage().capacity, 8_MiB);
+}
+
 }  // namespace
 }  // namespace tessera
