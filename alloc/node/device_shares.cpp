@@ -7,8 +7,13 @@
 namespace tessera {
 namespace {
 
+// The longest that the option time-slice allows; a program extends its turn by less than that.
+constexpr Nanoseconds kLongestSlice{60'000'000'000};
+
+// A time that is far ahead is none: a row that claims one would be active for ever.
 bool within(std::uint64_t then, Nanoseconds now, Nanoseconds time) {
-  return then != 0 && now - std::min(now, Nanoseconds(then)) <= time;
+  const Nanoseconds at(then);
+  return then != 0 && std::max(now, at) - std::min(now, at) <= time;
 }
 
 // Divides `rest` among those chosen, and takes their shares off it.
@@ -38,8 +43,8 @@ DeviceClaimant DeviceClaimant::of(const LedgerRow& row, Nanoseconds now) {
           row.weight,
           waits || within(row.active_ns, now, kDeviceIdleAfter),
           waits,
-          Nanoseconds(row.turn_ns),
-          Nanoseconds(row.slice_ns)};
+          std::min(now, Nanoseconds(row.turn_ns)),
+          std::min(kLongestSlice, Nanoseconds(row.slice_ns))};
 }
 
 Bytes DeviceShares::ceiling(Bytes budget, std::size_t index) const {

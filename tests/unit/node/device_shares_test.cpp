@@ -98,6 +98,26 @@ TEST(DeviceSharesTest, RowsSayWhichProgramsAreActiveAndWait) {
   EXPECT_EQ(DeviceClaimant::of(row, kNow).wanted, Bytes(7));
 }
 
+// It would have the device for ever.
+TEST(DeviceSharesTest, ARowFromTheFutureHasNoAdvantage) {
+  const Nanoseconds now{10 * kDeviceIdleAfter.value()};
+  LedgerRow row;
+  row.of(NodeResource::kDevice) = {10, 100};
+  row.weight = 1;
+  row.active_ns = row.waits_ns = row.turn_ns = row.slice_ns = ~std::uint64_t{0};
+  const DeviceClaimant hostile = DeviceClaimant::of(row, now);
+  EXPECT_FALSE(hostile.active);
+  EXPECT_FALSE(hostile.waits);
+  row.active_ns = now.value();
+  std::vector<DeviceClaimant> claimants{DeviceClaimant::of(row, now),
+                                        {.held = {}, .wanted = Bytes(100), .active = true, .waits = true}};
+  const DeviceShares shares = device_shares(Bytes(100), claimants, Turns::kOneAtATime);
+  EXPECT_EQ(shares.holder, 0U) << "its turn has begun now";
+  EXPECT_FALSE(may_begin_turn(shares, claimants, 1, now));
+  const Nanoseconds later = now + Nanoseconds(60'000'000'000);
+  EXPECT_TRUE(may_begin_turn(shares, claimants, 1, later)) << "and ends";
+}
+
 TEST(DeviceSharesTest, TogetherTheyNeverExceedTheDevice) {
   std::mt19937_64 random(36);
   for (int round = 0; round < 2000; ++round) {
