@@ -21,6 +21,10 @@ void VirtualClock::schedule(Nanoseconds at, std::function<void()> action) {
 bool VirtualClock::step() { return step_within(kForever); }
 
 bool VirtualClock::step_within(Nanoseconds limit) {
+  return sharing_ != nullptr ? sharing_->step_within(limit) : advance_within(limit);
+}
+
+bool VirtualClock::advance_within(Nanoseconds limit) {
   std::function<void()> action;
   {
     const MutexLock lock(mutex_);

@@ -24,8 +24,9 @@ SimOptions sim_options(const Machine& machine, int devices) {
           .host_frames = false};  // how long kernels take on them is not modelled
 }
 
-std::unique_ptr<VirtualFileIo> sim_disk(VirtualClock& clock, const Machine& machine) {
-  return std::make_unique<VirtualFileIo>(clock, sim_speed(machine.file_read_rate), sim_speed(machine.file_write_rate));
+std::unique_ptr<VirtualFileIo> sim_disk(VirtualClock& clock, const Machine& machine, VirtualDisk* disk) {
+  return std::make_unique<VirtualFileIo>(clock, sim_speed(machine.file_read_rate), sim_speed(machine.file_write_rate),
+                                         disk);
 }
 
 std::unique_ptr<FileTier> sim_file(VirtualClock& clock, const Machine& machine) {

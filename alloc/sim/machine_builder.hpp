@@ -24,8 +24,8 @@ namespace tessera {
 SimOptions sim_options(const Machine& machine, int devices = 1);
 // A link at this rate, in bytes per second; at zero it takes no time.
 LinkSpeed sim_speed(double rate);
-// A disk with the rates of `machine`, which moves no bytes.
-std::unique_ptr<VirtualFileIo> sim_disk(VirtualClock& clock, const Machine& machine);
+// A disk with the rates of `machine`, which moves no bytes. `disk`: what others use too, or null.
+std::unique_ptr<VirtualFileIo> sim_disk(VirtualClock& clock, const Machine& machine, VirtualDisk* disk = nullptr);
 // A file tier on it.
 std::unique_ptr<FileTier> sim_file(VirtualClock& clock, const Machine& machine);
 

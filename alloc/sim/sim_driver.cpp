@@ -39,8 +39,8 @@ SimDriver::SimDriver(SimOptions options, const Clock& clock)
 }
 
 SimDriver::SimDriver(SimOptions options, VirtualClock& clock)
-    : SimDriver(options,
-                std::make_unique<VirtualEngines>(options.devices, clock, options.watcher, options.queue_depth)) {}
+    : SimDriver(options, std::make_unique<VirtualEngines>(options.devices, clock, options.watcher, options.queue_depth,
+                                                          options.virtual_hardware)) {}
 
 SimDriver::SimDriver(SimOptions options, std::unique_ptr<SimEngines> engines)
     : serial_(next_serial.fetch_add(1, std::memory_order_relaxed)),

@@ -15,6 +15,7 @@
 #include "driver/native_codes.hpp"
 #include "sim/sim_hardware.hpp"
 #include "sim/sim_store.hpp"
+#include "sim/virtual_hardware.hpp"
 
 namespace tessera {
 namespace {
@@ -49,10 +50,15 @@ std::unique_ptr<SimPool> make_pool(const SimOptions& options, std::string name, 
   return std::make_unique<SimStore>(std::move(name), capacity, options.granularity);
 }
 
+SimCommonMemory* common_of(const SimOptions& options) {
+  if (options.hardware != nullptr) return options.hardware;
+  return options.virtual_hardware;
+}
+
 }  // namespace
 
 SimFrames::SimFrames(const SimOptions& options)
-    : host_(make_pool(options, "the host", options.host_memory)), hardware_(options.hardware) {
+    : host_(make_pool(options, "the host", options.host_memory)), common_(common_of(options)) {
   for (int i = 0; i < options.devices; ++i) {
     devices_.push_back(make_pool(options, fmt::format("device {}", i), options.memory));
   }
@@ -65,11 +71,11 @@ SimPool& SimFrames::store(DeviceId device, FrameLocation location) const {
 }
 
 Result<FrameId> SimFrames::create(DeviceId device, FrameLocation location, Bytes bytes) {
-  const bool shared = hardware_ != nullptr && location == FrameLocation::kDevice;
-  if (shared && !hardware_->take(device, bytes)) return taken_by_others(device, bytes);
+  const bool shared = common_ != nullptr && location == FrameLocation::kDevice;
+  if (shared && !common_->take(device, bytes)) return taken_by_others(device, bytes);
   const auto offset = store(device, location).take(bytes);
   if (!offset.is_ok()) {
-    if (shared) hardware_->give(device, bytes);
+    if (shared) common_->give(device, bytes);
     return offset.status();
   }
   const FrameId id(next_frame_++);
@@ -167,7 +173,7 @@ void SimFrames::free_if_unused(const Frame& frame) {
     ::close(frame.file);
   } else {
     store(frame.device, frame.location).give(frame.offset, frame.bytes);
-    if (hardware_ != nullptr && frame.location == FrameLocation::kDevice) hardware_->give(frame.device, frame.bytes);
+    if (common_ != nullptr && frame.location == FrameLocation::kDevice) common_->give(frame.device, frame.bytes);
   }
   frames_.erase(frame.id);
 }
@@ -185,7 +191,7 @@ bool SimFrames::hide(const Frame& frame, void* at) const {
 
 MemoryInfo SimFrames::info(DeviceId device) const {
   const SimPool& memory = *devices_[device.value()];
-  const Bytes free = hardware_ == nullptr ? memory.capacity() - memory.used() : hardware_->free(device);
+  const Bytes free = common_ == nullptr ? memory.capacity() - memory.used() : common_->free(device);
   return {.free = free, .total = memory.capacity()};
 }
 

@@ -20,7 +20,7 @@
 
 namespace tessera {
 
-class SimHardware;
+class SimCommonMemory;
 class SimPool;
 
 // Where a frame lies in the file of all frames of its kind.
@@ -92,7 +92,7 @@ class SimFrames {
   std::unordered_map<FrameId, Frame> frames_;
   std::vector<std::unique_ptr<SimPool>> devices_;
   std::unique_ptr<SimPool> host_;
-  SimHardware* const hardware_;  // may be null
+  SimCommonMemory* const common_;  // may be null
 };
 
 }  // namespace tessera

@@ -1,7 +1,8 @@
 // What simulated devices of several processes have in common: their memory, and the time of their engines.
 //
 // A SimDriver with one (SimOptions::hardware) has devices that other processes use too: each frame is taken from what
-// all of them have together, and an engine carries out the work of one process at a time.
+// all of them have together, and an engine carries out the work of one process at a time. For virtual time there is
+// VirtualHardware (virtual_hardware.hpp).
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -11,15 +12,18 @@
 
 namespace tessera {
 
-class SimHardware {
+class SimCommonMemory {
  public:
-  virtual ~SimHardware() = default;
+  virtual ~SimCommonMemory() = default;
 
   // Whether the device had these bytes. What a process has taken is free when it ends.
   virtual bool take(DeviceId device, Bytes bytes) = 0;
   virtual void give(DeviceId device, Bytes bytes) = 0;
   virtual Bytes free(DeviceId device) = 0;
+};
 
+class SimHardware : public SimCommonMemory {
+ public:
   // Around each piece of work of an engine. enter() waits while it is another process's turn.
   virtual void enter(DeviceId device, SimEngine engine) = 0;
   // `more`: this process has more work for the engine, so it may keep its turn.

@@ -19,6 +19,7 @@
 namespace tessera {
 
 class SimHardware;
+class VirtualHardware;
 class SimWatcher;
 
 enum class SimContents : std::uint8_t {
@@ -68,8 +69,10 @@ struct SimOptions {
   bool virtual_memory = true;  // false: no reserve, no frames, no mappings, as on some vGPUs
   std::string uuid{};          // as reported by properties()
   std::string name = "Tessera software device";
-  SimHardware* hardware = nullptr;  // in real time: what other processes use too; outlives the driver
-  SimWatcher* watcher = nullptr;    // called for work that has run, in virtual time; outlives the driver
+  // What other processes use too, in real time, and in virtual time; outlives the driver.
+  SimHardware* hardware = nullptr;
+  VirtualHardware* virtual_hardware = nullptr;
+  SimWatcher* watcher = nullptr;  // called for work that has run, in virtual time; outlives the driver
 };
 
 }  // namespace tessera

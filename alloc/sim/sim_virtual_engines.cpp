@@ -13,8 +13,13 @@ constexpr bool one_at_a_time(SimEngine engine) {
 
 }  // namespace
 
-VirtualEngines::VirtualEngines(int devices, VirtualClock& clock, SimWatcher* watcher, std::size_t queue_depth)
-    : SimEngines(devices, clock, queue_depth), time_(clock), watcher_(watcher), busy_(device_count()) {}
+VirtualEngines::VirtualEngines(int devices, VirtualClock& clock, SimWatcher* watcher, std::size_t queue_depth,
+                               VirtualHardware* hardware)
+    : SimEngines(devices, clock, queue_depth),
+      time_(clock),
+      watcher_(watcher),
+      hardware_(hardware),
+      busy_(device_count()) {}
 
 VirtualEngines::~VirtualEngines() {
   MutexLock lock(mutex_);
@@ -23,15 +28,27 @@ VirtualEngines::~VirtualEngines() {
 
 Status VirtualEngines::prepare(DeviceId, SimEngine) { return {}; }
 
+bool VirtualEngines::may_start(DeviceId device, SimEngine engine) {
+  if (schedule_.ready_count(device, engine) == 0) return false;
+  return !is_shared(engine) || hardware_->begin(device, engine, *this);
+}
+
+void VirtualEngines::resume(DeviceId device, SimEngine engine) {
+  {
+    const MutexLock lock(mutex_);
+    start_ready();
+  }
+  hardware_->settle(device, engine, *this);
+}
+
 void VirtualEngines::start_ready() {
   for (std::size_t i = 0; i < busy_.size(); ++i) {
     const DeviceId device(i);
     for (std::size_t j = 0; j < kSimEngines; ++j) {
       const auto engine = static_cast<SimEngine>(j);
       bool& busy = busy_[i][j];
-      while (!busy) {
+      while (!busy && may_start(device, engine)) {
         const SimOp op = schedule_.start(device, engine);
-        if (op == SimOp()) break;
         busy = one_at_a_time(engine);
         // Captures only as much as a std::function stores without an allocation.
         time_.schedule(time_.now() + work(op).time, [this, op] { finish(op); });
@@ -47,9 +64,11 @@ void VirtualEngines::finish(SimOp op) {
   run(device, op);
   busy_[device.value()][static_cast<std::size_t>(engine)] = false;
   retire(op);
+  if (is_shared(engine)) hardware_->end(device, engine, *this);
 }
 
 bool VirtualEngines::is_busy(SimEngine engine) {
+  if (is_shared(engine)) return hardware_->is_busy(engine);
   MutexLock lock(mutex_);
   return std::ranges::any_of(busy_, [engine](const auto& each) { return each[static_cast<std::size_t>(engine)]; });
 }

@@ -6,8 +6,10 @@
 
 namespace tessera {
 
-VirtualFileIo::VirtualFileIo(VirtualClock& clock, LinkSpeed read, LinkSpeed write)
-    : clock_(clock), read_{read, {}, {}, {}}, write_{write, {}, {}, {}} {}
+VirtualFileIo::VirtualFileIo(VirtualClock& clock, LinkSpeed read, LinkSpeed write, VirtualDisk* disk)
+    : clock_(clock),
+      read_{read, (disk != nullptr ? *disk : own_).read_free_at, {}, {}},
+      write_{write, (disk != nullptr ? *disk : own_).write_free_at, {}, {}} {}
 
 Result<IoTicket> VirtualFileIo::read(void*, Bytes bytes, Bytes) {
   const MutexLock lock(mutex_);

@@ -1,6 +1,7 @@
 // FileIo on a modelled disk: transfers take time on a virtual clock and move no bytes.
 //
-// Reads and writes are one queue each, one transfer at a time, in the order of the requests.
+// Reads and writes are one queue each, one transfer at a time, in the order of the requests, of all programs that use
+// the disk.
 //
 // Thread safety: as file_io.hpp.
 //
@@ -17,10 +18,15 @@
 
 namespace tessera {
 
+// When the last transfers that programs of one clock have asked for will be over. Thread safety: one thread at a time.
+struct VirtualDisk {
+  Nanoseconds read_free_at, write_free_at;
+};
+
 class VirtualFileIo final : public FileIo {
  public:
-  // REQUIRES: `clock` outlives it.
-  VirtualFileIo(VirtualClock& clock, LinkSpeed read, LinkSpeed write);
+  // `disk` is null for one of its own. REQUIRES: both outlive it.
+  VirtualFileIo(VirtualClock& clock, LinkSpeed read, LinkSpeed write, VirtualDisk* disk = nullptr);
 
   const char* name() const override { return "model"; }
   Result<IoTicket> read(void* host, Bytes bytes, Bytes offset) override;
@@ -41,7 +47,7 @@ class VirtualFileIo final : public FileIo {
   };
   struct Queue {
     LinkSpeed speed;
-    Nanoseconds free_at{};
+    Nanoseconds& free_at;
     Bytes done{};
     std::deque<Transfer> under_way;  // includes transfers that are over but not counted yet
   };
@@ -49,6 +55,7 @@ class VirtualFileIo final : public FileIo {
   Bytes count(Queue& queue) REQUIRES_LOCK(mutex_);
 
   VirtualClock& clock_;
+  VirtualDisk own_;
   Mutex mutex_{LockRank::kTier};
   Queue read_ GUARDED_BY(mutex_);
   Queue write_ GUARDED_BY(mutex_);
