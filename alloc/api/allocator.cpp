@@ -55,7 +55,7 @@ Allocator::Allocator(Foundations foundations, std::vector<Loan> loans, const Opt
       log_(foundations.clock, foundations.events, !options.history.empty(), foundations.profiler),
       lower_(*driver_, std::move(foundations.file), foundations.host_pages, std::move(loans), options_,
              foundations.clock, foundations.pump),
-      heaps_(*driver_, lower_, log_, tags_, options_, foundations.pump),
+      heaps_(*driver_, lower_, log_, tags_, options_, foundations.pump, foundations.ledgers_in_use()),
       activity_(heaps_, foundations.clock),
       sharing_(lower_, heaps_),
       recorder_(heaps_, *driver_, options_, foundations.clock),

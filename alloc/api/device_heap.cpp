@@ -40,7 +40,7 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   TESSERA_TRY_ASSIGN(memory, driver.memory_info(device));
   const Bytes free = memory.free - std::min(memory.free, below.to_lend);
   std::unique_ptr<DeviceShare> sharing;
-  if (below.shares) sharing = DeviceShare::open(options, driver, device, properties);
+  if (below.ledgers != nullptr) sharing = DeviceShare::open(options, *below.ledgers, driver, device, properties);
   // What other programs hold may become free, so the limit is a part of the device.
   const bool all = sharing != nullptr && sharing->has_others();
   const Bytes most = all ? memory.total - std::min(memory.total, below.to_lend) : free;

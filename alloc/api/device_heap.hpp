@@ -29,7 +29,7 @@ class DeviceHeap {
     PeerTier* peer = nullptr;
     ZeroCopyTier* zero_copy = nullptr;
     Bytes to_lend{};
-    bool shares = false;  // the device with other programs, if the options do
+    LedgerAccess* ledgers = nullptr;  // to share the device with other programs, if the options do; may be null
   };
   // Errors: kNotSupported without virtual memory management, kOutOfMemory without addresses.
   static Result<std::unique_ptr<DeviceHeap>> create(Driver& driver, DeviceId device, const Below& below, EventLog& log,

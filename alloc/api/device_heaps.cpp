@@ -11,13 +11,14 @@ Status not_ours(Address address) {
 }
 
 DeviceHeaps::DeviceHeaps(Driver& driver, LowerTiers& lower, EventLog& log, const TagTable& tags, const Options& options,
-                         bool pump)
+                         bool pump, LedgerAccess* ledgers)
     : driver_(driver),
       lower_(lower),
       log_(log),
       tags_(tags),
       options_(options),
       pumps_(pump),
+      ledgers_(ledgers),
       began_(log.now()),
       policies_{{Nanoseconds(), options.policy}} {}
 
@@ -42,7 +43,7 @@ Result<DeviceHeap*> DeviceHeaps::heap(DeviceId device) {
       made,
       DeviceHeap::create(
           driver_, device,
-          {lower_.host(), lower_.file(), backing, lower_.peer_for(device), zero_copy, lower_.to_lend(device), pumps_},
+          {lower_.host(), lower_.file(), backing, lower_.peer_for(device), zero_copy, lower_.to_lend(device), ledgers_},
           log_, options, pumps_ ? PlanSimulator::Answer::kWhenReady : PlanSimulator::Answer::kWaits,
           [this](TagId tag) { return tags_.class_of(tag); }));
   const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();

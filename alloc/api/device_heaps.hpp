@@ -33,9 +33,9 @@ class DeviceHeaps {
  public:
   static constexpr std::size_t kMaxDevices = 64;
 
-  // `pump`: whether a thread advances the moves. REQUIRES: what it refers to outlives it.
-  DeviceHeaps(Driver& driver, LowerTiers& lower, EventLog& log, const TagTable& tags, const Options& options,
-              bool pump);
+  // `pump`: whether a thread advances the moves. `ledgers` may be null. REQUIRES: what it refers to outlives it.
+  DeviceHeaps(Driver& driver, LowerTiers& lower, EventLog& log, const TagTable& tags, const Options& options, bool pump,
+              LedgerAccess* ledgers);
 
   // ---- finding ----
   // Builds the heap at its first use. Errors: kInvalidArgument for an unknown device; DeviceHeap::create's.
@@ -143,6 +143,7 @@ class DeviceHeaps {
   const TagTable& tags_;
   const Options& options_;
   const bool pumps_;
+  LedgerAccess* const ledgers_;
   const Nanoseconds began_;
 
   mutable Mutex mutex_{LockRank::kApi};

@@ -3,13 +3,11 @@
 #include <errno.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "api/budgets.hpp"
-#include "api/node_memory.hpp"
 #include "api/pump.hpp"
 #include "base/log.hpp"
 
@@ -17,8 +15,8 @@ namespace tessera {
 namespace {
 
 constexpr std::chrono::milliseconds kWhileContended{20};
-constexpr std::chrono::milliseconds kBetweenAsks{5};
-constexpr std::chrono::microseconds kBetweenPieces{300};
+constexpr Nanoseconds kBetweenAsks{5'000'000};
+constexpr Nanoseconds kBetweenPieces{300'000};
 constexpr Nanoseconds kPeriod{125'000'000};
 constexpr Nanoseconds kLongestShedding{500'000'000};  // then the pump has other work too
 
@@ -28,20 +26,21 @@ void report_alone(LogLevel level, std::string_view why) {
 
 }  // namespace
 
-std::unique_ptr<DeviceShare> DeviceShare::open(const Options& options, Driver& driver, DeviceId device,
-                                               const DeviceProperties& properties) {
+std::unique_ptr<DeviceShare> DeviceShare::open(const Options& options, LedgerAccess& ledgers, Driver& driver,
+                                               DeviceId device, const DeviceProperties& properties) {
   if (options.node == "off" || options.share == "off") return nullptr;
   if (properties.uuid.empty()) {
     report_alone(LogLevel::kInfo, "the driver does not identify the device");
     return nullptr;
   }
-  auto file = open_ledger_file(ledger_folders(options), options.node, properties.uuid);
+  auto file = ledgers.open(options, properties.uuid);
   if (!file.is_ok()) {
     const auto level = file.status().code() == Code::kNotFound ? LogLevel::kInfo : LogLevel::kWarning;
     report_alone(level, file.status().message());
     return nullptr;
   }
-  std::unique_ptr<DeviceShare> made(new DeviceShare(file.take(), options, driver, device, properties.total_memory));
+  std::unique_ptr<DeviceShare> made(
+      new DeviceShare(file.take(), options, ledgers, driver, device, properties.total_memory));
   bool others = false;
   const Status joined = made->ledger_.transact([&](Books& books) { others = books.rows.size() > 1; });
   if (!joined.is_ok() && joined.code() != Code::kBusy) {
@@ -52,9 +51,11 @@ std::unique_ptr<DeviceShare> DeviceShare::open(const Options& options, Driver& d
   return made;
 }
 
-DeviceShare::DeviceShare(std::unique_ptr<LedgerFile> file, const Options& options, Driver& driver, DeviceId device,
-                         Bytes total)
-    : driver_(driver),
+DeviceShare::DeviceShare(std::unique_ptr<LedgerFile> file, const Options& options, LedgerAccess& ledgers,
+                         Driver& driver, DeviceId device, Bytes total)
+    : ledgers_(ledgers),
+      clock_(ledgers.clock()),
+      driver_(driver),
       device_(device),
       total_(total),
       reserve_(context_reserve(total)),
@@ -127,6 +128,7 @@ DeviceShare::View DeviceShare::decide_among(Books& books, Facts& facts) {
     own.turn_ns = now.value();
     own.slice_ns = slice_.value();
     ++own.turns;
+    turns_.store(own.turns);
     loads_ = true;
     fetched_before_ = facts.fetched;
     claimants[books.own].turn = now;
@@ -225,7 +227,7 @@ void DeviceShare::before_fetch(Bytes needed, Bytes missing) {
       const bool never = needed > view.value().limit;
       if (suffices || never || fits() || now > last + kPatience) break;
     }
-    std::this_thread::sleep_for(kBetweenAsks);
+    ledgers_.pause(kBetweenAsks);
   }
   waiting_.fetch_sub(1);
 }
@@ -259,7 +261,7 @@ bool DeviceShare::shed(Bytes ceiling) {
     }
     const TierUsage usage = tier_->usage();
     if (usage.used + usage.spare <= ceiling) return true;
-    std::this_thread::sleep_for(kBetweenPieces);
+    ledgers_.pause(kBetweenPieces);
   } while (clock_.now() < end);
   return true;
 }

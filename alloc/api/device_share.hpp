@@ -18,6 +18,7 @@
 #include <optional>
 #include <vector>
 
+#include "api/ledger_access.hpp"
 #include "api/options.hpp"
 #include "base/clock.hpp"
 #include "base/mutex.hpp"
@@ -42,9 +43,10 @@ class DeviceShare {
   static constexpr Nanoseconds kTurnPatience{60'000'000'000};
 
   // Null if the options share no device, if the device has no identity, or if there is no ledger: all but the first
-  // are reported in a line. `total`: of the device. REQUIRES: driver outlives it.
-  static std::unique_ptr<DeviceShare> open(const Options& options, Driver& driver, DeviceId device,
-                                           const DeviceProperties& properties);
+  // are reported in a line. `total`: of the device. REQUIRES: ledgers and driver
+  // outlive it.
+  static std::unique_ptr<DeviceShare> open(const Options& options, LedgerAccess& ledgers, Driver& driver,
+                                           DeviceId device, const DeviceProperties& properties);
 
   // Whether other programs use the device, as of the last look.
   bool has_others() const { return others_.load(std::memory_order_relaxed); }
@@ -62,6 +64,9 @@ class DeviceShare {
   void leave();
   // What the program could hold if it wanted as much as it may. Nothing while it is alone.
   std::optional<Bytes> reach();
+  // The turns that it has had so far, and how long its calls have waited for them, added up over threads.
+  std::uint64_t turns() const { return turns_.load(); }
+  Nanoseconds waited() const { return Nanoseconds(waited_.load()); }
 
  private:
   struct View {
@@ -77,7 +82,8 @@ class DeviceShare {
     MemoryInfo memory;
   };
 
-  DeviceShare(std::unique_ptr<LedgerFile> file, const Options& options, Driver& driver, DeviceId device, Bytes total);
+  DeviceShare(std::unique_ptr<LedgerFile> file, const Options& options, LedgerAccess& ledgers, Driver& driver,
+              DeviceId device, Bytes total);
   Result<View> exchange(Bytes missing, Wants wants = Wants::kWhatItUses);
   Result<Facts> facts(Bytes missing) const;
   View decide(Books& books, Facts facts) REQUIRES_LOCK(mutex_);
@@ -91,7 +97,8 @@ class DeviceShare {
   void apply(const View& view);
   bool shed(Bytes ceiling);
 
-  SteadyClock clock_;
+  LedgerAccess& ledgers_;
+  const Clock& clock_;
   Driver& driver_;
   const DeviceId device_;
   const Bytes total_, reserve_;
@@ -103,6 +110,7 @@ class DeviceShare {
   std::atomic<bool> others_{false}, contended_{false}, failed_{false};
   std::atomic<std::uint32_t> waiting_{0};  // calls
   std::atomic<std::uint64_t> waited_{0};   // nanoseconds, for turns, by all calls
+  std::atomic<std::uint64_t> turns_{0};
   Mutex mutex_{LockRank::kNodeBudget};
   ResidencyFigures::Progress progress_ GUARDED_BY(mutex_);  // when it last changed,
   Nanoseconds active_ GUARDED_BY(mutex_);                   // and when that was

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "api/ledger_access.hpp"
 #include "base/clock.hpp"
 #include "driver/driver.hpp"
 #include "observe/profiler.hpp"
@@ -26,6 +27,10 @@ struct Foundations {
   Profiler* profiler = nullptr;
   // The number of newest events kept for a timeline.
   std::size_t events = std::size_t{1} << 16;
+  // For devices that other programs use too. Null: the machine's own where there is a pump, none without it.
+  LedgerAccess* ledgers = nullptr;
+
+  LedgerAccess* ledgers_in_use() const { return ledgers == nullptr && pump ? &system_ledgers() : ledgers; }
 };
 
 }  // namespace tessera

@@ -1,0 +1,30 @@
+#include "api/ledger_access.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include "api/node_memory.hpp"
+
+namespace tessera {
+namespace {
+
+class SystemLedgers final : public LedgerAccess {
+ public:
+  Result<std::unique_ptr<LedgerFile>> open(const Options& options, const std::string& device) override {
+    return open_ledger_file(ledger_folders(options), options.node, device);
+  }
+  const Clock& clock() const override { return clock_; }
+  void pause(Nanoseconds time) override { std::this_thread::sleep_for(std::chrono::nanoseconds(time.value())); }
+
+ private:
+  const SteadyClock clock_;
+};
+
+}  // namespace
+
+LedgerAccess& system_ledgers() {
+  static SystemLedgers ledgers;
+  return ledgers;
+}
+
+}  // namespace tessera
