@@ -8,6 +8,8 @@
 #ifndef TESSERA_REPLAY_H
 #define TESSERA_REPLAY_H
 
+#include <stddef.h>
+
 #include "tessera/export.h"
 #include "tessera/status.h"
 
@@ -25,6 +27,11 @@ TESSERA_API tessera_result tessera_replay_set(tessera_replay* replay, const char
 /* The result as one JSON object, valid until the object's next call. Errors: IO and INVALID_ARGUMENT for the
  * trace, with its line; OUT_OF_MEMORY if it does not fit. */
 TESSERA_API tessera_result tessera_replay_run(tessera_replay* replay, const char* trace_path, const char** json);
+/* Several programs on one machine, whose device they share; the result compares the ways in which they may. Errors: as
+ * above, and INVALID_ARGUMENT for fewer than two traces, for traces of several devices, and for options that do not
+ * suit them. */
+TESSERA_API tessera_result tessera_replay_run_shared(tessera_replay* replay, const char* const* trace_paths,
+                                                     size_t count, const char** json);
 /* Name, source and a one-line summary of each policy, as a JSON list with static lifetime. */
 TESSERA_API const char* tessera_replay_policies(void);
 /* The message of this thread's latest failure in these calls, "" if none. */

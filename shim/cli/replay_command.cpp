@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "columns.hpp"
 #include "rounded.hpp"
 #include "tessera/replay.h"
 #include "wrong_use.hpp"
@@ -80,6 +81,12 @@ ReplayCommandOptions::ReplayCommandOptions()
            "fence all work before evicting a block, as if uses were read from launches (off)", ""},
           {"timeline", "TESSERA_TIMELINE", "FILE", "write a timeline for ui.perfetto.dev", ""},
           {"seed", "TESSERA_SEED", "N", "random seed of a policy that draws, if its name has none (0)", ""},
+          {"time-slice", "TESSERA_REPLAY_TIME_SLICE", "MS",
+           "milliseconds for which a program keeps a shared device (2000)", ""},
+          {"weights", "TESSERA_REPLAY_WEIGHTS", "LIST", "node-weight of each program on a shared device (100,100,...)",
+           ""},
+          {"device-limits", "TESSERA_REPLAY_DEVICE_LIMITS", "LIST",
+           "device memory that each program may hold at most: 4GiB,off (off,off,...)", ""},
       } {}
 
 void add_settings(CLI::App& app, std::vector<ReplayCommandOptions::Setting>& settings) {
@@ -92,8 +99,9 @@ void add_settings(CLI::App& app, std::vector<ReplayCommandOptions::Setting>& set
 }
 
 void ReplayCommandOptions::add_to(CLI::App& app) {
-  app.add_option("trace", trace, "the trace: JSON Lines, plain or zstd")->type_name("FILE");
+  app.add_option("trace", traces, "the trace: JSON Lines, plain or zstd; with --share several")->type_name("FILE");
   add_settings(app, settings);
+  app.add_flag("--share", share, "replay all traces on one device, and compare the ways to share it");
   app.add_flag("--json", json, "print one JSON object");
   app.add_flag("--list-policies", list_policies, "list name, source and summary of each policy");
 }
@@ -123,6 +131,48 @@ std::string replay_table(const std::string& text) {
   return table;
 }
 
+// One line for each way, one column for each program.
+std::string shared_replay_table(const std::string& text) {
+  const Json json = Json::parse(text);
+  std::vector<std::string> names;
+  for (const Json& program : json.at("programs")) names.push_back(program.at("trace").get<std::string>());
+  std::vector<Column> columns{{"", 20, true}};
+  for (const std::string& name : names) {
+    columns.push_back({name.c_str(), static_cast<int>(std::max<std::size_t>(name.size(), 12))});
+  }
+  columns.push_back({"together", 12});
+  columns.push_back({"throughput", 12});
+  std::string table = fmt::format("{:<20}{}\n{:<20}{}\n\n", "device", bytes_of(json, "device_memory"), "policy",
+                                  json.at("policy").get<std::string>()) +
+                      text_header(columns);
+  Cells peak{"liveness peak"}, alone{"alone"};
+  for (const Json& program : json.at("programs")) {
+    peak.push_back(bytes_of(program, "liveness_peak_bytes"));
+    alone.push_back(time_of(program, "alone_ns"));
+  }
+  for (Cells* const cells : {&peak, &alone}) {
+    cells->insert(cells->end(), {"-", "-"});
+    table += text_line(columns, *cells);
+  }
+  std::string failures;
+  for (const Json& way : json.at("ways")) {
+    Cells cells{way.at("way").get<std::string>()};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Json& program = way.at("programs").at(i);
+      const bool failed = program.contains("failure");
+      cells.push_back(failed ? "failed" : time_of(program, "ended_ns"));
+      if (failed) {
+        failures += fmt::format("{}, {}: {}\n", cells.front(), names[i], program.at("failure").get<std::string>());
+      }
+    }
+    const bool known = !way.at("ns").is_null();
+    cells.push_back(known ? time_of(way, "ns") : "-");
+    cells.push_back(known ? fmt::format("{:.2f}", way.at("throughput").get<double>()) : "-");
+    table += text_line(columns, cells);
+  }
+  return table + failures;
+}
+
 std::string policy_table(const std::string& text) {
   std::string table;
   for (const Json& policy : Json::parse(text)) {
@@ -138,8 +188,13 @@ int replay_command(const ReplayCommandOptions& options) {
     fmt::print("{}", options.json ? std::string(policies) + "\n" : policy_table(policies));
     return 0;
   }
-  if (options.trace.empty()) {
+  if (options.traces.empty()) {
     fmt::print(stderr, "tessera: no trace given; usage: tessera replay FILE [options]\n");
+    return kWrongUse;
+  }
+  if (options.share != (options.traces.size() > 1)) {
+    fmt::print(stderr, "tessera: {}; usage: tessera replay FILE FILE... --share [options]\n",
+               options.share ? "one trace, which shares with no other" : "several traces are replayed with --share");
     return kWrongUse;
   }
   tessera_replay* made = nullptr;
@@ -153,7 +208,14 @@ int replay_command(const ReplayCommandOptions& options) {
     }
   }
   const char* json = nullptr;
-  if (tessera_replay_run(made, options.trace.c_str(), &json) != TESSERA_OK) return refuse(1);
-  fmt::print("{}", options.json ? std::string(json) + "\n" : replay_table(json));
+  if (!options.share) {
+    if (tessera_replay_run(made, options.traces.front().c_str(), &json) != TESSERA_OK) return refuse(1);
+    fmt::print("{}", options.json ? std::string(json) + "\n" : replay_table(json));
+    return 0;
+  }
+  std::vector<const char*> paths;
+  for (const std::string& trace : options.traces) paths.push_back(trace.c_str());
+  if (tessera_replay_run_shared(made, paths.data(), paths.size(), &json) != TESSERA_OK) return refuse(1);
+  fmt::print("{}", options.json ? std::string(json) + "\n" : shared_replay_table(json));
   return 0;
 }

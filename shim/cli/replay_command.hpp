@@ -1,4 +1,5 @@
-// `tessera replay FILE [options]`: replays a trace through the allocator, on a machine in virtual time.
+// `tessera replay FILE [options]`: replays a trace through the allocator, on a machine in virtual time. With --share,
+// several of them on one device.
 //
 // Thread safety: none.
 #pragma once
@@ -22,8 +23,9 @@ struct ReplayCommandOptions {
   ReplayCommandOptions();
   void add_to(CLI::App& app);
 
-  std::string trace;
+  std::vector<std::string> traces;
   std::vector<Setting> settings;
+  bool share = false;
   bool json = false;
   bool list_policies = false;
 };
@@ -33,6 +35,7 @@ void add_settings(CLI::App& app, std::vector<ReplayCommandOptions::Setting>& set
 
 // The result as a readable table. REQUIRES: `json` is a result of the library.
 std::string replay_table(const std::string& json);
+std::string shared_replay_table(const std::string& json);
 std::string policy_table(const std::string& json);
 
 int replay_command(const ReplayCommandOptions& options);

@@ -59,7 +59,7 @@ def layer_allows(layer, target, header):
     if target == layer or target == "base":
         return True
     if target == "node":
-        return layer == "api"
+        return layer in ("api", "lab")
     if layer in ASSEMBLERS and (target not in ORDER or ORDER.index(target) > ASSEMBLERS[layer]):
         return True
     if layer == "base":
@@ -143,6 +143,7 @@ GOOD = [
     {"alloc/sim/a.cpp": '#include "sim/sim_driver.hpp"\n', "alloc/sim/sim_driver.hpp": ""},
     {"alloc/api/a.cpp": '#include "node/ledger.hpp"\n#include "base/clock.hpp"\n', "alloc/node/ledger.hpp": "",
      "alloc/base/clock.hpp": ""},
+    {"alloc/lab/replay/a.cpp": '#include "node/ledger_file.hpp"\n', "alloc/node/ledger_file.hpp": ""},
     {"alloc/node/a.cpp": '#include "base/clock.hpp"\n', "alloc/base/clock.hpp": ""},
     {"shim/softcuda/a.cpp": '#include "sim/sim_driver.hpp"\n', "alloc/sim/sim_driver.hpp": ""},
 ]

@@ -1,7 +1,9 @@
 // replay.h: validate, forward, translate the error.
 #include "tessera/replay.h"
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -9,12 +11,26 @@
 #include "base/log.hpp"
 #include "lab/replay/replay_report.hpp"
 #include "lab/replay/replayer.hpp"
+#include "lab/replay/shared_replay_report.hpp"
 #include "lab/replay/trace_reader.hpp"
 
 struct tessera_replay {
-  tessera::ReplayOptions options;
+  tessera::SharedReplayOptions options;
   std::string json;
 };
+
+namespace {
+
+tessera::Result<tessera::Trace> trace_at(const char* path) {
+  tessera::Trace trace;
+  TESSERA_TRY_ASSIGN(trace, tessera::read_trace(std::string(path)));
+  for (const std::string& note : trace.notes) tessera::log_text(tessera::LogLevel::kWarning, note);
+  if (!trace.ops.empty()) return trace;
+  return tessera::Status(tessera::Code::kInvalidArgument,
+                         fmt::format("{}: the trace has no operations: nothing to replay", path));
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -42,16 +58,29 @@ tessera_result tessera_replay_run(tessera_replay* replay, const char* trace_path
     if (replay == nullptr) return tessera::null_argument("replay");
     if (trace_path == nullptr) return tessera::null_argument("trace_path");
     if (json == nullptr) return tessera::null_argument("json");
-    tessera::Trace trace;
-    TESSERA_TRY_ASSIGN(trace, tessera::read_trace(std::string(trace_path)));
-    for (const std::string& note : trace.notes) tessera::log_text(tessera::LogLevel::kWarning, note);
-    if (trace.ops.empty()) {
-      return tessera::Status(tessera::Code::kInvalidArgument,
-                             fmt::format("{}: the trace has no operations: nothing to replay", trace_path));
-    }
+    TESSERA_TRY_ASSIGN(const tessera::Trace trace, trace_at(trace_path));
     tessera::ReplayResult result;
-    TESSERA_TRY_ASSIGN(result, tessera::replay(trace, replay->options));
+    TESSERA_TRY_ASSIGN(result, tessera::replay(trace, replay->options.replay));
     replay->json = tessera::replay_json(trace, result);
+    *json = replay->json.c_str();
+    return {};
+  });
+}
+
+tessera_result tessera_replay_run_shared(tessera_replay* replay, const char* const* trace_paths, size_t count,
+                                         const char** json) {
+  return tessera::api_call([&]() -> tessera::Status {
+    if (replay == nullptr) return tessera::null_argument("replay");
+    if (trace_paths == nullptr) return tessera::null_argument("trace_paths");
+    if (json == nullptr) return tessera::null_argument("json");
+    std::vector<tessera::Trace> traces;
+    for (const char* const path : std::span(trace_paths, count)) {
+      if (path == nullptr) return tessera::null_argument("trace_paths");
+      TESSERA_TRY_ASSIGN(traces.emplace_back(), trace_at(path));
+    }
+    tessera::SharedReplayResult result;
+    TESSERA_TRY_ASSIGN(result, tessera::replay_shared(traces, replay->options));
+    replay->json = tessera::shared_replay_json(traces, result);
     *json = replay->json.c_str();
     return {};
   });

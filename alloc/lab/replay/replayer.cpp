@@ -322,9 +322,19 @@ void bound_pass(const RepeatedTrace& repeated, const Trace& bounded, const Repla
   pass.lower_bound = pass_lower_bound(bounded, options, pass.ops, passes);
 }
 
+Bytes memory_or(const ReplayOptions& options, const Trace& trace, Bytes liveness_peak) {
+  if (options.device_memory) return options.device_memory;
+  return round_up(trace.device_memory ? trace.device_memory : liveness_peak, kLargePage);
+}
+
 }  // namespace
 
-Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
+Bytes device_memory_for(const Trace& trace, const ReplayOptions& options) {
+  if (trace.parts.empty()) return memory_or(options, trace, bounds_of(trace).liveness_peak);
+  return memory_or(options, trace, bounds_of(cut_blocks(trace)).liveness_peak);
+}
+
+Result<ReplayResult> replay(const Trace& given, ReplayOptions options, const SharedPlace* place) {
   const RepeatedTrace repeated = repeat_steps(given, options.iterations);
   const Trace& trace = repeated.trace;
   ReplayResult result;
@@ -332,16 +342,13 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
   if (!trace.parts.empty()) cut = cut_blocks(trace);
   const Trace& bounded = cut ? *cut : trace;
   result.bounds = bounds_of(bounded);
-  if (!options.device_memory) {
-    options.device_memory =
-        round_up(trace.device_memory ? trace.device_memory : result.bounds.liveness_peak, kLargePage);
-  }
+  options.device_memory = memory_or(options, trace, result.bounds.liveness_peak);
   result.options = options;
   result.events = trace.events.size();
   result.ops = trace.ops.size();
   result.lower_bound = lower_bound(bounded, options, result.bounds.compute);
   std::unique_ptr<VirtualMachine> machine;
-  TESSERA_TRY_ASSIGN(machine, VirtualMachine::create(options, trace.devices()));
+  TESSERA_TRY_ASSIGN(machine, VirtualMachine::create(options, trace.devices(), place));
   Program program(trace, *machine, options.launch_time, !options.timeline.empty());
   TESSERA_TRY(program.start());
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
@@ -357,6 +364,10 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
   result.iterations = differences(program.marks(), result.makespan);
   result.stats = machine->allocator().stats().snapshot().totals;
   result.last_pass = program.last_pass();
+  if (const DeviceShare* const share = machine->share()) {
+    result.turns = share->turns();
+    result.waited = share->waited();
+  }
   bound_pass(repeated, bounded, options, result.last_pass);
   if (!options.timeline.empty()) {
     TESSERA_TRY(machine->allocator().reports().write_timeline(options.timeline, program.slices()));

@@ -12,6 +12,7 @@
 
 #include "lab/replay/bounds.hpp"
 #include "lab/replay/replay_options.hpp"
+#include "lab/replay/shared_machine.hpp"
 #include "lab/replay/stream_stalls.hpp"
 #include "lab/replay/trace.hpp"
 #include "tessera/tessera.h"
@@ -37,10 +38,16 @@ struct ReplayResult {
   LastPass last_pass;
   tessera_stats stats{};
   std::size_t events = 0, ops = 0;
+  std::uint64_t turns = 0;  // on a shared device: time slices that it had,
+  Nanoseconds waited;       // and how long its calls waited for them
 };
 
-// Writes a timeline at the end, if the options request one. REQUIRES: the trace has operations. Errors: kOutOfMemory
-// when the trace does not fit, with the event; kIo for the timeline.
-Result<ReplayResult> replay(const Trace& trace, ReplayOptions options);
+// The memory of each device: the option's, or else that of the trace. REQUIRES: as VirtualMachine::create.
+Bytes device_memory_for(const Trace& trace, const ReplayOptions& options);
+
+// Writes a timeline at the end, if the options request one. `place`: on a machine that other programs use too; the
+// options say what of it a program may have. REQUIRES: the trace has operations; as VirtualMachine::create. Errors:
+// kOutOfMemory when the trace does not fit, with the event; kIo for the timeline.
+Result<ReplayResult> replay(const Trace& trace, ReplayOptions options, const SharedPlace* place = nullptr);
 
 }  // namespace tessera

@@ -24,21 +24,32 @@ Machine machine_of(const ReplayOptions& options) {
           .peer_rate = rate(options.peer_rate)};
 }
 
+// Identifies the device that programs share; 128 bits in hexadecimal.
+constexpr const char* kSharedDevice = "7e55e7a0000000000000000000000000";
+
 // `lender` is a device that the program does not use.
-Options allocator_options(const ReplayOptions& options, std::uint32_t lender) {
+Options allocator_options(const ReplayOptions& options, std::uint32_t lender, const SharedPlace* place) {
   Options own;
   own.device_memory = options.device_memory;
   own.host_memory = options.host_memory;
   if (options.peer_memory) own.peer_memory = fmt::format("{}:{}", lender, options.peer_memory.value());
   own.policy = with_seed(options.policy, options.seed);
   own.log_level = "quiet";
+  own.share = "off";
+  if (place == nullptr) return own;
+  if (place->use.shares) own.share = "on";
+  own.time_slice = place->use.time_slice;
+  own.node_weight = place->use.weight;
+  if (place->use.limit) own.device_memory = std::min(place->use.limit, options.device_memory);
   return own;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptions& options, std::uint32_t devices) {
-  std::unique_ptr<VirtualMachine> machine(new VirtualMachine);
+Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptions& options, std::uint32_t devices,
+                                                               const SharedPlace* place) {
+  SharedMachine* const shared = place != nullptr ? &place->machine : nullptr;
+  std::unique_ptr<VirtualMachine> machine(new VirtualMachine(shared));
   VirtualClock& clock = machine->clock_;
   const bool drawn = !options.timeline.empty();
   const Machine simulated = machine_of(options);
@@ -46,22 +57,45 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
   device.name = "Tessera virtual device";
   device.calls = {.frame = options.frame_time, .mapping = options.mapping_time, .copy_turn = options.copy_turn};
   device.watcher = &machine->link_bytes_;
+  if (shared != nullptr) {
+    device.memory = shared->memory;
+    device.virtual_hardware = &shared->hardware;
+    device.uuid = kSharedDevice;
+  }
   auto driver = std::make_unique<SimDriver>(std::move(device), clock);
   machine->driver_ = driver.get();
   if (drawn) machine->link_bytes_.pass_on_to(&machine->links_);
-  auto disk = sim_disk(clock, simulated);
+  auto disk = sim_disk(clock, simulated, shared != nullptr ? &shared->disk : nullptr);
   machine->disk_ = disk.get();
   auto file = std::make_unique<FileTier>(std::move(disk), options.file_memory, checksum_of_nothing);
   Foundations foundations{clock, std::move(driver), std::move(file), machine->pages_, false, &machine->waits_};
   if (drawn) foundations.events = kDrawnEvents;
+  if (shared != nullptr) foundations.ledgers = machine.get();
   TESSERA_TRY_ASSIGN(machine->allocator_,
-                     Allocator::create(std::move(foundations), allocator_options(options, devices)));
+                     Allocator::create(std::move(foundations), allocator_options(options, devices, place)));
   if (options.unseen_work) machine->allocator_->heaps().expect_unseen_work();
   return machine;
 }
 
+Result<std::unique_ptr<LedgerFile>> VirtualMachine::open(const Options&, const std::string&) {
+  return shared_->ledger.open();
+}
+
+const DeviceShare* VirtualMachine::share() const {
+  for (DeviceHeap* const heap : allocator_->heaps().all()) return heap->share();
+  return nullptr;
+}
+
+// The pump waits too while it gives memory back: it is not to begin again meanwhile.
 void VirtualMachine::look() {
+  if (looks_) return;
+  looks_ = true;
   if (pump_.is_due(clock_)) allocator_->heaps().advance();
+  if (shared_ != nullptr && clock_.now() >= next_look_) {
+    const std::chrono::nanoseconds until = allocator_->heaps().look_at_shares();
+    next_look_ = clock_.now() + Nanoseconds(static_cast<std::uint64_t>(until.count()));
+  }
+  looks_ = false;
 }
 
 bool VirtualMachine::step() {

@@ -1,24 +1,29 @@
-// A whole machine in virtual time and without contents, running the real allocator.
+// A whole machine in virtual time and without contents, running the real allocator: one program's own, or its part of
+// one that it shares with others.
 //
 // Thread safety: one thread.
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "api/allocator.hpp"
 #include "lab/replay/host_waits.hpp"
 #include "lab/replay/link_bytes.hpp"
 #include "lab/replay/link_slices.hpp"
 #include "lab/replay/replay_options.hpp"
+#include "lab/replay/shared_machine.hpp"
 #include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
 
 namespace tessera {
 
-class VirtualMachine {
+class VirtualMachine final : private LedgerAccess {
  public:
-  // REQUIRES: options.device_memory is not zero. Errors: the allocator's.
-  static Result<std::unique_ptr<VirtualMachine>> create(const ReplayOptions& options, std::uint32_t devices);
+  // `place` is null for a machine of its own. REQUIRES: options.device_memory is not zero; where the machine is shared
+  // it outlives this, there is one device, and no peer. Errors: the allocator's.
+  static Result<std::unique_ptr<VirtualMachine>> create(const ReplayOptions& options, std::uint32_t devices,
+                                                        const SharedPlace* place = nullptr);
 
   VirtualClock& clock() { return clock_; }
   SimDriver& driver() { return *driver_; }
@@ -32,6 +37,8 @@ class VirtualMachine {
     Bytes file_read, file_written;
   };
   Carried carried() const { return {link_bytes_.sums(), disk_->bytes_read(), disk_->bytes_written()}; }
+  // Null where the device is not shared, and before the program uses it.
+  const DeviceShare* share() const;
   // Does the work of the pump's thread; call it whenever time may have passed.
   void look();
   // Advances to the next event. False when nothing is in flight.
@@ -40,9 +47,16 @@ class VirtualMachine {
   void pass(Nanoseconds time);
 
  private:
-  VirtualMachine() = default;
+  explicit VirtualMachine(SharedMachine* shared) : shared_(shared), clock_(shared ? shared->clock : own_clock_) {}
 
-  VirtualClock clock_;
+  // LedgerAccess: the ledger of the shared machine.
+  Result<std::unique_ptr<LedgerFile>> open(const Options& options, const std::string& device) override;
+  const Clock& clock() const override { return clock_; }
+  void pause(Nanoseconds time) override { pass(time); }
+
+  SharedMachine* const shared_;  // may be null
+  VirtualClock own_clock_;
+  VirtualClock& clock_;
   HostWaits waits_{clock_};
   LinkSlices links_;
   LinkBytes link_bytes_;
@@ -51,6 +65,8 @@ class VirtualMachine {
   VirtualFileIo* disk_ = nullptr;
   std::unique_ptr<Allocator> allocator_;
   SimPump pump_;
+  bool looks_ = false;     // the pump is at work
+  Nanoseconds next_look_;  // at the shares of the device
 };
 
 }  // namespace tessera

@@ -40,7 +40,7 @@ class ReplayCommandTest : public ::testing::Test {
 
 TEST_F(ReplayCommandTest, PrintsOneObjectOrATable) {
   ReplayCommandOptions options;
-  options.trace = trace_;
+  options.traces = {trace_};
   options.json = true;
   for (const char* const time : {"mapping-time", "frame-time"}) set(options, time, "0");
   std::string output;
@@ -66,13 +66,49 @@ TEST(ReplayTable, TheLastPassListsItsWaitsLongestFirst) {
 
 TEST_F(ReplayCommandTest, MemoryThatIsAutoIsTheDefault) {
   ReplayCommandOptions options;
-  options.trace = trace_;
+  options.traces = {trace_};
   options.json = true;
   std::string output, with_auto;
   ASSERT_EQ(run(options, output), 0);
   for (const char* const name : {"device-memory", "host-memory", "file-memory", "policy"}) set(options, name, "auto");
   ASSERT_EQ(run(options, with_auto), 0);
   EXPECT_EQ(with_auto, output);
+}
+
+TEST_F(ReplayCommandTest, SeveralTracesShareADevice) {
+  ReplayCommandOptions options;
+  options.traces = {trace_, trace_};
+  std::string output;
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(run(options, output), 2) << "only with --share";
+  options.share = true;
+  options.traces.pop_back();
+  EXPECT_EQ(run(options, output), 2) << "one has none to share with";
+  ::testing::internal::GetCapturedStderr();
+  options.traces = {trace_, trace_};
+  options.json = true;
+  ASSERT_EQ(run(options, output), 0);
+  const auto json = nlohmann::json::parse(output);
+  EXPECT_EQ(json.at("ways").size(), 4U);
+  options.json = false;
+  std::string table;
+  ASSERT_EQ(run(options, table), 0);
+  EXPECT_EQ(table, shared_replay_table(output));
+}
+
+TEST(SharedReplayTable, HasALineForEachWayAndSaysWhyAProgramFailed) {
+  const std::string table = shared_replay_table(R"({"policy":"lru","device_memory":1073741824,
+      "programs":[{"trace":"a","alone_ns":1000000000,"liveness_peak_bytes":1048576},
+                  {"trace":"b","alone_ns":2000000000,"liveness_peak_bytes":2097152}],
+      "ways":[{"way":"one after the other","ns":3000000000,"throughput":1.0,
+               "programs":[{"ended_ns":1000000000},{"ended_ns":3000000000}]},
+              {"way":"share off","ns":null,"throughput":null,
+               "programs":[{"failure":"event 1: too large"},{"ended_ns":4000000000}]}]})");
+  EXPECT_NE(table.find("one after the other        1.00 s       3.00 s       3.00 s         1.00\n"), std::string::npos)
+      << table;
+  EXPECT_NE(table.find("share off                  failed       4.00 s            -            -\n"), std::string::npos)
+      << table;
+  EXPECT_NE(table.find("share off, a: event 1: too large\n"), std::string::npos) << table;
 }
 
 TEST_F(ReplayCommandTest, EverySettingIsAnOptionOfTheLibrary) {
@@ -88,7 +124,7 @@ TEST_F(ReplayCommandTest, EverySettingIsAnOptionOfTheLibrary) {
 
 TEST_F(ReplayCommandTest, ATimelineIsWrittenBesideTheSameResult) {
   ReplayCommandOptions options;
-  options.trace = trace_;
+  options.traces = {trace_};
   options.json = true;
   std::string output, drawn;
   ASSERT_EQ(run(options, output), 0);
@@ -106,9 +142,9 @@ TEST_F(ReplayCommandTest, WrongUseAndWrongTracesHaveTheirOwnCodes) {
   ReplayCommandOptions options;
   std::string output;
   EXPECT_EQ(run(options, output), 2) << "no trace";
-  options.trace = trace_ + ".missing";
+  options.traces = {trace_ + ".missing"};
   EXPECT_EQ(run(options, output), 1);
-  options.trace = trace_;
+  options.traces = {trace_};
   set(options, "policy", "wishful");
   EXPECT_EQ(run(options, output), 2);
 }

@@ -31,6 +31,26 @@ TEST(ReplayApi, RunsATraceFromAFileRepeatedly) {
   std::filesystem::remove(path);
 }
 
+TEST(ReplayApi, SharesADeviceAmongSeveralTraces) {
+  const std::string path = ::testing::TempDir() + "replay_api_test_shared.jsonl";
+  std::ofstream(path) << alloc_line(1, 1_MiB) << op_line(500, "w", 1);
+  tessera_replay* replay = nullptr;
+  ASSERT_EQ(tessera_replay_create(&replay), TESSERA_OK);
+  for (const char* const time : {"mapping-time", "frame-time"}) {
+    ASSERT_EQ(tessera_replay_set(replay, time, "0"), TESSERA_OK);
+  }
+  const char* const paths[] = {path.c_str(), path.c_str(), nullptr};
+  const char* json = nullptr;
+  ASSERT_EQ(tessera_replay_run_shared(replay, paths, 2, &json), TESSERA_OK) << tessera_replay_last_error();
+  EXPECT_EQ(nlohmann::json::parse(json).at("ways").at(0).at("ns"), 1000);
+  EXPECT_EQ(tessera_replay_run_shared(replay, paths, 1, &json), TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_replay_run_shared(replay, paths, 3, &json), TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_replay_run_shared(replay, nullptr, 2, &json), TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_replay_run_shared(replay, paths, 2, nullptr), TESSERA_INVALID_ARGUMENT);
+  tessera_replay_destroy(replay);
+  std::filesystem::remove(path);
+}
+
 TEST(ReplayApi, FailuresHaveACodeAndASentence) {
   tessera_replay* replay = nullptr;
   EXPECT_EQ(tessera_replay_create(nullptr), TESSERA_INVALID_ARGUMENT);
