@@ -17,6 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds kWhileContended{20};
 constexpr Nanoseconds kBetweenAsks{5'000'000};
 constexpr Nanoseconds kBetweenPieces{300'000};
+constexpr Nanoseconds kBetweenPeaks{1'000'000'000};
 constexpr Nanoseconds kPeriod{125'000'000};
 constexpr Nanoseconds kLongestShedding{500'000'000};  // then the pump has other work too
 
@@ -82,11 +83,29 @@ Bytes DeviceShare::budget(const Books& books, const MemoryInfo& memory) {
   return total_ - std::min(total_, taken);
 }
 
+// Most programs free and allocate in each iteration. One that told only what it uses now would be given the rest of its
+// turn's memory launch by launch, and would wait for each.
+Bytes DeviceShare::recent_peak(Bytes uses) {
+  const Nanoseconds now = clock_.now();
+  if (now >= next_peak_ && waiting_.load() == 0) {
+    newest_peak_ = (newest_peak_ + 1) % peaks_.size();
+    peaks_[newest_peak_] = {};
+    next_peak_ = now + kBetweenPeaks;
+  }
+  peaks_[newest_peak_] = std::max(peaks_[newest_peak_], uses);
+  return *std::ranges::max_element(peaks_);
+}
+
 Result<DeviceShare::Facts> DeviceShare::facts(Bytes missing) const {
   const TierUsage usage = tier_->usage();
-  Facts facts{
-      .used = usage.used, .held = usage.used + usage.spare, .limit = limit_, .wanted = {}, .fetched = {}, .memory = {}};
-  facts.wanted = std::max(residency_->figures().live_bytes(), usage.used + missing);  // write_row() limits it
+  Facts facts{.used = usage.used,
+              .held = usage.used + usage.spare,
+              .limit = limit_,
+              .uses = {},
+              .wanted = {},
+              .fetched = {},
+              .memory = {}};
+  facts.uses = std::max(residency_->figures().live_bytes(), usage.used + missing);
   TESSERA_TRY_ASSIGN(facts.memory, driver_.memory_info(device_));
   return facts;
 }
@@ -145,7 +164,7 @@ DeviceShare::View DeviceShare::decide_among(Books& books, Facts& facts) {
 
 // Until the program's bytes are on the device its turn is of no use, so it lasts longer where that takes longer.
 void DeviceShare::note_loading(LedgerRow& own, const View& view, const Facts& facts, Nanoseconds now) {
-  const Bytes all = std::min(facts.wanted, view.ceiling);
+  const Bytes all = std::min(facts.uses, view.ceiling);
   loads_ = facts.used + all / 16 < all && facts.fetched - fetched_before_ < all;
   const Nanoseconds loading = now - std::min(now, Nanoseconds(own.turn_ns));
   const Nanoseconds worthwhile = std::min(loading * kUseOfATurn, std::max(kLongestTurn, slice_));
@@ -171,6 +190,7 @@ Result<DeviceShare::View> DeviceShare::exchange(Bytes missing, Wants wants) {
   const auto progress = residency_->figures().progress();
   known.fetched = progress.fetched;
   const MutexLock lock(mutex_);
+  known.wanted = recent_peak(known.uses);
   if (!(progress == std::exchange(progress_, progress))) active_ = clock_.now();
   View view;
   TESSERA_TRY(ledger_.transact([&](Books& books) REQUIRES_LOCK(mutex_) {

@@ -78,7 +78,7 @@ class DeviceShare {
   };
   enum class Wants : std::uint8_t { kWhatItUses, kAllItMay };
   struct Facts {  // about this program
-    Bytes used, held, limit, wanted, fetched;
+    Bytes used, held, limit, uses, wanted, fetched;
     MemoryInfo memory;
   };
 
@@ -93,6 +93,7 @@ class DeviceShare {
   std::vector<DeviceClaimant> write_row(Books& books, Facts& facts, Nanoseconds now) REQUIRES_LOCK(mutex_);
   void note_loading(LedgerRow& own, const View& view, const Facts& facts, Nanoseconds now) REQUIRES_LOCK(mutex_);
   Bytes budget(const Books& books, const MemoryInfo& memory) REQUIRES_LOCK(mutex_);
+  Bytes recent_peak(Bytes uses) REQUIRES_LOCK(mutex_);
   void note_failure(const Status& status);
   void apply(const View& view);
   bool shed(Bytes ceiling);
@@ -117,8 +118,12 @@ class DeviceShare {
   // Device memory that no row has: the least that was seen in each of the last periods; 0 before.
   std::array<Bytes, 8> outside_ GUARDED_BY(mutex_){};
   std::uint64_t period_ GUARDED_BY(mutex_) = 0;
-  bool loads_ GUARDED_BY(mutex_) = false;    // the bytes of the turn are not all on the device yet,
-  Bytes fetched_before_ GUARDED_BY(mutex_);  // and what had been fetched when it began
+  // The most that the program has used in each of the last seconds in which it did not wait.
+  std::array<Bytes, 8> peaks_ GUARDED_BY(mutex_){};
+  std::size_t newest_peak_ GUARDED_BY(mutex_) = 0;
+  Nanoseconds next_peak_ GUARDED_BY(mutex_);  // when the next of these seconds begins
+  bool loads_ GUARDED_BY(mutex_) = false;     // the bytes of the turn are not all on the device yet,
+  Bytes fetched_before_ GUARDED_BY(mutex_);   // and what had been fetched when it began
 };
 
 }  // namespace tessera

@@ -76,6 +76,28 @@ TEST(SharedReplay, TurnsSaveProgramsFromReplacingEachOther) {
   }
 }
 
+// Each iteration allocates a part of its memory in many blocks and frees them. Given only what it has at the moment, a
+// program would wait for the other one with each of them.
+TEST(SharedReplay, ATurnHasRoomForWhatTheProgramAllocatesInIt) {
+  constexpr std::uint64_t kKept = kParts / 2, kSmall = 48;
+  constexpr Bytes kSmallPart = kPart * 3 / kSmall;
+  std::string text;
+  for (std::uint64_t i = 1; i <= kKept; ++i) text += alloc_line(i, kPart);
+  text += "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":1}\n";
+  for (std::uint64_t i = 1; i <= kKept; ++i) text += op_line(kOperation, "w", i);
+  for (std::uint64_t i = kKept + 1; i <= kKept + kSmall; ++i) {
+    text += alloc_line(i, kSmallPart) + op_line(kOperation / 16, "w", i);
+  }
+  for (std::uint64_t i = kKept + 1; i <= kKept + kSmall; ++i) {
+    text += fmt::format("{{\"t\":\"free\",\"id\":{}}}\n", i);
+  }
+  const Trace traces[] = {trace_of(text), trace_of(text)};
+  SharedReplayOptions options = device_for(kParts, 600);
+  options.time_slice = 500;
+  const SharedReplayResult result = shared(traces, options);
+  EXPECT_GE(way_of(result, "time-slice 500").throughput, 0.8);
+}
+
 TEST(SharedReplay, TwoRecordedProgramsTakeTheSameBytesTwice) {
   std::vector<Trace> traces;
   for (const char* const name : {"resnet50-b32", "bert-base-b16"}) {
