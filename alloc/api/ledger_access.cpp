@@ -17,7 +17,7 @@ class SystemLedgers final : public LedgerAccess {
   void pause(Nanoseconds time) override { std::this_thread::sleep_for(std::chrono::nanoseconds(time.value())); }
 
  private:
-  const SteadyClock clock_;
+  SteadyClock clock_;
 };
 
 }  // namespace

@@ -5,7 +5,6 @@
 // Thread safety: stateless.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

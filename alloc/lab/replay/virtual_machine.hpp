@@ -5,7 +5,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "api/allocator.hpp"
 #include "lab/replay/host_waits.hpp"

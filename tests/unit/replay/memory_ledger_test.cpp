@@ -10,7 +10,7 @@ namespace {
 
 TEST(MemoryLedger, TwoProgramsSeeEachOthersRows) {
   MemoryLedger ledger;
-  const VirtualClock clock;
+  VirtualClock clock;
   const NodeBudgets budgets{Bytes(), Bytes(), 1_GiB};
   auto one = std::make_unique<Ledger>(ledger.open(), clock, Ledger::Self{this_process()}, budgets);
   ASSERT_TRUE(one->transact([](Books& books) { books.own_row().of(NodeResource::kDevice) = {5, 7}; }).is_ok());
