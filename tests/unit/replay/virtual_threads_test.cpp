@@ -51,7 +51,7 @@ TEST_F(VirtualThreadsTest, OthersGoOnBeforeTimeDoes) {
 }
 
 TEST_F(VirtualThreadsTest, AStepEndsTheWaitsOfAll) {
-  for (const std::uint64_t at : {3, 5}) clock_.schedule(Nanoseconds(at), [&, at] { note("at"); });
+  for (const std::uint64_t at : {3U, 5U}) clock_.schedule(Nanoseconds(at), [this] { note("at"); });
   const auto steps = [&](const char* name) {
     return [&, name] {
       while (clock_.step()) note(name);
