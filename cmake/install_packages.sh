@@ -5,7 +5,7 @@ set -eu
 build="build-essential cmake ninja-build python3 dpkg-dev bzip2 xz-utils libfmt-dev libcli11-dev
   nlohmann-json3-dev libxxhash-dev liburing-dev libzstd-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev"
 check="clang-14 clang-tidy-14 clang-format-14 lld pkg-config python3-venv valgrind chromium-headless-shell
-  man-db mandoc fish zsh"
+  man-db mandoc fish zsh debootstrap"
 bench="fio libmimalloc2.0 python3-venv"
 
 missing=""

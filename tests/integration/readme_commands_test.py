@@ -15,7 +15,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 MOST_LINES = 120
 # A word without which the named file would not be about the command.
 ELSEWHERE = {
-    "make wheel && pip install build/dist/tessera_cuda-*.whl": ("tests/long/wheel_test.py", "cmake/wheel.sh"),
+    "pip install build/dist/tessera_cuda-*.whl": ("tests/long/clean_root_test.py", "first_commands"),
+    "make wheel": ("tests/long/wheel_test.py", "cmake/wheel.sh"),
     "make deb": ("tests/package/deb_test.py", "cpack"),
     "make install PREFIX=/usr/local": ("tests/package/install_test.py", "--install"),
     "make check": (".ci/run", "make check"),

@@ -1,6 +1,7 @@
 """An sdist and a wheel are built from a tree that is read-only, and the wheel serves a Python without compiler or toolkit.
 
-Usage: wheel_test.py BUILD_FOLDER. Needs the package index; skipped (77) without.
+Usage: wheel_test.py BUILD_FOLDER. Leaves the wheel in its folder dist, for clean_root_test.py. Needs the package index;
+skipped (77) without.
 """
 
 import os
@@ -50,6 +51,8 @@ def make_writable(target):
 
 
 def main():
+    left = pathlib.Path(sys.argv[1]).resolve() / "dist"
+    shutil.rmtree(left, ignore_errors=True)
     if run("git", "rev-parse", cwd=SOURCE).returncode != 0:
         skip("this is no checkout")
     with tempfile.TemporaryDirectory() as folder:
@@ -82,6 +85,8 @@ def main():
              "assert '_installation' in str(tessera._library.folder())", cwd=scratch, env=bare)
         shown = must(scratch / "empty/bin/tessera", "demo", cwd=scratch, env=bare | {"TMPDIR": str(scratch)})
         assert "bit-identical" in shown, shown
+        left.mkdir()
+        shutil.copy(wheel, left)
 
 
 if __name__ == "__main__":
