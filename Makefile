@@ -14,7 +14,7 @@ TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=er
 NO_USE_SANITIZED = bench|lint|package|unsanitized
 UNDER_SANITIZER = -LE '$(NO_USE_SANITIZED)|long'
 
-.PHONY: build demo check check-long test lint asan tsan tidy bench policy-bench policy-benches format install wheel deb docs release gpu-bundle packages check-packages bench-packages clean
+.PHONY: build demo check check-long test lint asan tsan tidy bench policy-bench policy-benches format install wheel deb docs recordings release gpu-bundle packages check-packages bench-packages clean
 
 packages: ; @sh cmake/install_packages.sh build
 check-packages: ; @sh cmake/install_packages.sh build check
@@ -104,6 +104,10 @@ deb: build
 # The documents as a site, to be read from build/docs/index.html.
 docs: check-packages
 	sh docs/site/build.sh build/docs-tools build/docs
+
+# What docs/examples shows of its programs: recorded anew, as text and as pictures.
+recordings: build
+	PYTHONDONTWRITEBYTECODE=1 python3 docs/site/recordings.py build/release
 
 # Everything that a release has, from a tag: `make release TAG=vX.Y.Z`. Prints the checksums.
 release: check-packages

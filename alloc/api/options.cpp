@@ -161,6 +161,10 @@ constexpr OptionEntry kTable[] = {
     {"explain", kDebugging, &Options::explain, "false", "",
      "Records, for each reason that keeps blocks in device memory, where its first call came from.",
      "For finding the line of a program that exposes memory; some 100 microseconds per reason."},
+    {"summary", kDebugging, &Options::summary, "false", "",
+     "Prints what the heap may use at the first use of each device, and at the end what it did and what may help.",
+     "Two lines on standard error. `tessera run` sets it where standard error is a terminal; off, or log-level error, "
+     "leaves them out."},
     {"log-level", kDebugging, &Options::log_level, "warning", "quiet|error|warning|info|debug",
      "Which messages go to standard error.", "debug logs every move."},
 };

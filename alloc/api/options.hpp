@@ -59,6 +59,7 @@ struct Options {
   std::string timeline;
   std::string history;
   bool explain = false;
+  bool summary = false;
   std::string log_level = "warning";
   std::string runtime_dir;      // XDG_RUNTIME_DIR
   std::string job_of_launcher;  // api/launcher_job.hpp

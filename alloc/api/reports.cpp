@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/history_report.hpp"
+#include "api/run_summary.hpp"
 #include "base/log.hpp"
 #include "observe/text_file.hpp"
 
@@ -129,6 +130,9 @@ Status Reports::finish() {
   for (const std::string& line : exposure_lines(last)) log_line(LogLevel::kWarning, "{}", line);
   if (const auto line = stats_.outside().line_at_end(Bytes(last.totals.peak_live_bytes))) {
     log_line(LogLevel::kWarning, "{}", *line);
+  }
+  if (const std::string line = line_at_end(last.totals); summary_ && !line.empty()) {
+    log_line(LogLevel::kWarning, "{}", line);
   }
   if (outputs_.has_stats()) keep_first(outputs_.write_stats(stats_text(last, outputs_.stats_are_json())));
   if (outputs_.has_timeline()) keep_first(outputs_.write_timeline(timeline_json(log_)));

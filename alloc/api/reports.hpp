@@ -27,7 +27,13 @@ class Reports {
   // Opens the files. REQUIRES: all of it outlives it.
   Reports(StatsCollector& stats, const DeviceHeaps& heaps, TraceRecorder& recorder, const EventLog& log,
           const TagTable& tags, const Options& options, const Clock& clock)
-      : stats_(stats), heaps_(heaps), recorder_(recorder), log_(log), tags_(tags), outputs_(options, clock) {}
+      : stats_(stats),
+        heaps_(heaps),
+        recorder_(recorder),
+        log_(log),
+        tags_(tags),
+        outputs_(options, clock),
+        summary_(options.summary) {}
 
   // Opens the page for an outside reader, if there is a directory for such pages, and the thread that stores what is
   // due of the files. REQUIRES: no other call is being made, and none was. Afterwards show() shows the figures.
@@ -56,6 +62,7 @@ class Reports {
   const EventLog& log_;
   const TagTable& tags_;
   Outputs outputs_;
+  const bool summary_;
   std::unique_ptr<LiveBoard> board_;  // may be null
   std::unique_ptr<Ticker> ticker_;    // may be null; stops first
 };

@@ -111,7 +111,8 @@ std::string why_unreachable(int pid) {
   struct stat facts {};
   if (::stat(fmt::format("/proc/{}", pid).c_str(), &facts) != 0) return fmt::format("no such process: {}", pid);
   if (facts.st_uid != ::geteuid()) return fmt::format("process {} belongs to another user", pid);
-  if (variable_of(pid, kControlFolder).empty()) return fmt::format("process {} was not started by `tessera run`", pid);
+  if (variable_of(pid, kControlFolder).empty())
+    return fmt::format("process {} was not started by `tessera run`; `tessera top` lists those that were", pid);
   if (!shares_root_with(pid)) {
     return fmt::format(
         "process {} has a private /tmp (a container, or PrivateTmp of systemd); run the command inside: "

@@ -18,6 +18,7 @@
 #include "installation.hpp"
 #include "linkable_installation.hpp"
 #include "metrics_command.hpp"
+#include "misspelt_words.hpp"
 #include "move_command.hpp"
 #include "policy_bench_command.hpp"
 #include "recover_command.hpp"
@@ -35,7 +36,8 @@ namespace {
 // Help and version are not errors; everything else is one line and exit code 2.
 int finish_parsing(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
-  fmt::print(stderr, "tessera: {}\n", error.what());
+  const bool left_over = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  fmt::print(stderr, "tessera: {}\n", left_over ? wrong_words(app) : error.what());
   return kWrongUse;
 }
 
@@ -65,6 +67,10 @@ int main(int argc, char** argv) {
   CommandLine commands(app);
   if (words.empty()) {
     fmt::print("{}", app.help());
+    return kWrongUse;
+  }
+  if (const std::string wrong = wrong_command(app, words); !wrong.empty()) {
+    fmt::print(stderr, "tessera: {}\n", wrong);
     return kWrongUse;
   }
   try {

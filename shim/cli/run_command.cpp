@@ -30,10 +30,10 @@ int refuse(int code, const std::string& why) {
 std::string complaint_of(const std::string& folder) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
-    return fmt::format("--file-dir: {} is not a directory", folder);
+    return fmt::format("--file-dir: {} is not a directory; create it, or name one on a local disk", folder);
   }
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    return fmt::format("--file-dir: {}: {}", folder, std::strerror(errno));
+    return fmt::format("--file-dir: {}: {}; name a directory that you may write", folder, std::strerror(errno));
   }
   return "";
 }
@@ -48,6 +48,22 @@ std::string folder_complaint(const RunOptions& options) {
     }
   }
   return "";
+}
+
+// A terminal shows what the heap has and did; a log or a pipe gets what the program writes, and no more.
+void choose_summary(const RunOptions& options, ChildEnvironment& environment) {
+  constexpr const char* kSummary = "TESSERA_SUMMARY";
+  if (environment.get(kSummary).empty() && !options.is_silent() && ::isatty(STDERR_FILENO) == 1) {
+    environment.set(kSummary, "on");
+  }
+}
+
+// Why the program was not started, and what may help.
+std::string start_complaint(const std::string& program, int error) {
+  const std::string why = fmt::format("{}: {}", program, std::strerror(error));
+  if (error == EACCES) return why + "; `chmod +x` makes a file a program, `tessera run -- python FILE` runs a script";
+  if (error == ENOENT && program.find('/') == std::string::npos) return why + "; no folder of PATH has it";
+  return why;
 }
 
 bool is_output(const char* name) {
@@ -157,6 +173,7 @@ int run_command(const Installation& installation, const RunOptions& options, con
   ChildEnvironment environment;
   wrong = prepare(installation, options, environment);
   if (!wrong.empty()) return refuse(1, wrong);
+  choose_summary(options, environment);
   const std::string path = find_program(program[0], environment.get("PATH"));
   const std::vector<std::string> needed = needed_libraries(path);
   if (gpus.manageable && ::access(path.c_str(), X_OK) == 0) {
@@ -176,5 +193,5 @@ int run_command(const Installation& installation, const RunOptions& options, con
   arguments.push_back(nullptr);
   ::execvpe(arguments[0], arguments.data(), environment.for_exec().data());
   const int code = errno == ENOENT ? 127 : 126;
-  return refuse(code, fmt::format("{}: {}", program[0], std::strerror(errno)));
+  return refuse(code, start_complaint(program[0], errno));
 }

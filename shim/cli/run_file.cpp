@@ -28,7 +28,8 @@ std::string read_run_file(const std::string& name, RunFile& file) {
   std::ostringstream contents;
   std::error_code unknown;
   contents << stream.rdbuf();
-  if (!stream || std::filesystem::is_directory(name, unknown)) return fmt::format("cannot read {}", name);
+  if (!stream || std::filesystem::is_directory(name, unknown))
+    return fmt::format("cannot read {}; `tessera run --history FILE` writes a file for reports", name);
   file.name = name;
   const std::string text = contents.str();
   const auto known = last_known_in(text);

@@ -45,7 +45,8 @@ int stats_command(const StatsOptions& options) {
   std::ostringstream contents;
   contents << file.rdbuf();
   StatsText stats;
-  const std::string problem = file ? parse_stats(contents.str(), stats) : "cannot read the file";
+  const std::string problem =
+      file ? parse_stats(contents.str(), stats) : "cannot read the file; `tessera run --stats FILE` writes one";
   if (!problem.empty()) {
     fmt::print(stderr, "tessera: {}: {}\n", options.file, problem);
     return kWrongUse;

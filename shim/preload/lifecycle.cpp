@@ -140,7 +140,9 @@ tessera_result create(tessera_allocator** allocator, char (&folder)[kSize], bool
 }
 
 const char* reason_of_failure() {
-  if (true_driver().cuFuncGetParamInfo == nullptr) return "the driver is older than CUDA 12.4";
+  if (true_driver().cuFuncGetParamInfo == nullptr) {
+    return "the driver is older than CUDA 12.4, so all calls go to it; `tessera doctor` says what is missing";
+  }
   return tessera_last_error();
 }
 

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,14 @@ class Words(unittest.TestCase):
             result = tessera(*words)
             self.assertEqual(result.returncode, 2, words)
             self.assertRegex(result.stderr, r"^tessera: [^\n]+\n$", words)
+
+    def test_a_misspelt_word_is_named_with_the_nearest(self):
+        for words, said in (
+                (["runn", "--", "true"], "unknown command 'runn'; did you mean run? `tessera --help` lists them"),
+                (["run", "--device-memroy", "1GiB", "--", "true"],
+                 "unknown option '--device-memroy'; did you mean --device-memory? `tessera run --help` lists them"),
+                (["doctor", "now"], "'now' is one argument too many; `tessera doctor --help` says what it takes")):
+            self.assertEqual(tessera(*words).stderr, f"tessera: {said}\n")
 
     def test_an_old_command_names_the_new_one(self):
         for old, new in (("torture", "fuzz"), ("league", "policy-bench")):
@@ -161,9 +170,29 @@ class Run(unittest.TestCase):
             self.assertEqual(found["PYTORCH_ALLOC_CONF"], "max_split_size_mb:21")
         self.refused(2, "--torch: 'other'", "--software", "--torch", "other", "--", "true")
 
+    def on_a_terminal(self, *options):
+        """What standard error shows if it is a terminal."""
+        reader, writer = os.openpty()
+        with os.fdopen(reader, "rb") as shown:
+            with os.fdopen(writer, "wb") as terminal:
+                environment = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
+                subprocess.run([TESSERA, "run", "--software", "--no-presets", "--device-memory", "8MiB", *options, "--",
+                                PROGRAMS / "train", "--kernels", PROGRAMS / "train_kernels.so", *SMALL], env=environment,
+                               stdout=subprocess.DEVNULL, stderr=terminal, timeout=250, check=True)
+                return os.read(shown.fileno(), 4096).decode() if select.select([shown], [], [], 0)[0] else ""
+
+    def test_a_terminal_is_shown_what_the_heap_has_and_did(self):
+        self.assertRegex(self.on_a_terminal(), r"^tessera: device 0: the heap has 8.00 MiB of device memory, [^\n]*--file-dir"
+                         r"[^\n]*\r\ntessera: at the end: [^\n]* of blocks at most, [^\n]*\r\n$")
+        for quiet in (("--summary", "off"), ("--log-level", "error")):
+            self.assertEqual(self.on_a_terminal(*quiet), "", quiet)
+        self.assertEqual(self.train("--no-presets").stderr, "")
+        self.assertIn("tessera: at the end: ", self.train("--no-presets", "--summary", "on").stderr)
+
     def test_a_missing_program(self):
         self.refused(127, "No such file", "--software", "--", "/no/such/program")
-        self.refused(126, "ermission denied", "--software", "--", str(BUILD / "CMakeCache.txt"))
+        self.refused(127, "no folder of PATH has it", "--software", "--", "no-such-program")
+        self.refused(126, "ermission denied; `chmod \\+x`", "--software", "--", str(BUILD / "CMakeCache.txt"))
 
     def test_invalid_values_are_named(self):
         self.refused(2, "--device-memory: 'lots'", "--device-memory", "lots", "--", "true")

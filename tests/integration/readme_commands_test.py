@@ -11,6 +11,10 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs/site"))
+
+import recordings  # noqa: E402
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MOST_LINES = 120
 # A word without which the named file would not be about the command.
@@ -58,6 +62,16 @@ def run(command, build, folder):
     return done.stdout
 
 
+def check_recording(command, printed):
+    """What the documents show of it is what it prints."""
+    for name, recording in recordings.RECORDINGS.items():
+        if recording.commands != (command,):
+            continue
+        recorded = (recordings.FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+        found = recordings.steady_lines(name, f"$ {command}\n{printed}")
+        assert found == recordings.steady_lines(name, recorded), f"{name}: `make recordings` was not run\n{printed}"
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     found = commands()
@@ -72,6 +86,7 @@ def main():
         for command, shown in HERE.items():
             printed = run(command, build, pathlib.Path(scratch))
             assert shown in printed, f"{command} printed\n{printed}"
+            check_recording(command, printed)
 
 
 if __name__ == "__main__":

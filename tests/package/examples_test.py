@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs/examples"
 sys.path.insert(0, str(ROOT / "tests/integration"))
 
+from linted_files import CHECK_JSONSCHEMA, HADOLINT, read_yaml  # noqa: E402
 from virtual_environment import Unavailable, environment_with  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else None
@@ -130,7 +131,7 @@ class Examples(unittest.TestCase):
 
     def test_options_of_scripts_exist(self):
         known = run("tessera", "run", "--help", env=self.variables)
-        for path in [*EXAMPLES.glob("*.sh"), *EXAMPLES.glob("*.service"), EXAMPLES / "pod.yaml"]:
+        for path in [*EXAMPLES.glob("*.sh"), *EXAMPLES.glob("*.service"), *EXAMPLES.glob("*.yaml")]:
             text = path.read_text(encoding="utf-8").replace("\\\n", " ").replace(",", " ")
             for words in re.findall(r"tessera run((?: +(?!-- ).+?)*) -- ", re.sub(r"bin/tessera +run", "tessera run", text)):
                 for option in re.findall(r"--[\w-]+", words):
@@ -163,6 +164,41 @@ class Examples(unittest.TestCase):
         wrong.write_text((EXAMPLES / "pod.yaml").read_text(encoding="utf-8").replace("volumeMounts", "mounts"))
         with self.assertRaises(AssertionError):
             run(python.with_name("kubernetes-validate"), "--strict", "--kubernetes-version", KUBERNETES, wrong)
+
+    def refused(self, *command):
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        return done.stdout + done.stderr
+
+    def test_image(self):
+        try:
+            python = environment_with(BUILD, *HADOLINT)
+        except Unavailable as why:
+            self.skipTest(str(why))
+        lint = python.with_name("hadolint")
+        run(lint, EXAMPLES / "Dockerfile")
+        wrong = self.scratch / "Dockerfile"
+        wrong.write_text((EXAMPLES / "Dockerfile").read_text(encoding="utf-8").replace("debian:12-slim", "debian"))
+        self.assertIn("DL3006", self.refused(lint, wrong))
+
+    def test_compose(self):
+        """The file by the Compose specification's schema, and that it names the image's Dockerfile and folder."""
+        try:
+            python = environment_with(BUILD, *CHECK_JSONSCHEMA)
+        except Unavailable as why:
+            self.skipTest(str(why))
+        check = [python.with_name("check-jsonschema"), "--builtin-schema", "vendor.compose-spec"]
+        run(*check, EXAMPLES / "compose.yaml")
+        wrong = self.scratch / "wrong_compose.yaml"
+        wrong.write_text((EXAMPLES / "compose.yaml").read_text(encoding="utf-8").replace("depends_on", "depend_on"))
+        self.assertIn("depend_on", self.refused(*check, wrong))
+        services = read_yaml(python, EXAMPLES / "compose.yaml")["services"]
+        built = services["installation"]["build"]
+        context = EXAMPLES / built["context"]
+        self.assertEqual(context.resolve(), (ROOT / "build/dist").resolve())
+        self.assertEqual((EXAMPLES / "../../build/dist" / built["dockerfile"]).resolve(), (EXAMPLES / "Dockerfile").resolve())
+        used = [services["train"]["command"][0], services["installation"]["entrypoint"][-1] + "/bin/tessera"]
+        self.assertEqual(used[0], used[1])
 
     def test_the_steps_of_the_pod(self):
         """What the image's build and the init container do; then the command of the pod, from the copy."""

@@ -1,0 +1,16 @@
+// The complaint about a command or an option that does not exist: which word, what it was probably meant to be, and
+// what lists those that exist.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+// "" if the first word is a command or an option.
+std::string wrong_command(const CLI::App& app, const std::vector<std::string>& words);
+
+// After parsing ended with words left over. REQUIRES: there are some.
+std::string wrong_words(const CLI::App& app);
