@@ -14,11 +14,15 @@ TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=er
 NO_USE_SANITIZED = bench|lint|package|unsanitized
 UNDER_SANITIZER = -LE '$(NO_USE_SANITIZED)|long'
 
-.PHONY: build demo check check-long test lint asan tsan tidy bench policy-bench policy-benches format install wheel deb docs recordings release gpu-bundle packages check-packages bench-packages clean
+.PHONY: build deps demo check check-long test lint asan tsan tidy bench policy-bench policy-benches format install wheel deb docs recordings release gpu-bundle packages check-packages bench-packages clean
 
-packages: ; @sh cmake/install_packages.sh build
-check-packages: ; @sh cmake/install_packages.sh build check
-bench-packages: ; @sh cmake/install_packages.sh bench
+# Installs Debian's packages, as root or by sudo; nothing else here installs any.
+DEPS ?= build check
+deps: ; @sh cmake/install_packages.sh $(DEPS)
+
+packages: ; @sh cmake/install_packages.sh --check build
+check-packages: ; @sh cmake/install_packages.sh --check build check
+bench-packages: ; @sh cmake/install_packages.sh --check bench
 
 build: packages
 	$(CONFIGURE) release

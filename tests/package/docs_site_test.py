@@ -13,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SITE = ROOT / "docs/site"
 sys.path[:0] = [str(ROOT / "tests/integration"), str(SITE)]
 
+import badges  # noqa: E402
 import drawings  # noqa: E402
 from header_page import header_page  # noqa: E402
 from virtual_environment import python_with  # noqa: E402
@@ -32,6 +33,13 @@ def check_drawings():
         assert path.with_suffix(".svg").read_text(encoding="utf-8") == drawn, f"docs/site/drawings.py was not run: {path}"
 
 
+def check_badges():
+    """Each is drawn from what it is about."""
+    drawn = {f"{name}.svg": badges.draw(*words) for name, words in badges.badges().items()}
+    there = {path.name: path.read_text(encoding="utf-8") for path in badges.FOLDER.iterdir()}
+    assert there == drawn, "docs/site/badges.py was not run"
+
+
 def check_header_page():
     page = header_page("a.h", "/* What it is. */\n#define TESSERA_A_H\n\n/* ---- parts ---- */\n\n/* Does it. */\n"
                               "TESSERA_API int tessera_a(int one,\n                          int two);\n")
@@ -41,6 +49,7 @@ def check_header_page():
 
 def main():
     check_drawings()
+    check_badges()
     check_header_page()
     [requirement] = (SITE / "requirements.txt").read_text(encoding="utf-8").split()
     python = python_with(pathlib.Path(sys.argv[1]).resolve(), *requirement.split("=="))
