@@ -14,17 +14,18 @@ TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=er
 NO_USE_SANITIZED = bench|lint|package|unsanitized
 UNDER_SANITIZER = -LE '$(NO_USE_SANITIZED)|long'
 
-.PHONY: build deps demo check check-long test lint asan tsan tidy bench policy-bench policy-benches format install wheel deb docs recordings release gpu-bundle packages check-packages bench-packages clean
+.PHONY: build deps demo check check-long test lint asan tsan tidy bench policy-bench policy-benches format install wheel deb docs recordings release gpu-bundle packages check-packages long-packages bench-packages build-packages clean
 
-# Installs Debian's packages, as root or by sudo; nothing else here installs any.
-DEPS ?= build check
-deps: ; @sh cmake/install_packages.sh $(DEPS)
+# Debian's packages, as root or by sudo. The demo and the checks install what they lack, so that they are one command on a
+# fresh machine; a build installs nothing, and says what it lacks.
+deps: packages
+packages: ; @sh cmake/install_packages.sh build
+check-packages: ; @sh cmake/install_packages.sh build check
+long-packages: ; @sh cmake/install_packages.sh build check long
+bench-packages: ; @sh cmake/install_packages.sh bench
+build-packages: ; @sh cmake/install_packages.sh --check build
 
-packages: ; @sh cmake/install_packages.sh --check build
-check-packages: ; @sh cmake/install_packages.sh --check build check
-bench-packages: ; @sh cmake/install_packages.sh --check bench
-
-build: packages
+build: build-packages
 	$(CONFIGURE) release
 	$(COMPILE) release
 
@@ -44,7 +45,7 @@ test: packages
 
 # What takes minutes each: whole searches, cells of the policy benchmark, hundreds of seeds, suites of other projects;
 # and all tests that a sanitizer can be used with, of which `make check` runs a part. Every night, and before an issue is closed.
-check-long: check-packages
+check-long: long-packages
 	$(CONFIGURE) release
 	$(COMPILE) release
 	$(TEST) build/release -L long

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what is missing from Debian's packages, and nothing when nothing is missing.
-#   install_packages.sh SET...             sets: build check bench
+#   install_packages.sh SET...             sets: build check long bench
 #   install_packages.sh --check SET...     installs nothing: fails if something is missing
 set -eu
 only_check=""
@@ -8,7 +8,8 @@ if [ "${1:-}" = --check ]; then only_check=1; shift; fi
 build="build-essential cmake ninja-build python3 dpkg-dev bzip2 xz-utils libfmt-dev libcli11-dev
   nlohmann-json3-dev libxxhash-dev liburing-dev libzstd-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev"
 check="clang-14 clang-tidy-14 clang-format-14 lld pkg-config python3-venv valgrind chromium-headless-shell
-  man-db mandoc fish zsh debootstrap"
+  man-db mandoc fish zsh"
+long="debootstrap"
 bench="fio libmimalloc2.0 python3-venv"
 
 missing=""
@@ -23,7 +24,7 @@ done
 [ -n "$missing" ] || exit 0
 if [ -n "$only_check" ]; then
   echo "missing Debian packages:$missing" >&2
-  echo "this installs them: make deps DEPS='$*'" >&2
+  echo "this installs them: make deps" >&2
   exit 1
 fi
 

@@ -21,7 +21,6 @@ MOST_LINES = 120
 ELSEWHERE = {
     "pip install build/dist/tessera_cuda-*.whl": ("tests/long/clean_root_test.py", "first_commands"),
     "make wheel": ("tests/long/wheel_test.py", "cmake/wheel.sh"),
-    "make deps": (".ci/run", "make deps"),
     "make deb": ("tests/package/deb_test.py", "cpack"),
     "make install PREFIX=/usr/local": ("tests/package/install_test.py", "--install"),
     "make check": (".ci/run", "make check"),
