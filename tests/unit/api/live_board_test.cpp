@@ -16,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // The page as seen by another process.
-class SharedPage {
+class BoardPage {
  public:
-  SharedPage() {
+  BoardPage() {
     for (const auto& link : fs::directory_iterator("/proc/self/fd")) {
       std::error_code gone;
       if (!fs::read_symlink(link.path(), gone).string().starts_with("/memfd:" TESSERA_LIVE_NAME)) {
@@ -29,7 +29,7 @@ class SharedPage {
           ::mmap(nullptr, sizeof(tessera_live), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0));
     }
   }
-  ~SharedPage() {
+  ~BoardPage() {
     if (page_ == nullptr) return;
     ::munmap(page_, sizeof(tessera_live));
     ::close(file_);
@@ -47,7 +47,7 @@ class SharedPage {
 TEST(LiveBoard, IsAPrivatePageThatCannotBeTruncated) {
   const auto board = LiveBoard::open();
   ASSERT_TRUE(board.is_ok());
-  SharedPage page;
+  BoardPage page;
   ASSERT_TRUE(page.found());
   EXPECT_EQ(page->magic, TESSERA_LIVE_MAGIC);
   EXPECT_EQ(page->pid, ::getpid());
@@ -59,13 +59,13 @@ TEST(LiveBoard, IsAPrivatePageThatCannotBeTruncated) {
 
 TEST(LiveBoard, LeavesNothingBehind) {
   (void)LiveBoard::open();
-  EXPECT_FALSE(SharedPage().found());
+  EXPECT_FALSE(BoardPage().found());
 }
 
 TEST(LiveBoard, ShowsTheNewestTextUnderAnEvenSequence) {
   const auto board = LiveBoard::open();
   ASSERT_TRUE(board.is_ok());
-  SharedPage page;
+  BoardPage page;
   board.value()->publish("a longer text");
   board.value()->publish("{\"a\":1}");
   EXPECT_EQ(page.text(), "{\"a\":1}");
@@ -76,7 +76,7 @@ TEST(LiveBoard, ShowsTheNewestTextUnderAnEvenSequence) {
 TEST(LiveBoard, AFullPageIsShownAndMoreIsNot) {
   const auto board = LiveBoard::open();
   ASSERT_TRUE(board.is_ok());
-  SharedPage page;
+  BoardPage page;
   const std::string full(LiveBoard::kCapacity, 'x');
   board.value()->publish(full);
   EXPECT_EQ(page.text(), full);
@@ -87,7 +87,7 @@ TEST(LiveBoard, AFullPageIsShownAndMoreIsNot) {
 TEST(LiveBoard, StaysRequestedForTheReadersPeriod) {
   const auto board = LiveBoard::open();
   ASSERT_TRUE(board.is_ok());
-  SharedPage page;
+  BoardPage page;
   EXPECT_FALSE(board.value()->wanted());
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
