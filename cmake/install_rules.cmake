@@ -63,7 +63,7 @@ set(CPACK_PACKAGE_DESCRIPTION "Runs CUDA programs whose blocks do not all fit in
  memory, pinned host memory and files, and are back before they are used. With the tessera command, a preloaded library for
  unmodified programs, and a C library.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)  # strips, and makes a second package, tessera-cuda-dbgsym
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 # tests/package/cxx_runtime_test.py holds this. dpkg-shlibdeps would look for a package that has the driver.

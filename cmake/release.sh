@@ -39,5 +39,5 @@ sh docs/site/build.sh "$work/docs-tools" "$work/tessera-docs-$version"
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$work" -c "tessera-docs-$version" |
   gzip -n >"$target/tessera-docs-$version.tar.gz"
 cd "$target"
-sha256sum "tessera-$version.tar.gz" "tessera-docs-$version.tar.gz" tessera_cuda-"$version"* tessera-cuda_"$version"* |
+sha256sum "tessera-$version.tar.gz" "tessera-docs-$version.tar.gz" tessera_cuda-"$version"* tessera-cuda*_"$version"* |
   tee SHA256SUMS

@@ -6,9 +6,11 @@ skipped (77) without.
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -50,6 +52,17 @@ def make_writable(target):
         path.chmod(path.stat().st_mode | 0o200)
 
 
+def check_debug_symbols(folder, installed):
+    """They are apart, by the build ids of what the wheel has."""
+    [apart] = folder.glob("*-debug.tar.gz")
+    with tarfile.open(apart) as file:
+        names = file.getnames()
+    for library in ("lib/libtessera.so.0", "lib/libtessera_preload.so", "bin/tessera"):
+        build_id = re.search(r"Build ID: (\w+)", must("readelf", "-n", installed / library))[1]
+        assert f".build-id/{build_id[:2]}/{build_id[2:]}.debug" in names, (library, names)
+        assert ".debug_line" not in must("readelf", "-S", "--wide", installed / library), library
+
+
 def main():
     left = pathlib.Path(sys.argv[1]).resolve() / "dist"
     shutil.rmtree(left, ignore_errors=True)
@@ -73,7 +86,7 @@ def main():
         [wheel] = (scratch / "dist").glob("*.whl")
         assert wheel.name.endswith("-py3-none-manylinux_2_34_x86_64.whl"), wheel.name
         assert wheel.stat().st_size < LARGEST, wheel.stat().st_size
-        assert list((scratch / "dist").glob("*.tar.gz"))
+        [_] = (path for path in (scratch / "dist").glob("*.tar.gz") if not path.name.endswith("-debug.tar.gz"))
 
         must(python, "-m", "pip", "install", "--quiet", "--no-index", wheel)
         bare = {"PATH": str(scratch / "empty/bin"), "HOME": str(scratch)}
@@ -83,6 +96,8 @@ def main():
         must(python, "-c", "import tessera, tessera.snapshot; import importlib.metadata as m;"
              "assert m.metadata('tessera-cuda')['License-Expression'] == 'Apache-2.0';"
              "assert '_installation' in str(tessera._library.folder())", cwd=scratch, env=bare)
+        [installed] = (scratch / "empty/lib").glob("python*/site-packages/tessera/_installation")
+        check_debug_symbols(scratch / "dist", installed)
         shown = must(scratch / "empty/bin/tessera", "demo", cwd=scratch, env=bare | {"TMPDIR": str(scratch)})
         assert "bit-identical" in shown, shown
         left.mkdir()

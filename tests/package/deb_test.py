@@ -1,9 +1,10 @@
-"""The Debian package needs the C library alone, and what it unpacks runs a program.
+"""The Debian package needs the C library alone, what it unpacks runs a program, and its debug symbols are apart.
 
 Usage: deb_test.py BUILD_FOLDER
 """
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,17 @@ def run(*command, **options):
     return done.stdout.strip()
 
 
+def check_debug_symbols(symbols, root, scratch):
+    """gdb finds them below /usr/lib/debug, by the build ids of what the package has."""
+    run("dpkg-deb", "--extract", symbols, scratch / "symbols")
+    for name in ("bin/tessera", "lib/libtessera.so", "lib/libtessera_preload.so"):
+        stripped = (root / "usr" / name).resolve()
+        build_id = re.search(r"Build ID: (\w+)", run("readelf", "-n", stripped))[1]
+        apart = scratch / "symbols/usr/lib/debug/.build-id" / build_id[:2] / f"{build_id[2:]}.debug"
+        assert ".debug_line" in run("readelf", "-S", "--wide", apart), apart
+        assert ".debug_line" not in run("readelf", "-S", "--wide", stripped), stripped
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as folder:
@@ -28,6 +40,8 @@ def main():
         assert run("dpkg-deb", "--field", package, "Depends") == "libc6 (>= 2.34)"
         root = scratch / "root"
         run("dpkg-deb", "--extract", package, root)
+        [symbols] = scratch.glob("*.ddeb")
+        check_debug_symbols(symbols, root, scratch)
         program = root / "usr/lib/tessera/vector_add"
         run(root / "usr/bin/tessera", "run", "--software", "--software-memory", "64MiB", "--device-memory", "16MiB", "--",
             program, program.with_name("vector_add_kernels.so"))
