@@ -22,8 +22,9 @@ class SystemLedgers final : public LedgerAccess {
 
 }  // namespace
 
+// Never destroyed: the pump looks at the ledgers until the process is gone.
 LedgerAccess& system_ledgers() {
-  static SystemLedgers ledgers;
+  static SystemLedgers& ledgers = *new SystemLedgers;
   return ledgers;
 }
 
