@@ -8,15 +8,12 @@ import pathlib
 import re
 import sys
 
-from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 # A line that is longer is continued on the next.
 NARROWEST, WIDEST = 60, 240
-# Pages ask no other server for anything, such as for a font.
-FORMAT = re.sub(r"\s*@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.S).replace("Fira Code, ", "")
 
 
 def draw(name, text):
@@ -25,7 +22,9 @@ def draw(name, text):
                       width=max(len(line) for line in [NARROWEST * " ", *lines] if len(line) <= WIDEST))
     for line in lines:
         console.print(Text(line, style="bold green" if line.startswith("$ ") else ""))
-    return console.export_svg(title=name.replace("_", " "), theme=MONOKAI, code_format=FORMAT, unique_id=f"recorded-{name}")
+    drawn = console.export_svg(title=name.replace("_", " "), theme=MONOKAI, unique_id=f"recorded-{name}")
+    # Pages ask no other server for anything, such as for a font.
+    return re.sub(r"\s*@font-face \{.*?\}", "", drawn, flags=re.S).replace("Fira Code, ", "")
 
 
 def main(folder, *files):

@@ -330,6 +330,7 @@ Bytes memory_or(const ReplayOptions& options, const Trace& trace, Bytes liveness
 }  // namespace
 
 Bytes device_memory_for(const Trace& trace, const ReplayOptions& options) {
+  if (options.device_memory) return options.device_memory;
   if (trace.parts.empty()) return memory_or(options, trace, bounds_of(trace).liveness_peak);
   return memory_or(options, trace, bounds_of(cut_blocks(trace)).liveness_peak);
 }
