@@ -77,6 +77,7 @@ TEST_F(PageSwaps, WaitsForRunningWorkBeforeAMove) {
   const StreamId stream = machine_.stream();
   const auto runs = machine_.add_many(8);
   for (auto* run : runs) ASSERT_OK(machine_.write(run, 1));
+  ASSERT_OK(machine_.settle());  // other streams run concurrently
   std::atomic<bool> go{false};
   ASSERT_OK(machine_.sim().host_function(stream, [&] {
     while (!go.load()) std::this_thread::yield();
