@@ -72,8 +72,9 @@ Status Fetcher::check_fits(Runs runs) const {
 }
 
 Status Fetcher::make_fit(Runs runs) {
+  if (!partial_.are_possible()) return {};
   const Bytes excess = need_of(runs).excess();
-  return excess && partial_.are_possible() ? partial_.make_fit(runs, excess) : Status();
+  return excess ? partial_.make_fit(runs, excess) : partial_.keep_more(runs);
 }
 
 Status Fetcher::bring_in(Runs runs, Transfers::Mapped mapped) {

@@ -10,8 +10,8 @@
 namespace tessera {
 namespace {
 
-// Of the device, for the program's other blocks.
-constexpr std::uint64_t kKeptPart = 8;
+// Of the device, for the program's other blocks: at first, and at most.
+constexpr std::uint64_t kLeastKept = 64, kMostKept = 8;
 // Pages that change over at a time.
 constexpr Bytes kBatch = 64_MiB;
 // Room that is made in host memory may be in pieces that cannot be used, or what was loaded is spilled for it.
@@ -48,15 +48,54 @@ std::vector<Run*> in_order(Runs runs) {
 
 }  // namespace
 
-Bytes PartialRuns::kept() const { return engine_.tiers.device.usage().capacity / kKeptPart; }
+Bytes PartialRuns::kept() const { return std::max(kept_, engine_.tiers.device.usage().capacity / kLeastKept); }
 
 Status PartialRuns::make_fit(Runs runs, Bytes excess) {
   if (engine_.held_uses.count() != 0) return Status(Code::kBusy, "calls in progress hold blocks");
+  TESSERA_TRY_ASSIGN(const Bytes done, make_partial(runs, excess + kept()));
+  if (done < excess) {
+    return Status(Code::kOutOfMemory,
+                  fmt::format("{} MiB of it would have to be used in host memory, and {} MiB can be: raise host-memory "
+                              "or device-memory, or make the step smaller",
+                              excess / 1_MiB, done / 1_MiB));
+  }
+  kept_ = std::max(kept_, done - excess);
+  log_line(is_noted_ ? LogLevel::kInfo : LogLevel::kWarning,
+           "a launch uses more memory than the device has: {} MiB of it are used in host memory from now on, over the "
+           "link, which is slower",
+           done / 1_MiB);
+  is_noted_ = true;
+  note_split();
+  return {};
+}
+
+// In steps of what is kept at first: a launch waits for each.
+Status PartialRuns::keep_more(Runs runs) {
+  if (!any_.load() || engine_.held_uses.count() != 0) return {};
+  std::vector<Run*> partial;
+  Bytes left;
+  for (Run* const run : runs) {
+    if (!run->whole().has(PageState::kZeroCopy)) continue;
+    partial.push_back(run);
+    left += run->bytes_in(PageState::kCold) + run->evicting_bytes();
+  }
+  const Bytes capacity = engine_.tiers.device.usage().capacity;
+  const Bytes most = capacity / kMostKept - std::min(kept_, capacity / kMostKept);
+  const Bytes step = std::min(std::max(left, capacity / kLeastKept), most);
+  if (!left || !step) return {};
+  const Result<Bytes> done = make_partial(partial, step);
+  kept_ += done.is_ok() ? done.value() : step;  // what failed is not tried for each launch
+  note_split();
+  const Code code = done.status().code();
+  return code == Code::kNotReady || code == Code::kOutOfMemory ? Status() : done.status();
+}
+
+// Returns the bytes that are used in host memory now and were not before: fewer if no more can be.
+Result<Bytes> PartialRuns::make_partial(Runs runs, Bytes wanted) {
   TESSERA_TRY(settle(runs));
   const std::vector<Run*> candidates = in_order(runs);
   Bytes done;
-  int rounds = 0;
-  for (const Bytes wanted = excess + kept(); done < wanted;) {
+  for (int rounds = 0; done < wanted;) {
     TESSERA_TRY_ASSIGN(const std::vector<PageRef> pages, choose(candidates, wanted - done));
     if (pages.empty()) break;
     const Result<Bytes> more = use_in_host(pages);
@@ -72,14 +111,7 @@ Status PartialRuns::make_fit(Runs runs, Bytes excess) {
       break;
     }
   }
-  if (done < excess) {
-    return Status(Code::kOutOfMemory,
-                  fmt::format("{} MiB of it would have to be used in host memory, and {} MiB can be: raise host-memory "
-                              "or device-memory, or make the step smaller",
-                              excess / 1_MiB, done / 1_MiB));
-  }
-  note(done);
-  return {};
+  return done;
 }
 
 // Pages in transfer get where they are going.
@@ -145,15 +177,10 @@ Result<Bytes> PartialRuns::use_in_host(std::span<const PageRef> pages) {
 }
 
 // Pages that have returned too early are worth more patience.
-void PartialRuns::note(Bytes excess) {
+void PartialRuns::note_split() {
   quiet_points_ = 0;
   if (has_returned_) wanted_quiet_points_ = std::min(wanted_quiet_points_ * 2, kMostQuietPoints);
   has_returned_ = false;
-  log_line(is_noted_ ? LogLevel::kInfo : LogLevel::kWarning,
-           "a launch uses more memory than the device has: {} MiB of it are used in host memory from now on, over the "
-           "link, which is slower",
-           excess / 1_MiB);
-  is_noted_ = true;
 }
 
 Status PartialRuns::make_whole(Run& run) {
@@ -203,6 +230,7 @@ void PartialRuns::bring_back() {
     left |= run.has(PageState::kZeroCopy);
   }
   any_.store(left);
+  if (!left) kept_ = {};
 }
 
 }  // namespace tessera

@@ -2,8 +2,9 @@
 // stay on the device, the others stay in host memory that is mapped at their addresses (page_zero_copy.hpp).
 //
 // A kernel that reads all of a block in a circle gains nothing from pages that move, so the split is left as it is.
-// Room for the other blocks of the program is kept beside it. Pages change over while no work runs; a launch that needs
-// it waits for that once, and pages return only where the program has waited for the device itself.
+// Room for the other blocks of the program is kept beside it: little at first, and what pages of partial runs leave for
+// them. Pages change over while no work runs; a launch that needs it waits for that once, and pages return only where
+// the program has waited for the device itself.
 //
 // Thread safety: none; the engine's lock.
 #pragma once
@@ -43,6 +44,10 @@ class PartialRuns {
   // too much of the runs has to be on the device; kBusy while other calls in progress hold blocks; kNotReady where work
   // does not end; the driver's. What changed before an error stays so.
   Status make_fit(Runs runs, Bytes excess);
+  // Pages of partial runs that were evicted for other blocks are used in host memory too, as they would be evicted
+  // again: that much more is kept, up to an eighth of the device. Waits for all work; where that is not possible now,
+  // nothing changes. REQUIRES: as make_fit(). Errors: the driver's.
+  Status keep_more(Runs runs);
   // All of the run, or of the row, is on the device from now on: others will access its frames. Waits for all work.
   // REQUIRES: it is held. Errors: as make_fit().
   Status make_whole(Run& run);
@@ -55,11 +60,12 @@ class PartialRuns {
 
  private:
   Bytes kept() const;
+  Result<Bytes> make_partial(Runs runs, Bytes wanted);
   Status settle(Runs runs);
   Result<std::vector<PageRef>> choose(Runs runs, Bytes wanted);
   Result<Bytes> use_in_host(std::span<const PageRef> pages);
   Status load(PageRef page);
-  void note(Bytes excess);
+  void note_split();
 
   Engine& engine_;
   PageMoves& moves_;
@@ -67,6 +73,7 @@ class PartialRuns {
   HostEvictor& host_evictor_;
   DeviceEvictor& device_evictor_;
   std::atomic<bool>& any_;
+  Bytes kept_;                      // for other blocks, since runs are partial
   std::uint32_t quiet_points_ = 0;  // since the last launch that made runs partial
   std::uint32_t wanted_quiet_points_ = kQuietPoints;
   bool has_returned_ = false;  // pages, since then

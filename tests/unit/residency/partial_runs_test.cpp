@@ -66,6 +66,40 @@ TEST_F(PartialRuns, OtherBlocksMoveAsBefore) {
   expect_right();
 }
 
+// The device has 64 base pages. One is kept at first; six others are used between two uses of the large run, whose
+// pages leave for them once and are used in host memory from then on.
+TEST_F(PartialRuns, PagesThatLeaveForOtherBlocksAreNotFetchedForEachLaunch) {
+  ResidencyMachine machine({.device = 128_MiB, .host = 256_MiB, .zero_copy = true, .sim = {.memory = 128_MiB}});
+  tessera::Run* const large = machine.add({0, 72});
+  const auto others = machine.add_many(6);
+  const auto round = [&](std::uint64_t generation) {
+    for (tessera::Run* const run : others) ASSERT_OK(machine.write(run, generation));
+    ASSERT_OK(machine.check(large, 1));
+    for (tessera::Run* const run : others) ASSERT_OK(machine.check(run, generation));
+  };
+  ASSERT_OK(machine.write(large, 1));
+  EXPECT_EQ(in_host(large), 18_MiB) << "9 pages";
+  for (std::uint64_t n = 1; n <= 8; ++n) round(n);
+  EXPECT_EQ(in_host(large), 28_MiB) << "14 pages";
+  const std::uint64_t moves = machine.residency().figures().stats().fetches;
+  round(9);
+  EXPECT_EQ(machine.residency().figures().stats().fetches, moves);
+}
+
+// At most an eighth of the device is kept: more blocks than that move as before.
+TEST_F(PartialRuns, ManyOtherBlocksGoOnMoving) {
+  ResidencyMachine machine({.device = 128_MiB, .host = 256_MiB, .zero_copy = true, .sim = {.memory = 128_MiB}});
+  tessera::Run* const large = machine.add({0, 72});
+  const auto others = machine.add_many(20);
+  ASSERT_OK(machine.write(large, 1));
+  for (std::uint64_t n = 1; n <= 12; ++n) {
+    for (tessera::Run* const run : others) ASSERT_OK(machine.write(run, n));
+    ASSERT_OK(machine.check(large, 1));
+    for (tessera::Run* const run : others) ASSERT_OK(machine.check(run, n));
+  }
+  EXPECT_EQ(in_host(large), 32_MiB) << "8 pages too many, and 8 that are kept";
+}
+
 TEST_F(PartialRuns, ARunThatHasToStayOnTheDeviceDoes) {
   tessera::Run* const pinned = machine_.add({0, 5});
   ASSERT_OK(machine_.write(pinned, 1));
