@@ -21,7 +21,7 @@ SimOptions sim_options(const Machine& machine, int devices) {
           .peer = sim_speed(machine.peer_rate),
           .calls = {.mapping = machine.mapping, .copy_turn = machine.copy_turn},
           .contents = SimContents::kNone,
-          .host_frames = false};  // how long kernels take on them is not modelled
+          .host_frames = false};  // plans move no page that kernels use in host memory
 }
 
 std::unique_ptr<VirtualFileIo> sim_disk(VirtualClock& clock, const Machine& machine, VirtualDisk* disk) {

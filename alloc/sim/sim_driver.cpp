@@ -32,6 +32,11 @@ struct CurrentDevice {
 };
 thread_local CurrentDevice current_device_of_thread;
 
+Nanoseconds share_of(Nanoseconds time, Bytes part, Bytes all) {
+  const double share = static_cast<double>(part.value()) / static_cast<double>(all.value());
+  return Nanoseconds(static_cast<std::uint64_t>(static_cast<double>(time.value()) * share));
+}
+
 }  // namespace
 
 SimDriver::SimDriver(SimOptions options, const Clock& clock)
@@ -359,11 +364,26 @@ Status SimDriver::occupy(StreamId stream, Nanoseconds time, std::span<const Devi
   SimWork work;
   work.name = "a kernel";
   work.time = time;
+  Bytes all, in_host;
+  std::vector<SimRange> stretches;
   MutexLock lock(mutex_);
   for (const DeviceRange& range : ranges) {
-    TESSERA_TRY(bytes_at(range.address, range.bytes, on.device).status());
+    TESSERA_TRY_ASSIGN(const SimBytes there, bytes_at(range.address, range.bytes, on.device));
     touches(work, range_of(range.address, range.bytes));
+    all += range.bytes;
+    stretches.insert(stretches.end(), there.in_host.begin(), there.in_host.end());
   }
+  Nanoseconds linked;
+  for (const SimRange& stretch : stretches) {
+    SimWork reads;
+    reads.name = "reads of host memory";
+    reads.time = options_.inbound.time_for(Bytes(stretch.bytes));
+    touches(reads, stretch);
+    in_host += Bytes(stretch.bytes);
+    linked += reads.time;
+    TESSERA_TRY(engines_->submit(on.stream, SimEngine::kInbound, std::move(reads)).status());
+  }
+  if (in_host) work.time = time - std::min(linked, share_of(time, in_host, all));
   return engines_->submit(on.stream, SimEngine::kCompute, std::move(work)).status();
 }
 

@@ -108,7 +108,8 @@ class SimDriver final : public Driver {
   Status launch(const Launch& launch, StreamId stream) override;
   Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to, StreamId stream) override;
 
-  // A kernel without code: takes `time`, and may access these ranges.
+  // A kernel without code: takes `time`, and may access these ranges. What is in host memory of them comes over the
+  // link first, in turn with copies, and takes the link's time in place of its share of `time`, if that is longer.
   Status occupy(StreamId stream, Nanoseconds time, std::span<const DeviceRange> ranges);
 
   // ---- beyond the contract, for softcuda ---------------------------------------------------

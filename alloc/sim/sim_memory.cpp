@@ -18,6 +18,15 @@ Status no_memory(std::string_view what, const SimRange& range) {
           native::kOutOfMemory};
 }
 
+// As one with the last stretch, if it begins at its end.
+void add_stretch(std::vector<SimRange>& stretches, const SimRange& next) {
+  if (!stretches.empty() && stretches.back().end() == next.start) {
+    stretches.back().bytes += next.bytes;
+  } else {
+    stretches.push_back(next);
+  }
+}
+
 }  // namespace
 
 SimMemory::SimMemory(const SimOptions& options)
@@ -248,7 +257,9 @@ Result<SimBytes> SimMemory::bytes_at(Address address, Bytes bytes, DeviceId devi
       found.location = frame.location;
       found.device = frame.device;
     }
-    at = mapping->first + mapping->second.bytes;
+    const std::uint64_t end = std::min(mapping->first + mapping->second.bytes, range.end());
+    if (frame.location == FrameLocation::kHost) add_stretch(found.in_host, {at, end - at});
+    at = end;
   }
   return found;
 }

@@ -35,6 +35,7 @@ struct SimBytes {
   FrameLocation location = FrameLocation::kDevice;  // of the first byte
   DeviceId device{};                                // the owner of that byte's frame
   std::span<std::byte> bytes;                       // empty on a machine without contents
+  std::vector<SimRange> in_host{};                  // stretches that are mapped to host frames
 };
 
 class SimMemory {

@@ -1,6 +1,7 @@
 """Writes the trace of a model without running it: sizes from its architecture, times from a roofline.
 
-Usage: generate.py MODEL [--batch N] [--gpu NAME] [--precision mixed|full] [--iterations N] [--remakable TAG]... [-o FILE]
+Usage: generate.py MODEL [--batch N] [--gpu NAME] [--precision mixed|full] [--iterations N] [--remakable TAG]...
+                   [--arena TAG] [-o FILE]
        generate.py --list
 """
 
@@ -70,6 +71,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="seed of the routing to experts")
     parser.add_argument("--remakable", action="append", default=[], metavar="TAG",
                         help="blocks with this tag (activation) can be recomputed in the time of their op")
+    parser.add_argument("--arena", metavar="TAG",
+                        help="blocks with this tag (weight) that live from the beginning are one block, used in parts")
     parser.add_argument("-o", "--output", default="-", help="output file, default standard output")
     parser.add_argument("--list", action="store_true", help="print the names of the models")
     words = parser.parse_args()
@@ -78,6 +81,7 @@ def main() -> int:
         return 0 if words.list else 2
     program, _ = generate(words.model, words.batch, words.gpu, words.precision, words.iterations, words.seed)
     program.remakable = frozenset(words.remakable)
+    program.arena = words.arena
     if words.output == "-":
         program.write(sys.stdout)
     else:

@@ -87,6 +87,7 @@ class PolicyBenchRun {
       if (setting.is_given()) settings_.emplace_back(setting.name, setting.value);
     }
     policy_bench_.settings = settings_;
+    settings_.emplace_back("host-frames", "off");  // no policy decides what is used there
     for (const auto& [name, percent] :
          {std::pair("host-budget", options.host_budget), std::pair("peer-budget", options.peer_budget)}) {
       if (percent > 0) policy_bench_.settings.emplace_back(name, fmt::format("{} %", percent));

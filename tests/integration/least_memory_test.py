@@ -26,7 +26,7 @@ class LeastMemory(unittest.TestCase):
 
     def replay(self, memory, policy):
         return subprocess.run([TESSERA, "replay", self.trace, "--device-memory", str(memory), "--host-memory", "16GiB",
-                               "--policy", policy, "--iterations", "3", "--json"], capture_output=True, text=True, timeout=100,
+                               "--policy", policy, "--host-frames", "off", "--iterations", "3", "--json"], capture_output=True, text=True, timeout=100,
                               check=False)
 
     def test_it_runs_in_four_maps_of_pages_and_not_in_a_page_less(self):

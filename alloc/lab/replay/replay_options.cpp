@@ -18,7 +18,7 @@ using Speed = std::uint64_t ReplayOptions::*;
 
 struct Entry {
   std::string_view name;
-  std::variant<Bytes ReplayOptions::*, Speed, Nanoseconds ReplayOptions::*> field;
+  std::variant<Bytes ReplayOptions::*, Speed, Nanoseconds ReplayOptions::*, bool ReplayOptions::*> field;
 };
 constexpr Entry kFields[] = {
     {"device-memory", &ReplayOptions::device_memory},
@@ -34,6 +34,9 @@ constexpr Entry kFields[] = {
     {"copy-turn", &ReplayOptions::copy_turn},
     {"frame-time", &ReplayOptions::frame_time},
     {"launch-time", &ReplayOptions::launch_time},
+    {"host-frames", &ReplayOptions::host_frames},
+    {"unseen-work", &ReplayOptions::unseen_work},
+    {"extents", &ReplayOptions::extents},
 };
 
 Status refused(std::string_view name, std::string_view value, std::string_view wanted) {
@@ -72,6 +75,12 @@ Status store(std::string_view name, std::string_view value, Nanoseconds& field) 
   return {};
 }
 
+Status store(std::string_view name, std::string_view value, bool& field) {
+  if (value != "on" && value != "off") return refused(name, value, "on or off");
+  field = value == "on";
+  return {};
+}
+
 }  // namespace
 
 Status ReplayOptions::set(std::string_view name, std::string_view value) {
@@ -94,11 +103,6 @@ Status ReplayOptions::set(std::string_view name, std::string_view value) {
   }
   if (name == "seed") {
     if (!parse(value, seed)) return refused(name, value, "a whole number");
-    return {};
-  }
-  if (name == "unseen-work") {
-    if (value != "on" && value != "off") return refused(name, value, "on or off");
-    unseen_work = value == "on";
     return {};
   }
   if (name == "timeline") {

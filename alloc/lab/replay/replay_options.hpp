@@ -32,9 +32,11 @@ struct ReplayOptions {
   Nanoseconds copy_turn = kMeasuredCalls.copy_turn;
   Nanoseconds frame_time = kMeasuredCalls.frame;
   Nanoseconds launch_time{};  // of the program, before each operation
+  bool host_frames = true;    // false: host memory cannot be mapped at device addresses
   std::uint32_t iterations = 1;
   std::uint64_t seed = 0;    // for randomised policies
   bool unseen_work = false;  // as in a program with uses derived from its launches instead of announced
+  bool extents = true;       // false: as in a program that names whole blocks, whatever parts its operations use
   std::string timeline;      // file to write it to; "" for none
 
   // Sum over all links of a device, and over all memory outside of it except the file.

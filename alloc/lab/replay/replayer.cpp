@@ -26,13 +26,13 @@ constexpr std::size_t kAhead = 256;
 // One run of one trace: the program's side.
 class Program {
  public:
-  // `drawn`: records when each operation ran on each stream, for the timeline.
-  Program(const Trace& trace, VirtualMachine& machine, Nanoseconds launch_time, bool drawn)
+  Program(const Trace& trace, VirtualMachine& machine, const ReplayOptions& options)
       : trace_(trace),
         machine_(machine),
-        launch_time_(launch_time),
-        drawn_(drawn),
-        stretches_(trace.parts.empty() ? std::vector<std::vector<UsedStretch>>() : used_stretches(trace)) {}
+        launch_time_(options.launch_time),
+        drawn_(!options.timeline.empty()),
+        stretches_(trace.parts.empty() || !options.extents ? std::vector<std::vector<UsedStretch>>()
+                                                           : used_stretches(trace)) {}
   ~Program() {
     const auto note = [](const Status& status) {
       if (!status.is_ok()) log_line(LogLevel::kDebug, "cleanup after a replay failed: {}", status.to_string());
@@ -279,7 +279,7 @@ class Program {
   const Trace& trace_;
   VirtualMachine& machine_;
   const Nanoseconds launch_time_;
-  const bool drawn_;
+  const bool drawn_;                // records when each operation ran on each stream, for the timeline
   std::vector<StreamId> streams_;   // those of device 0, then of device 1, ...
   std::vector<TagId> tags_;         // by word
   std::vector<Address> addresses_;  // by block
@@ -350,7 +350,7 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options, const Sha
   result.lower_bound = lower_bound(bounded, options, result.bounds.compute);
   std::unique_ptr<VirtualMachine> machine;
   TESSERA_TRY_ASSIGN(machine, VirtualMachine::create(options, trace.devices(), place));
-  Program program(trace, *machine, options.launch_time, !options.timeline.empty());
+  Program program(trace, *machine, options);
   TESSERA_TRY(program.start());
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     if (i == repeated.last_pass) TESSERA_TRY(program.begin_last_pass());

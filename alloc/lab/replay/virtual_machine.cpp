@@ -57,6 +57,8 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
   device.name = "Tessera virtual device";
   device.calls = {.frame = options.frame_time, .mapping = options.mapping_time, .copy_turn = options.copy_turn};
   device.watcher = &machine->link_bytes_;
+  device.host_frames = options.host_frames;
+  device.host_memory = options.host_memory;
   if (shared != nullptr) {
     device.memory = shared->memory;
     device.virtual_hardware = &shared->hardware;

@@ -17,6 +17,8 @@ TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
                                     {"mapping-time", "0"},
                                     {"copy-turn", "500"},
                                     {"launch-time", "37000"},
+                                    {"extents", "off"},
+                                    {"host-frames", "off"},
                                     {"timeline", "t.json"}}) {
     EXPECT_TRUE(options.set(name, value).is_ok()) << name;
   }
@@ -30,6 +32,8 @@ TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
   EXPECT_EQ(options.mapping_time, Nanoseconds(0));
   EXPECT_EQ(options.copy_turn, Nanoseconds(500));
   EXPECT_EQ(options.launch_time, Nanoseconds(37'000));
+  EXPECT_FALSE(options.extents);
+  EXPECT_FALSE(options.host_frames);
   EXPECT_EQ(options.timeline, "t.json");
 }
 

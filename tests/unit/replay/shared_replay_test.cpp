@@ -143,6 +143,7 @@ TEST(SharedReplay, AProgramThatFailsEndsAloneAndSaysWhy) {
   text += "{\"t\":\"op\",\"name\":\"op\",\"ns\":1000000,\"r\":[1,2,3,4,5,6]}\n";
   const Trace traces[] = {trace_of(text), trace_of(text)};
   SharedReplayOptions options = device_for(kParts, 1000);
+  options.replay.host_frames = false;
   const SharedReplayResult result = shared(traces, options);
   EXPECT_TRUE(way_of(result, "time-slice 2000").all_well());
   const SharedWay& way = way_of(result, "time-slice 0");

@@ -88,5 +88,32 @@ TEST_F(SimWithoutContentsTest, AKernelOfNoCodeTakesItsTimeAndGuardsItsRanges) {
       << "not mapped any more";
 }
 
+// Copies and kernels have the link in turn; bytes in host memory take the link's time or their share of the kernel's.
+TEST_F(SimWithoutContentsTest, AKernelReadsHostMemoryOverTheLink) {
+  allow();
+  const FrameId host = driver_.create_frame(kDevice, FrameLocation::kHost, 32_MiB).take();
+  const Address at = at_ + 32_GiB;
+  ASSERT_TRUE(driver_.map(at, 32_MiB, host).is_ok());
+  ASSERT_TRUE(driver_.set_access(at, 32_MiB, kDevice).is_ok());
+  const DeviceRange half{at_ + (32_GiB - 32_MiB), 64_MiB};
+  constexpr std::uint64_t kLink = 1'048'576;  // nanoseconds for the half in host memory
+  const auto time_of = [&](std::uint64_t kernel) {
+    const Nanoseconds before = clock_.now();
+    EXPECT_TRUE(driver_.occupy(stream_, Nanoseconds(kernel), {&half, 1}).is_ok());
+    EXPECT_TRUE(driver_.synchronize(stream_).is_ok());
+    return (clock_.now() - before).value();
+  };
+  EXPECT_EQ(time_of(0), kLink);
+  EXPECT_EQ(time_of(1000), kLink + 500);
+  EXPECT_EQ(time_of(4 * kLink), 4 * kLink);
+
+  const StreamId other = driver_.create_stream(kDevice).take();
+  ASSERT_TRUE(driver_.register_host(host_, 32_MiB).is_ok());
+  ASSERT_TRUE(driver_.copy_in(at_, host_, 32_MiB, other).is_ok());
+  EXPECT_EQ(time_of(1000), 2 * kLink + 500) << "behind the copy";
+  EXPECT_TRUE(driver_.occupy(stream_, Nanoseconds(1000), {&half, 1}).is_ok());
+  EXPECT_EQ(driver_.unmap(at, 32_MiB).native_code(), native::kInvalidValue) << "in use";
+}
+
 }  // namespace
 }  // namespace tessera

@@ -1,0 +1,30 @@
+"""Decoding over weights that are one block, larger than the device, takes hardly longer than the link needs.
+
+Usage: one_block_test.py BUILD_FOLDER
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench/one_block.py"
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+
+
+class OneBlock(unittest.TestCase):
+    def test_within_a_tenth(self):
+        done = subprocess.run([sys.executable, BENCH, BUILD, "--policy", "recency"], capture_output=True, text=True,
+                              timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual([row["times_the_device"] for row in rows], [1.25, 1.5, 2])
+        for row in rows:
+            with self.subTest(times_the_device=row["times_the_device"]):
+                self.assertGreaterEqual(row["bytes_h2d"], row["bytes_needed"])
+                self.assertLessEqual(row["ratio"], 1.1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,94 @@
+// Operations that use parts of a block, or more than the device: known to the allocator, or not.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "free_calls.hpp"
+#include "lab/replay/replayer.hpp"
+#include "trace_text.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+// With a link that moves 32 MiB in a millisecond.
+ReplayOptions half_of_it() {
+  ReplayOptions options = test::with_free_calls();
+  options.policy = "lru";
+  options.device_memory = 256_MiB;
+  options.host_memory = 1_GiB;
+  options.h2d = options.d2h = (32_MiB).value() * 1000;
+  return options;
+}
+
+ReplayResult replayed(const std::string& text, const ReplayOptions& options) {
+  auto result = replay(trace_of(text), options);
+  EXPECT_TRUE(result.is_ok()) << result.status().to_string();
+  return result.is_ok() ? result.take() : ReplayResult();
+}
+
+// A block of eight stretches of 64 MiB, used in turn: on a device for four, each pass fetches what it needs.
+std::string arena_trace(bool in_parts) {
+  std::string text = alloc_line(1, 512_MiB);
+  const auto op = [&](const char* use, int stretch) {
+    const std::uint64_t bytes = Bytes(64_MiB).value();
+    const std::string part =
+        "[1," + std::to_string(bytes * static_cast<std::uint64_t>(stretch)) + "," + std::to_string(bytes) + "]";
+    text += "{\"t\":\"op\",\"name\":\"k" + std::to_string(stretch) + "\",\"ns\":1000000,\"" + use + "\":[" +
+            (in_parts ? part : std::string("1")) + "]}\n";
+  };
+  for (int stretch = 0; stretch < 8; ++stretch) op("w", stretch);
+  for (int pass = 0; pass < 3; ++pass) {
+    text += "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":" + std::to_string(pass) + "}\n";
+    for (int stretch = 0; stretch < 8; ++stretch) op("r", stretch);
+  }
+  return text;
+}
+
+TEST(ReplayOfParts, PartsOfABlockThatIsLargerThanTheDevicePassThrough) {
+  ReplayOptions options = half_of_it();
+  options.iterations = 3;
+  const ReplayResult result = replayed(arena_trace(true), options);
+  EXPECT_EQ(result.bounds.largest_step, 64_MiB);
+  EXPECT_EQ(result.bounds.liveness_peak, 512_MiB);
+  EXPECT_GE(result.last_pass.in, 4 * 64_MiB) << "four stretches have no room";
+  EXPECT_GE(result.makespan, result.lower_bound);
+}
+
+// Of 512 MiB the device has 256; a page of 32 MiB is kept for other blocks. The rest comes over the link for each
+// operation, in place of 9/16 of its millisecond.
+TEST(ReplayOfParts, WhatDoesNotFitIsUsedInHostMemory) {
+  ReplayOptions options = half_of_it();
+  const ReplayResult result = replayed(arena_trace(false), options);
+  EXPECT_EQ(result.last_pass.in, 24 * 288_MiB);
+  EXPECT_EQ(result.last_pass.time, Nanoseconds(24 * (9 * kMs + kMs * 7 / 16)));
+  EXPECT_EQ(result.stats.bytes_in + result.stats.bytes_out, 0U) << "nothing moves";
+  options.host_memory = 128_MiB;
+  EXPECT_EQ(replay(trace_of(arena_trace(false)), options).status().code(), Code::kOutOfMemory);
+  options.host_memory = 1_GiB;
+  options.host_frames = false;
+  EXPECT_EQ(replay(trace_of(arena_trace(false)), options).status().code(), Code::kOutOfMemory);
+}
+
+// The same, but operations use stretches of 64 MiB, which the allocator does not know: four are in host memory, half of
+// another is.
+TEST(ReplayOfParts, OperationsUseTheirPartsOfABlockThatIsNamedWhole) {
+  ReplayOptions options = half_of_it();
+  options.extents = false;
+  options.iterations = 2;
+  const ReplayResult result = replayed(arena_trace(true), options);
+  EXPECT_EQ(result.last_pass.in, 3 * 288_MiB);
+  EXPECT_EQ(result.last_pass.time, Nanoseconds(3 * (9 * kMs + 3 * kMs + kMs / 2)));
+}
+
+TEST(ReplayOfParts, APlanForPartsKeepsSomeOfThem) {
+  ReplayOptions options = half_of_it();
+  options.iterations = 12;
+  const std::uint64_t lru = replayed(arena_trace(true), options).last_pass.in.value();  // fetches each before its use
+  options.policy = "auto";
+  EXPECT_LT(replayed(arena_trace(true), options).last_pass.in.value(), lru * 4 / 5);
+}
+
+}  // namespace
+}  // namespace tessera
