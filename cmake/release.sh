@@ -10,6 +10,10 @@ source=$(cd "$(dirname "$0")/.." && pwd)
 only_check=""
 if [ "${1:-}" = --check ]; then only_check=1; shift; fi
 tag=${1:?usage: release.sh [--check] TAG [TARGET]}
+target=${2:-}
+[ -n "$only_check$target" ] || { echo "usage: release.sh TAG TARGET" >&2; exit 2; }
+# As seen from here: everything after is done in a folder that goes away.
+case $target in /*) ;; *) target=$PWD/$target ;; esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -23,9 +27,7 @@ grep -q "^## \[$version\] - [0-9]\{4\}-[0-9][0-9]-[0-9][0-9]\$" CHANGELOG.md ||
   fail "CHANGELOG.md has no section \"## [$version] - DATE\""
 [ -z "$only_check" ] || exit 0
 
-target=${2:?usage: release.sh TAG TARGET}
 mkdir -p "$target"
-target=$(cd "$target" && pwd)
 # Times in the files are those of the commit.
 SOURCE_DATE_EPOCH=$(git -C "$source" log -1 --format=%ct "$commit")
 export SOURCE_DATE_EPOCH

@@ -3,6 +3,7 @@
 Usage: release_test.py BUILD_FOLDER
 """
 
+import os
 import pathlib
 import re
 import shutil
@@ -51,36 +52,66 @@ class Release(unittest.TestCase):
         done = subprocess.run([python.with_name("reuse"), "--root", ROOT, "lint", "--quiet"], check=False)
         self.assertEqual(done.returncode, 0, "see `reuse lint`")
 
+    def repository(self, stand_ins=()):
+        """With what the script reads, and the tag of the version: the project's own has no such tags."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        copy = pathlib.Path(folder.name) / "repository"
+        for name in ("cmake/release.sh", "include/tessera/version.h", "CHANGELOG.md"):
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, copy / name)
+        for name, text in stand_ins:
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_text(text, encoding="utf-8")
+        self.git(copy, "init")
+        self.commit(copy)
+        return copy
+
+    def git(self, repository, *words):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@localhost", *words], cwd=repository, check=True,
+                       capture_output=True)
+
+    def commit(self, repository):
+        self.git(repository, "add", ".")
+        self.git(repository, "commit", "-m", "a")
+        self.git(repository, "tag", "-f", f"v{VERSION}")
+
     def test_only_the_tag_of_the_version_is_released(self):
-        with tempfile.TemporaryDirectory() as folder:
-            # A repository of its own with what the script reads: this one has no such tags.
-            copy = pathlib.Path(folder)
-            for name in ("cmake/release.sh", "include/tessera/version.h", "CHANGELOG.md"):
-                (copy / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / name, copy / name)
+        copy = self.repository()
 
-            def git(*words):
-                subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@localhost", *words], cwd=copy, check=True,
-                               capture_output=True)
+        def refused(tag):
+            done = subprocess.run(["sh", copy / "cmake/release.sh", "--check", tag], capture_output=True, text=True,
+                                  check=False)
+            return done.stderr if done.returncode else ""
 
-            def refused(tag):
-                done = subprocess.run(["sh", copy / "cmake/release.sh", "--check", tag], capture_output=True, text=True,
-                                      check=False)
-                return done.stderr if done.returncode else ""
+        self.git(copy, "tag", "v99.0.0")
+        self.assertEqual(refused(f"v{VERSION}"), "")
+        self.assertIn(f"the version in include/tessera/version.h is {VERSION}", refused("v99.0.0"))
+        self.assertIn("there is no tag", refused("v98.0.0"))
+        text = (copy / "CHANGELOG.md").read_text(encoding="utf-8")
+        (copy / "CHANGELOG.md").write_text(text.replace(f"[{VERSION}] - ", "[0.0.1] - "), encoding="utf-8")
+        self.commit(copy)
+        self.assertIn("CHANGELOG.md has no section", refused(f"v{VERSION}"))
 
-            git("init")
-            git("add", ".")
-            git("commit", "-m", "a")
-            git("tag", f"v{VERSION}")
-            git("tag", "v99.0.0")
-            self.assertEqual(refused(f"v{VERSION}"), "")
-            self.assertIn(f"the version in include/tessera/version.h is {VERSION}", refused("v99.0.0"))
-            self.assertIn("there is no tag", refused("v98.0.0"))
-            text = (copy / "CHANGELOG.md").read_text(encoding="utf-8")
-            (copy / "CHANGELOG.md").write_text(text.replace(f"[{VERSION}] - ", "[0.0.1] - "), encoding="utf-8")
-            git("commit", "-a", "-m", "b")
-            git("tag", "-f", f"v{VERSION}")
-            self.assertIn("CHANGELOG.md has no section", refused(f"v{VERSION}"))
+    def test_the_files_are_where_the_caller_wants_them_with_their_checksums(self):
+        # In place of the steps that build, which take half an hour.
+        wheel, package = f"tessera_cuda-{VERSION}-py3.whl", f"tessera-cuda_{VERSION}_amd64.deb"
+        copy = self.repository([("cmake/wheel.sh", f'echo wheel >"$2/{wheel}"\n'),
+                                ("docs/site/build.sh", 'mkdir -p "$2" && echo page >"$2/index.html"\n')])
+        tools = copy.parent / "tools"
+        tools.mkdir()
+        for name, text in (("cmake", "mkdir -p build/release"),
+                           ("cpack", f'mkdir "$4/_CPack_Packages" && echo package >"$4/{package}"')):
+            (tools / name).write_text(f"#!/bin/sh -e\n{text}\n", encoding="utf-8")
+            (tools / name).chmod(0o755)
+        for target in ("made here", copy.parent / "made elsewhere"):
+            subprocess.run(["sh", copy / "cmake/release.sh", f"v{VERSION}", target], cwd=copy.parent, check=True,
+                           capture_output=True, env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"})
+            made = copy.parent / target
+            self.assertEqual({path.name for path in made.iterdir()},
+                             {f"tessera-{VERSION}.tar.gz", f"tessera-docs-{VERSION}.tar.gz", wheel, package, "SHA256SUMS"})
+            checked = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=made, check=True, capture_output=True, text=True)
+            self.assertEqual(checked.stdout.count(": OK"), 4)
 
 
 if __name__ == "__main__":
