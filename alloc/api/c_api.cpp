@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@
 #include "base/available_memory.hpp"
 #include "base/available_processors.hpp"
 #include "base/available_tasks.hpp"
+#include "base/nearest_word.hpp"
 #include "base/size_text.hpp"
 #include "driver/cuda_driver.hpp"
 #include "tessera/limits.h"
@@ -111,6 +114,18 @@ tessera_result tessera_parse_size(const char* text, uint64_t* bytes) {
     *bytes = parsed.value();
     return {};
   });
+}
+
+const char* tessera_nearest_word(const char* word, const char* const* words, size_t count) {
+  const char* nearest = nullptr;
+  const tessera_result found = api_call([&]() -> Status {
+    if (word == nullptr || (words == nullptr && count != 0)) return null_argument("word and words");
+    const std::vector<std::string_view> known(words, words + count);
+    const std::string_view close = nearest_word(word, known);
+    if (!close.empty()) nearest = close.data();
+    return {};
+  });
+  return found == TESSERA_OK ? nearest : nullptr;
 }
 
 tessera_result tessera_options_get(const tessera_options* options, const char* name, char* value, size_t capacity) {

@@ -6,15 +6,10 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tessera {
-
-// The entry of `names` that `variable` was probably meant to be; "" if it is one of them, or close to none.
-std::string_view nearest_name(std::string_view variable, std::span<const std::string> names);
 
 struct MisspeltVariable {
   std::string name;

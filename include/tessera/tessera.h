@@ -55,6 +55,9 @@ TESSERA_API tessera_result tessera_options_set(tessera_options* options, const c
 TESSERA_API tessera_result tessera_options_check(const tessera_options* options);
 /* Parses a size as options accept it: "4GiB", "80GB", "4096". Errors: INVALID_ARGUMENT. */
 TESSERA_API tessera_result tessera_parse_size(const char* text, uint64_t* bytes);
+/* The one of `count` words that a misspelt `word` was probably meant to be, `word` itself if it is among them; NULL if
+ * it is close to none. For command lines that offer options by name: leave out what all of them begin with ("--"). */
+TESSERA_API const char* tessera_nearest_word(const char* word, const char* const* words, size_t count);
 /* Writes the value in the form tessera_options_set accepts, including the terminating zero. Errors: NOT_FOUND
  * for an unknown option, INVALID_ARGUMENT if it needs more than `capacity` bytes. */
 TESSERA_API tessera_result tessera_options_get(const tessera_options* options, const char* name, char* value,

@@ -4,13 +4,25 @@
 
 #include <fmt/format.h>
 
-#include "nearest_word.hpp"
+#include "tessera/tessera.h"
 
 namespace {
 
+// The known word that was meant, "" if that is not clear. All options begin with two dashes, which say nothing.
+std::string nearest_of(const std::string& word, const std::vector<std::string>& known) {
+  const auto without_dashes = [](const std::string& text) {
+    return text.c_str() + std::min(text.find_first_not_of('-'), text.size());
+  };
+  std::vector<const char*> names;
+  for (const std::string& one : known) names.push_back(without_dashes(one));
+  const char* const nearest = tessera_nearest_word(without_dashes(word), names.data(), names.size());
+  if (nearest == nullptr) return "";
+  return known[static_cast<std::size_t>(std::ranges::find(names, nearest) - names.begin())];
+}
+
 std::string complaint(const std::string& kind, const std::string& word, const std::vector<std::string>& known,
                       const std::string& command) {
-  const std::string nearest = nearest_word(word, known);
+  const std::string nearest = nearest_of(word, known);
   const std::string meant = nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest);
   return fmt::format("unknown {} '{}'; {}`{} --help` lists them", kind, word, meant, command);
 }
@@ -35,6 +47,12 @@ std::string wrong_command(const CLI::App& app, const std::vector<std::string>& w
   }
   if (std::ranges::find(known, words[0]) != known.end()) return "";
   return complaint("command", words[0], known, app.get_name());
+}
+
+std::string with_help_of(const CLI::App& app, const std::string& problem) {
+  std::string command = app.get_name();
+  innermost(app, command);
+  return fmt::format("{}; `{} --help` says what it takes", problem, command);
 }
 
 std::string wrong_words(const CLI::App& app) {

@@ -54,6 +54,15 @@ TEST(CApi, SizesAreThoseOfOptions) {
   EXPECT_EQ(tessera_parse_size(nullptr, &bytes), TESSERA_INVALID_ARGUMENT);
 }
 
+TEST(CApi, TheNearestWordIsOneOfThoseGiven) {
+  const char* const words[] = {"run", "report"};
+  EXPECT_EQ(tessera_nearest_word("reprot", words, 2), words[1]);
+  EXPECT_EQ(tessera_nearest_word("run", words, 2), words[0]);
+  EXPECT_EQ(tessera_nearest_word("reprot", words, 1), nullptr);
+  EXPECT_EQ(tessera_nearest_word("run", nullptr, 0), nullptr);
+  EXPECT_EQ(tessera_nearest_word(nullptr, words, 2), nullptr);
+}
+
 TEST(CApi, DestroyingNullSucceeds) {
   tessera_options_destroy(nullptr);
   tessera_allocator_destroy(nullptr);

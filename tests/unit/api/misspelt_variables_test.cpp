@@ -7,10 +7,11 @@
 namespace tessera {
 namespace {
 
+// What is offered in place of the variable, "" if nothing is.
 std::string nearest(const char* variable) {
-  std::vector<std::string> names;
-  for (const OptionEntry& entry : option_table()) names.push_back(environment_name(entry));
-  return std::string(nearest_name(variable, names));
+  const char* const environment[] = {variable, nullptr};
+  const std::vector<MisspeltVariable> found = misspelt_variables(environment);
+  return found.empty() ? "" : found.front().nearest;
 }
 
 TEST(MisspeltVariables, TheNearestRightNameIsOffered) {

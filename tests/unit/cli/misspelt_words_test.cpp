@@ -31,6 +31,10 @@ TEST_F(MisspeltWords, ACommand) {
 TEST_F(MisspeltWords, AnOption) {
   EXPECT_EQ(complaint({"run", "--device-memmory", "3GiB"}),
             "unknown option '--device-memmory'; did you mean --device-memory? `tessera run --help` lists them");
+  EXPECT_EQ(complaint({"run", "--device-mem=3GiB"}),
+            "unknown option '--device-mem'; did you mean --device-memory? `tessera run --help` lists them");
+  EXPECT_EQ(complaint({"run", "-stats", "-"}),
+            "unknown option '-stats'; did you mean --stats? `tessera run --help` lists them");
   EXPECT_EQ(complaint({"demo", "--gpus=2"}), "unknown option '--gpus'; `tessera demo --help` lists them");
   EXPECT_EQ(complaint({"plan", "split", "--oops", "4"}),
             "unknown option '--oops'; `tessera plan split --help` lists them");
