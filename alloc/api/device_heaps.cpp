@@ -60,10 +60,10 @@ Result<DeviceHeap*> DeviceHeaps::heap(DeviceId device) {
   entry.store(owned_.back().get(), std::memory_order_release);
   only_.store(owned_.size() == 1 ? owned_.back().get() : nullptr, std::memory_order_release);
   if (backing != nullptr) lower_.note_backed(device);
-  if (options_.summary) {
-    const HeapBudgets budgets{owned_.back()->tier().usage().capacity, lower_.host_usage().capacity,
-                              lower_.file().usage().capacity};
-    log_line(LogLevel::kWarning, "{}", line_at_begin(device, budgets));
+  const HeapBudgets budgets{owned_.back()->tier().usage().capacity, lower_.host_usage().capacity,
+                            lower_.file().usage().capacity};
+  if (const std::string line = RunSummary(options_).line_at_begin(device, budgets); !line.empty()) {
+    log_line(LogLevel::kWarning, "{}", line);
   }
   return owned_.back().get();
 }

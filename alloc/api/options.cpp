@@ -12,6 +12,7 @@
 #include "api/budgets.hpp"
 #include "api/launcher_job.hpp"
 #include "base/duration_text.hpp"
+#include "base/nearest_word.hpp"
 #include "base/size_text.hpp"
 #include "node/row.hpp"
 #include "policy/policy.hpp"
@@ -161,10 +162,11 @@ constexpr OptionEntry kTable[] = {
     {"explain", kDebugging, &Options::explain, "false", "",
      "Records, for each reason that keeps blocks in device memory, where its first call came from.",
      "For finding the line of a program that exposes memory; some 100 microseconds per reason."},
-    {"summary", kDebugging, &Options::summary, "false", "",
-     "Prints what the heap may use at the first use of each device, and at the end what it did and what may help.",
-     "Two lines on standard error. `tessera run` sets it where standard error is a terminal; off, or log-level error, "
-     "leaves them out."},
+    {"summary", kDebugging, &Options::summary, "off", "off|first|on",
+     "Prints what the heap may use at the first use of each device, and at the end what it did and what may help. "
+     "first: in one program of a job, rank 0 of what Slurm, MPI (PMIx), torchrun or DeepSpeed started; on: in each.",
+     "Two lines on standard error. `tessera run` sets first where standard error is a terminal; off, or log-level "
+     "error, leaves them out."},
     {"log-level", kDebugging, &Options::log_level, "warning", "quiet|error|warning|info|debug",
      "Which messages go to standard error.", "debug logs every move."},
 };
@@ -177,7 +179,11 @@ const OptionEntry* find(std::string_view name) {
 }
 
 Status no_such_option(std::string_view name) {
-  return Status(Code::kNotFound, fmt::format("unknown option '{}'; see docs/tuning.md", name));
+  std::vector<std::string_view> names;
+  for (const OptionEntry& entry : kTable) names.push_back(entry.name);
+  const std::string_view nearest = nearest_word(name, names);
+  const std::string meant = nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest);
+  return Status(Code::kNotFound, fmt::format("unknown option '{}'; {}`tessera run --help` lists them", name, meant));
 }
 
 Status store(std::optional<Bytes>& field, std::string_view value, std::string_view) {
@@ -270,10 +276,12 @@ Result<Options> Options::from_environment() {
   Options options;
   options.under_run = std::getenv("TESSERA_RUN") != nullptr;
   if (const char* const runtime = std::getenv("XDG_RUNTIME_DIR")) options.runtime_dir = runtime;
-  options.job_of_launcher = launcher_job([](const char* name) -> std::string_view {
+  const auto variable_of = [](const char* name) -> std::string_view {
     const char* const value = std::getenv(name);
     return value == nullptr ? std::string_view() : value;
-  });
+  };
+  options.job_of_launcher = launcher_job(variable_of);
+  options.rank = launcher_rank(variable_of);
   for (const OptionEntry& entry : kTable) {
     const std::string variable = environment_name(entry);
     const char* const value = std::getenv(variable.c_str());

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "api/launcher_rank.hpp"
 #include "api/misspelt_variables.hpp"
 #include "api/size_or_share.hpp"
 #include "base/log.hpp"
@@ -59,10 +60,11 @@ struct Options {
   std::string timeline;
   std::string history;
   bool explain = false;
-  bool summary = false;
+  std::string summary = "off";
   std::string log_level = "warning";
   std::string runtime_dir;      // XDG_RUNTIME_DIR
   std::string job_of_launcher;  // api/launcher_job.hpp
+  LauncherRank rank;
   // Set by `tessera run` (TESSERA_RUN): it emptied the files above when it started, so their content is from this
   // run.
   bool under_run = false;

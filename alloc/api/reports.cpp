@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "api/history_report.hpp"
-#include "api/run_summary.hpp"
 #include "base/log.hpp"
 #include "observe/text_file.hpp"
 
@@ -131,7 +130,7 @@ Status Reports::finish() {
   if (const auto line = stats_.outside().line_at_end(Bytes(last.totals.peak_live_bytes))) {
     log_line(LogLevel::kWarning, "{}", *line);
   }
-  if (const std::string line = line_at_end(last.totals); summary_ && !line.empty()) {
+  if (const std::string line = summary_.line_at_end(last.totals); !line.empty()) {
     log_line(LogLevel::kWarning, "{}", line);
   }
   if (outputs_.has_stats()) keep_first(outputs_.write_stats(stats_text(last, outputs_.stats_are_json())));

@@ -12,6 +12,7 @@
 #include "api/live_board.hpp"
 #include "api/options.hpp"
 #include "api/outputs.hpp"
+#include "api/run_summary.hpp"
 #include "api/stats_collector.hpp"
 #include "api/tag_table.hpp"
 #include "api/ticker.hpp"
@@ -33,7 +34,7 @@ class Reports {
         log_(log),
         tags_(tags),
         outputs_(options, clock),
-        summary_(options.summary) {}
+        summary_(options) {}
 
   // Opens the page for an outside reader, if there is a directory for such pages, and the thread that stores what is
   // due of the files. REQUIRES: no other call is being made, and none was. Afterwards show() shows the figures.
@@ -62,7 +63,7 @@ class Reports {
   const EventLog& log_;
   const TagTable& tags_;
   Outputs outputs_;
-  const bool summary_;
+  const RunSummary summary_;
   std::unique_ptr<LiveBoard> board_;  // may be null
   std::unique_ptr<Ticker> ticker_;    // may be null; stops first
 };

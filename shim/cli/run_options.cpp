@@ -95,8 +95,9 @@ RunOptions::RunOptions()
            "evict all blocks from the device after this time without use, as 5m (off)", ""},
           {"control-dir", "TESSERA_CONTROL_DIR", "DIR",
            "private directory of the control socket for `tessera sleep` and `wake` (one per user)", ""},
-          {"summary", "TESSERA_SUMMARY", "on|off",
-           "print the heap's budgets at the start and what it did at the end (on where standard error is a terminal)",
+          {"summary", "TESSERA_SUMMARY", "off|first|on",
+           "print the heap's budgets at the start and what it did at the end; first: in one rank of a job (first where "
+           "standard error is a terminal, else off)",
            ""},
           {"log-level", "TESSERA_LOG_LEVEL", "quiet|error|warning|info|debug", "messages on standard error (warning)",
            ""},

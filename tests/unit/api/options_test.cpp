@@ -93,7 +93,10 @@ TEST(Options, AWrongValueNamesTheOptionAndChangesNothing) {
 
 TEST(Options, AnUnknownNameIsNotFound) {
   Options options;
-  EXPECT_EQ(options.set("device_memory", "1GiB").code(), Code::kNotFound);
+  const Status unknown = options.set("device_memory", "1GiB");
+  EXPECT_EQ(unknown.code(), Code::kNotFound);
+  EXPECT_EQ(unknown.message(),
+            "unknown option 'device_memory'; did you mean device-memory? `tessera run --help` lists them");
   EXPECT_EQ(options.get("nothing").status().code(), Code::kNotFound);
 }
 
