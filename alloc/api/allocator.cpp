@@ -31,7 +31,7 @@ Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
     if (tier.is_ok() && (tier.value()->usage().capacity || budgets.value().empty())) return tier;
     missing = tier.is_ok() ? too_little_for(options) : tier.status();
   }
-  log_line(LogLevel::kWarning, "spill file disabled: {}", missing.to_string());
+  log_line(LogLevel::kWarning, "spill file disabled: {}; --file-dir names another folder", missing.to_string());
   return FileTier::none(std::string(missing.message()));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,11 @@ namespace {
 // Grants are large, so that a program that grows asks seldom; on a small budget they leave something for the others.
 constexpr Bytes kMostPiece = 256_MiB;
 constexpr std::uint64_t kPiecesInBudget = 128;
+
+void log_unshared(LogLevel level, std::string_view why) {
+  log_line(level, "memory is not shared with other programs: {}; --node NAME takes another ledger, --node off none",
+           why);
+}
 
 Bytes piece_of(Bytes budget) {
   return std::clamp(budget / kPiecesInBudget / kBasePage * kBasePage, kBasePage, kMostPiece);
@@ -94,7 +100,7 @@ std::unique_ptr<NodeMemory> NodeMemory::open(const Options& options, const Clock
     auto opened = open_ledger_file(ledger_folders(options), options.node);
     if (!opened.is_ok()) {
       const auto level = opened.status().code() == Code::kNotFound ? LogLevel::kInfo : LogLevel::kWarning;
-      log_line(level, "memory is not shared with other programs: {}", opened.status().message());
+      log_unshared(level, opened.status().message());
       return nullptr;
     }
     file = opened.take();
@@ -102,7 +108,7 @@ std::unique_ptr<NodeMemory> NodeMemory::open(const Options& options, const Clock
   }
   const auto known = budgets_in_force(*file);
   if (!known.is_ok() && known.status().code() != Code::kBusy) {
-    log_line(LogLevel::kWarning, "memory is not shared with other programs: {}", known.status().message());
+    log_unshared(LogLevel::kWarning, known.status().message());
     return nullptr;
   }
   NodeBudgets budgets = own_budgets(options);

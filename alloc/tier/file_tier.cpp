@@ -213,11 +213,13 @@ bool FileTier::allow_write(Bytes bytes) {
   const bool within = bytes + written_ <= write_budget_;
   if (!spent_ && within && (lease_ == nullptr || lease_->take_writes(bytes))) return true;
   if (!spent_ && within) {
-    log_line(LogLevel::kWarning, "the spill files are no longer written: the programs have used up their write budget");
+    log_line(LogLevel::kWarning,
+             "the spill files are no longer written: the programs have used up their write budget; "
+             "--node-file-write-budget raises it");
   } else if (!spent_) {
     log_line(LogLevel::kWarning,
              "the spill files are no longer written: {} of the write budget "
-             "of {} is used",
+             "of {} is used; --file-write-budget raises it",
              rounded_size(written_), rounded_size(write_budget_));
   }
   spent_ = true;

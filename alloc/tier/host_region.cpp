@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "base/size_text.hpp"
 
 namespace tessera {
 namespace {
@@ -34,8 +35,9 @@ HostRegion::HostRegion(Driver& driver, Bytes capacity, Bytes chunk, HostPages& p
   reserved_ = capacity_ + (capacity_ / chunk_ + 2) * (2 * kChunkAlignment);
   void* const found = ::mmap(nullptr, reserved_.value(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (found == MAP_FAILED) {
-    log_line(LogLevel::kWarning, "no host tier: {} bytes of addresses cannot be reserved: {}", reserved_.value(),
-             std::strerror(errno));
+    const int why = errno;
+    log_line(LogLevel::kWarning, "no host tier: {} of addresses cannot be reserved: {}; set a smaller --host-memory",
+             rounded_size(reserved_), std::strerror(why));
     capacity_ = Bytes();
     reserved_ = Bytes();
     return;
@@ -152,10 +154,11 @@ bool HostRegion::back(Chunk& chunk, Bytes bytes) {
     pages_.place(chunk.start, bytes, static_cast<unsigned>(node));
   }
   if (!pages_.open(chunk.start, bytes)) {
+    const int why = errno;
     // Every eviction asks again; one line reports all refusals in a row.
     if (!refused_) {
-      log_line(LogLevel::kWarning, "the machine refused {} bytes of host memory: {}", bytes.value(),
-               errno == kHostPagesInUseElsewhere ? "other programs use it" : std::strerror(errno));
+      log_line(LogLevel::kWarning, "the machine refused {} of host memory: {}; a smaller --host-memory avoids this",
+               rounded_size(bytes), why == kHostPagesInUseElsewhere ? "other programs use it" : std::strerror(why));
     }
     refused_ = true;
     return false;
@@ -182,7 +185,9 @@ bool HostRegion::pin(Chunk& chunk, Bytes bytes) {
   // At the end of the process: nothing will be copied.
   if (unregistered_ == Unregistered::kRefused || driver_has_ended(registered)) return false;
   pinned_.store(false, std::memory_order_relaxed);
-  log_line(LogLevel::kWarning, "host memory cannot be pinned, so copies will be slower: {}", registered.to_string());
+  log_line(LogLevel::kWarning,
+           "host memory cannot be pinned, so copies will be slower: {}; `tessera doctor` names the limit",
+           registered.to_string());
   return true;
 }
 

@@ -69,7 +69,7 @@ std::string answer_of(int peer, const std::string& line) {
 }
 
 ControlReply read_reply(const std::string& reply) {
-  if (reply.empty()) return failed("timed out waiting for an answer");
+  if (reply.empty()) return failed("timed out waiting for an answer; --timeout makes it wait longer");
   ControlReply done;
   if (std::sscanf(reply.c_str(), "ok %" SCNu64 " %" SCNu64, &done.moved_bytes, &done.stayed_bytes) == 2) {
     return done;
@@ -109,8 +109,12 @@ bool shares_root_with(int pid) {
 
 std::string why_unreachable(int pid) {
   struct stat facts {};
-  if (::stat(fmt::format("/proc/{}", pid).c_str(), &facts) != 0) return fmt::format("no such process: {}", pid);
-  if (facts.st_uid != ::geteuid()) return fmt::format("process {} belongs to another user", pid);
+  if (::stat(fmt::format("/proc/{}", pid).c_str(), &facts) != 0)
+    return fmt::format("no such process: {}; `tessera top` lists those that can be asked", pid);
+  if (facts.st_uid != ::geteuid()) {
+    return fmt::format("process {0} belongs to another user; `sudo -u '#{1}' tessera ...` asks as that one", pid,
+                       facts.st_uid);
+  }
   if (variable_of(pid, kControlFolder).empty())
     return fmt::format("process {} was not started by `tessera run`; `tessera top` lists those that were", pid);
   if (!shares_root_with(pid)) {
@@ -119,7 +123,10 @@ std::string why_unreachable(int pid) {
         "nsenter -t {} -p -m tessera sleep PID",
         pid, pid);
   }
-  return fmt::format("process {} has not allocated yet, or its control socket could not be created", pid);
+  return fmt::format(
+      "process {} has not allocated yet, or its control socket could not be created, which it says on its standard "
+      "error; try again when `tessera top` shows it",
+      pid);
 }
 
 }  // namespace

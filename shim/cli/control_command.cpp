@@ -7,6 +7,7 @@
 
 #include "control_http.hpp"
 #include "control_token.hpp"
+#include "process_id.hpp"
 #include "tessera/control.h"
 #include "wrong_use.hpp"
 
@@ -37,9 +38,7 @@ class Program {
 }  // namespace
 
 ControlOptions::ControlOptions(CLI::App& app) {
-  app.add_option("PID", pid, "process id of a program started by `tessera run`")
-      ->required()
-      ->check(CLI::PositiveNumber);
+  app.add_option("PID", pid, "process id of a program started by `tessera run`")->required()->check(is_process_id());
   app.add_option("--serve", serve, "loopback address, or path of a socket, for POST /sleep, /wake_up, GET /is_sleeping")
       ->required()
       ->type_name("ADDRESS:PORT|PATH");

@@ -90,7 +90,8 @@ std::string Demo::choose_spill_folders() {
   if (spills.empty()) spills.push_back(choose_spill_folder());
   std::vector<std::string> folders;
   for (const FolderFacts& spill : spills) {
-    if (!spill.problem.empty()) return fmt::format("{}: {}", spill.path, spill.problem);
+    if (!spill.problem.empty())
+      return fmt::format("{}: {}; --file-dir names another folder", spill.path, spill.problem);
     folders.push_back(spill.path);
   }
   file_dir_ = folder_list(folders);

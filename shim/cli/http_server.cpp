@@ -90,7 +90,8 @@ std::string HttpServer::listen_on_file(const std::string& path) {
   std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
   struct stat found {};
   if (::lstat(path.c_str(), &found) == 0) {
-    if (!S_ISSOCK(found.st_mode) || is_in_use(name)) return fmt::format("{}: exists", path);
+    if (!S_ISSOCK(found.st_mode) || is_in_use(name))
+      return fmt::format("{}: exists; name another path, or remove it", path);
     ::unlink(path.c_str());
   }
   socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -102,16 +103,18 @@ std::string HttpServer::listen_on_file(const std::string& path) {
 
 std::string HttpServer::listen(const std::string& place, HttpReach reach) {
   const auto wanted = place_of(place);
-  if (!wanted) return fmt::format("{}: not ADDRESS:PORT", place);
+  if (!wanted) return fmt::format("{}: not ADDRESS:PORT, such as 127.0.0.1:9400", place);
   if (reach == HttpReach::kThisMachine && !is_loopback(*wanted))
-    return fmt::format("{}: not a loopback address", place);
+    return fmt::format("{}: not a loopback address, such as 127.0.0.1", place);
   socket_ = ::socket(wanted->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int on = 1;
   const socklen_t size = wanted->any.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
   // A server that was restarted gets its port at once.
   const bool listens = socket_ >= 0 && ::setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
                        ::bind(socket_, &wanted->any, size) == 0 && ::listen(socket_, SOMAXCONN) == 0;
-  return listens ? "" : fmt::format("{}: {}", place, std::strerror(errno));
+  if (listens) return "";
+  return fmt::format("{}: {}{}", place, std::strerror(errno),
+                     errno == EADDRINUSE ? "; name another port, or 0 for one that is free" : "");
 }
 
 std::string HttpServer::place() const {

@@ -36,8 +36,12 @@ namespace {
 // Help and version are not errors; everything else is one line and exit code 2.
 int finish_parsing(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
-  const bool left_over = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  fmt::print(stderr, "tessera: {}\n", left_over ? wrong_words(app) : error.what());
+  const auto is = [&](CLI::ExitCodes code) { return error.get_exit_code() == static_cast<int>(code); };
+  // A value that is refused is refused with what would be taken.
+  const std::string complaint = is(CLI::ExitCodes::ExtrasError)       ? wrong_words(app)
+                                : is(CLI::ExitCodes::ValidationError) ? error.what()
+                                                                      : with_help_of(app, error.what());
+  fmt::print(stderr, "tessera: {}\n", complaint);
   return kWrongUse;
 }
 

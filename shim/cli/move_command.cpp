@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "control_client.hpp"
+#include "process_id.hpp"
 #include "rounded.hpp"
 
 namespace {
@@ -12,9 +13,7 @@ constexpr std::size_t kMostTag = 31;
 }  // namespace
 
 MoveOptions::MoveOptions(CLI::App& app) {
-  app.add_option("PID", pid, "process id of a program started by `tessera run`")
-      ->required()
-      ->check(CLI::PositiveNumber);
+  app.add_option("PID", pid, "process id of a program started by `tessera run`")->required()->check(is_process_id());
   tag_given = app.add_option("TAG", tag,
                              "tag of the blocks to move; \"\" for those without one "
                              "(default: all blocks)");

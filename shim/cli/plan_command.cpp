@@ -13,7 +13,7 @@ PlanCommand::PlanCommand(CLI::App& app)
   split_->add_option("--part-memory", split_options_.part_memory, "memory of each accelerator, as 40GiB")
       ->type_name("SIZE");
   split_->add_option("--bandwidth", split_options_.bandwidth, "bandwidth between parts of a trace, bytes per second")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1.0, 1e15));
   split_->add_flag("--linear", split_options_.linear, "consider only cuts along one order of the graph");
   split_->add_flag("--json", split_options_.json, "print one JSON object");
 }

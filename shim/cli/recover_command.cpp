@@ -72,11 +72,12 @@ std::string recover(const std::string& file, const std::string& out, std::string
   std::ifstream in(file, std::ios::binary);
   std::ostringstream contents;
   contents << in.rdbuf();
-  if (!in) return "cannot read the file";
+  if (!in) return "cannot read the file; `tessera run --stats FILE` writes one, and so do --history and --timeline";
   const auto known = last_known_in(contents.str());
   if (!known) {
     if (contents.str().empty()) return "empty: no process of the run used the device, or it was killed at once";
-    if (!nlohmann::json::accept(contents.str())) return "no last known state of a report";
+    if (!nlohmann::json::accept(contents.str()))
+      return "no report: name a file of `tessera run --stats`, --history or --timeline";
     line = "complete, nothing to recover";
     return "";
   }

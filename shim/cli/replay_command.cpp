@@ -1,10 +1,14 @@
 #include "replay_command.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,9 +22,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-int refuse(int code) {
-  fmt::print(stderr, "tessera: {}\n", tessera_replay_last_error());
-  return code;
+int refuse(const std::vector<std::string>& traces) {
+  const auto is_there = [](const std::string& path) { return path == "-" || ::access(path.c_str(), R_OK) == 0; };
+  fmt::print(stderr, "tessera: {}{}\n", tessera_replay_last_error(),
+             std::ranges::all_of(traces, is_there) ? "" : "; `tessera run --trace FILE` records a trace");
+  return 1;
 }
 
 struct Destroy {
@@ -202,7 +208,7 @@ int replay_command(const ReplayCommandOptions& options) {
     return kWrongUse;
   }
   tessera_replay* made = nullptr;
-  if (tessera_replay_create(&made) != TESSERA_OK) return refuse(1);
+  if (tessera_replay_create(&made) != TESSERA_OK) return refuse(options.traces);
   const std::unique_ptr<tessera_replay, Destroy> replay(made);
   for (const auto& setting : options.settings) {
     if (!setting.is_given()) continue;
@@ -213,13 +219,13 @@ int replay_command(const ReplayCommandOptions& options) {
   }
   const char* json = nullptr;
   if (!options.share) {
-    if (tessera_replay_run(made, options.traces.front().c_str(), &json) != TESSERA_OK) return refuse(1);
+    if (tessera_replay_run(made, options.traces.front().c_str(), &json) != TESSERA_OK) return refuse(options.traces);
     fmt::print("{}", options.json ? std::string(json) + "\n" : replay_table(json));
     return 0;
   }
   std::vector<const char*> paths;
   for (const std::string& trace : options.traces) paths.push_back(trace.c_str());
-  if (tessera_replay_run_shared(made, paths.data(), paths.size(), &json) != TESSERA_OK) return refuse(1);
+  if (tessera_replay_run_shared(made, paths.data(), paths.size(), &json) != TESSERA_OK) return refuse(options.traces);
   fmt::print("{}", options.json ? std::string(json) + "\n" : shared_replay_table(json));
   return 0;
 }

@@ -50,20 +50,25 @@ std::string folder_complaint(const RunOptions& options) {
   return "";
 }
 
-// A terminal shows what the heap has and did; a log or a pipe gets what the program writes, and no more.
+// A terminal shows what the heap has and did, once for all ranks of a job; a log or a pipe gets what the program
+// writes, and no more.
 void choose_summary(const RunOptions& options, ChildEnvironment& environment) {
   constexpr const char* kSummary = "TESSERA_SUMMARY";
   if (environment.get(kSummary).empty() && !options.is_silent() && ::isatty(STDERR_FILENO) == 1) {
-    environment.set(kSummary, "on");
+    environment.set(kSummary, "first");
   }
 }
 
 // Why the program was not started, and what may help.
 std::string start_complaint(const std::string& program, int error) {
   const std::string why = fmt::format("{}: {}", program, std::strerror(error));
+  std::error_code unknown;
+  if (error == EACCES && std::filesystem::is_directory(program, unknown)) return why + "; it is a folder";
   if (error == EACCES) return why + "; `chmod +x` makes a file a program, `tessera run -- python FILE` runs a script";
-  if (error == ENOENT && program.find('/') == std::string::npos) return why + "; no folder of PATH has it";
-  return why;
+  if (error != ENOENT) return why;
+  if (program.find('/') == std::string::npos) return why + "; no folder of PATH has it: give its path";
+  if (!std::filesystem::exists(program, unknown)) return why + "; check the path";
+  return why + "; the file is there, but not the interpreter that it names: `head -1` or `ldd` shows which";
 }
 
 bool is_output(const char* name) {
@@ -73,6 +78,13 @@ bool is_output(const char* name) {
   return false;
 }
 
+// Why the file of an option cannot be written, and what may help.
+std::string output_trouble(const std::string& option, const std::string& path, int error) {
+  const char* const next = error == ENOSPC || error == EDQUOT ? "free space there, or name a file on another disk"
+                                                              : "name a file in a folder that you may write";
+  return fmt::format("--{} {}: {}; {}", option, path, std::strerror(error), next);
+}
+
 // Creates the file, and removes what an earlier run left in it. For a name with %p only the folder is checked.
 std::string make_output(const std::string& option, const std::string& path, bool empty_it) {
   const std::filesystem::path named(path);
@@ -80,22 +92,23 @@ std::string make_output(const std::string& option, const std::string& path, bool
   const std::filesystem::path folder = named.has_parent_path() ? named.parent_path() : std::filesystem::path(".");
   if (folder.string().find("%p") != std::string::npos) return "";
   if (!std::filesystem::is_directory(folder, error)) {
-    return fmt::format("--{} {}: {} is not a directory", option, path, folder.string());
+    return fmt::format("--{} {}: {} is not a directory; create it, or name a file elsewhere", option, path,
+                       folder.string());
   }
   if (path.find("%p") != std::string::npos) {
     if (::access(folder.c_str(), W_OK | X_OK) == 0) return "";
-    return fmt::format("--{} {}: {}", option, path, std::strerror(errno));
+    return output_trouble(option, path, errno);
   }
   struct stat facts {};
   const bool is_there = ::stat(path.c_str(), &facts) == 0;
-  if (is_there && S_ISDIR(facts.st_mode)) return fmt::format("--{}: {} is a folder", option, path);
+  if (is_there && S_ISDIR(facts.st_mode)) return fmt::format("--{}: {} is a folder; name a file in it", option, path);
   if (is_there && !S_ISREG(facts.st_mode)) return "";  // a pipe, a terminal
   // A file locked by another process is left to that process.
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return fmt::format("--{} {}: {}", option, path, std::strerror(errno));
+  if (file < 0) return output_trouble(option, path, errno);
   std::string wrong;
   if (empty_it && ::flock(file, LOCK_EX | LOCK_NB) == 0 && ::ftruncate(file, 0) != 0) {
-    wrong = fmt::format("--{} {}: {}", option, path, std::strerror(errno));
+    wrong = output_trouble(option, path, errno);
   }
   ::close(file);
   return wrong;
@@ -119,6 +132,10 @@ std::string output_complaint(const RunOptions& options, const ChildEnvironment& 
   return "";
 }
 
+std::string missing_file(const std::string& path) {
+  return path + " is missing: the installation is incomplete; install Tessera again";
+}
+
 // Not where Tessera leaves the program alone.
 void set_presets(const RunOptions& options, const std::vector<std::string>& program, bool says,
                  ChildEnvironment& environment) {
@@ -139,13 +156,13 @@ void use_software_device(const Installation& installation, ChildEnvironment& env
 std::string prepare(const Installation& installation, const RunOptions& options, ChildEnvironment& environment) {
   const std::string library = installation.preload_library().string();
   std::error_code error;
-  if (!std::filesystem::exists(library, error)) return fmt::format("{} is missing", library);
+  if (!std::filesystem::exists(library, error)) return missing_file(library);
   if (library.find_first_of(" :") != std::string::npos) {
     return fmt::format("{}: a path with a space or a colon cannot be preloaded; move the installation", library);
   }
   if (options.software) {
     if (!std::filesystem::exists(installation.software_driver(), error)) {
-      return fmt::format("{} is missing", installation.software_driver().string());
+      return missing_file(installation.software_driver().string());
     }
     use_software_device(installation, environment);
   }

@@ -7,6 +7,7 @@
 #include "live_sampler.hpp"
 #include "node_programs.hpp"
 #include "node_reader.hpp"
+#include "process_id.hpp"
 #include "share_view.hpp"
 #include "tessera/tessera.h"
 
@@ -29,7 +30,7 @@ void add_states(ShareView& view) {
 
 int change(const ShareOptions& options) {
   if (options.weight == 0 && options.device_limit.empty()) {
-    return not_shared(2, "a process id is given, but neither --weight nor --device-limit");
+    return not_shared(2, "a process id is given, but neither --weight nor --device-limit; without it all are listed");
   }
   std::uint64_t limit = 0;
   const bool limits = !options.device_limit.empty();
@@ -46,14 +47,16 @@ int change(const ShareOptions& options) {
   if (set == TESSERA_OK && limits) {
     set = tessera_node_set_device_limit(node, options.pid, options.device.c_str(), limit);
   }
-  return set == TESSERA_OK ? 0 : not_shared(1, tessera_last_error());
+  if (set == TESSERA_OK) return 0;
+  const char* const next = set == TESSERA_NOT_FOUND ? "; `tessera share` lists the programs that share" : "";
+  return not_shared(1, std::string(tessera_last_error()) + next);
 }
 
 }  // namespace
 
 ShareOptions::ShareOptions(CLI::App& app) {
   CLI::Option* const of = app.add_option("PID", pid, "process id of the program that is changed");
-  of->check(CLI::PositiveNumber);
+  of->check(is_process_id());
   app.add_option("--weight", weight, "its new weight")->check(CLI::Range(1U, kLargestWeight))->needs(of);
   CLI::Option* const limit = app.add_option("--device-limit", device_limit,
                                             "what it may hold of a device at most, such as 8GiB; off: what "

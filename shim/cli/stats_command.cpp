@@ -22,7 +22,8 @@ std::string parse_stats(const std::string& contents, StatsText& stats) {
   const std::string& text = known ? known->text : contents;
   const Json whole = Json::parse(text, nullptr, false);
   const bool is_json = whole.is_object() && whole.contains("tessera");
-  if (!is_json && !text.starts_with("tessera\n")) return "no statistics";
+  if (!is_json && !text.starts_with("tessera\n"))
+    return "no statistics; `tessera run --stats FILE` writes them, `tessera report` draws a history";
   stats = {text, is_json, known ? std::optional(known->pid) : std::nullopt};
   return "";
 }

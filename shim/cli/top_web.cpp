@@ -128,7 +128,7 @@ int top_web(const TopWebOptions& options) {
   const std::string place = options.place.empty() ? "127.0.0.1:0" : options.place;
   const HttpReach reach = options.allow_remote ? HttpReach::kNetwork : HttpReach::kThisMachine;
   if (const std::string problem = server.listen(place, reach); !problem.empty()) {
-    const bool is_elsewhere = problem.ends_with("not a loopback address");
+    const bool is_elsewhere = problem.find("not a loopback address") != std::string::npos;
     return no_page(kWrongUse, problem + (is_elsewhere ? "; --allow-remote takes it, without encryption" : ""));
   }
   std::string shown = server.place();

@@ -48,7 +48,8 @@ bool is_first(std::atomic<std::uint64_t>& said, CUdevice device) {
 
 void say_unmanaged(CUdevice device) {
   static constinit std::atomic<std::uint64_t> said{0};
-  if (is_first(said, device)) say("not in use on device %d: %s", device, tessera_last_error());
+  if (is_first(said, device))
+    say("not in use on device %d: %s; `tessera doctor` says what is missing", device, tessera_last_error());
 }
 
 void say_second_context(CUdevice device) {

@@ -68,6 +68,26 @@ class Words(unittest.TestCase):
                 (["doctor", "now"], "'now' is one argument too many; `tessera doctor --help` says what it takes")):
             self.assertEqual(tessera(*words).stderr, f"tessera: {said}\n")
 
+    def test_errors_name_what_helps(self):
+        for words, helps in (
+                (["sleep"], "PID is required; `tessera sleep --help` says what it takes"),
+                (["sleep", "abc"], "'abc' is not a process id; `tessera top` lists"),
+                (["share", "--weight", "5"], "; `tessera share --help` says what it takes"),
+                (["share", "1"], "neither --weight nor --device-limit; without it all are listed"),
+                (["share", "1", "--weight", "5", "--node", "none-of-this-name"], "; `tessera share` lists the programs"),
+                (["plan"], "; `tessera plan --help` says what it takes"),
+                (["run", "--device-memory"], "; `tessera run --help` says what it takes"),
+                (["stats", "/no/such"], "; `tessera run --stats FILE` writes"),
+                (["recover", "/no/such"], "; `tessera run --stats FILE` writes"),
+                (["report", "/no/such"], "; `tessera run --history FILE` writes"),
+                (["replay", "/no/such"], "; `tessera run --trace FILE` records a trace"),
+                (["replay", SOURCE / "LICENSE"], "neither a trace of `tessera run --trace FILE` nor an RMM log"),
+                (["replay", "--policy", "best", "t"], "--policy: unknown policy 'best'; available: auto, "),
+                (["metrics", "--serve", "9400"], "not ADDRESS:PORT, such as 127.0.0.1:9400")):
+            result = tessera(*words)
+            self.assertIn(result.returncode, (1, 2), words)
+            self.assertRegex(result.stderr, r"^tessera: [^\n]*" + re.escape(helps) + r"[^\n]*\n$", words)
+
     def test_an_old_command_names_the_new_one(self):
         for old, new in (("torture", "fuzz"), ("league", "policy-bench")):
             result = tessera(old, "--seeds", "1")
@@ -170,15 +190,15 @@ class Run(unittest.TestCase):
             self.assertEqual(found["PYTORCH_ALLOC_CONF"], "max_split_size_mb:21")
         self.refused(2, "--torch: 'other'", "--software", "--torch", "other", "--", "true")
 
-    def on_a_terminal(self, *options):
+    def on_a_terminal(self, *options, **variables):
         """What standard error shows if it is a terminal."""
         reader, writer = os.openpty()
         with os.fdopen(reader, "rb") as shown:
             with os.fdopen(writer, "wb") as terminal:
                 environment = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
                 subprocess.run([TESSERA, "run", "--software", "--no-presets", "--device-memory", "8MiB", *options, "--",
-                                PROGRAMS / "train", "--kernels", PROGRAMS / "train_kernels.so", *SMALL], env=environment,
-                               stdout=subprocess.DEVNULL, stderr=terminal, timeout=250, check=True)
+                                PROGRAMS / "train", "--kernels", PROGRAMS / "train_kernels.so", *SMALL],
+                               env=environment | variables, stdout=subprocess.DEVNULL, stderr=terminal, timeout=250, check=True)
                 return os.read(shown.fileno(), 4096).decode() if select.select([shown], [], [], 0)[0] else ""
 
     def test_a_terminal_is_shown_what_the_heap_has_and_did(self):
@@ -187,12 +207,20 @@ class Run(unittest.TestCase):
         for quiet in (("--summary", "off"), ("--log-level", "error")):
             self.assertEqual(self.on_a_terminal(*quiet), "", quiet)
         self.assertEqual(self.train("--no-presets").stderr, "")
+        self.assertEqual(self.on_a_terminal(RANK="1", WORLD_SIZE="8"), "")
+        lines = self.on_a_terminal(RANK="0", WORLD_SIZE="8").splitlines()
+        self.assertEqual([line[:16] for line in lines], ["tessera: rank 0:"] * 2)
         self.assertIn("tessera: at the end: ", self.train("--no-presets", "--summary", "on").stderr)
 
     def test_a_missing_program(self):
-        self.refused(127, "No such file", "--software", "--", "/no/such/program")
+        self.refused(127, "No such file[^\n]*; check the path", "--software", "--", "/no/such/program")
         self.refused(127, "no folder of PATH has it", "--software", "--", "no-such-program")
         self.refused(126, "ermission denied; `chmod \\+x`", "--software", "--", str(BUILD / "CMakeCache.txt"))
+        self.refused(126, "; it is a folder", "--software", "--", str(BUILD))
+        script = self.folder / "script"
+        script.write_text("#!/no/such/interpreter\n")
+        script.chmod(0o755)
+        self.refused(127, "not the interpreter that it names", "--software", "--no-presets", "--", str(script))
 
     def test_invalid_values_are_named(self):
         self.refused(2, "--device-memory: 'lots'", "--device-memory", "lots", "--", "true")
@@ -215,6 +243,22 @@ class Run(unittest.TestCase):
         if has_gpu():
             self.skipTest("there is a GPU here")
         self.refused(1, "--software", "--", "true")
+
+    @foreign
+    def test_a_driver_that_is_too_old_is_named_and_serves_the_program(self):
+        driver = (BUILD / "lib/softcuda/libcuda.so.1").read_bytes()
+        older = driver.replace(b"cuFuncGetParamInfo", b"cuFuncGetParamLost")
+        self.assertNotEqual(older, driver)
+        (self.folder / "libcuda.so.1").write_bytes(older)
+        result = tessera("run", "--no-presets", "--", PROGRAMS / "train", "--kernels", PROGRAMS / "train_kernels.so", *SMALL,
+                         LD_LIBRARY_PATH=str(self.folder))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("live peak", result.stdout)
+        self.assertRegex(result.stderr, r"^tessera: not in use: the driver is older than CUDA 12\.4[^\n]*`tessera doctor`[^\n]*\n$")
+        report = tessera("doctor", "--json", LD_LIBRARY_PATH=str(self.folder))
+        [found] = [one for one in json.loads(report.stdout)["findings"] if one["name"] == "kernel parameters"]
+        self.assertEqual(found["state"], "missing")
+        self.assertIn("12.4", found["fix"])
 
     def test_statistics_timeline_and_trace_are_written(self):
         stats, timeline, trace = (self.folder / name for name in ("s.json", "t.json", "t.jsonl"))
@@ -245,9 +289,12 @@ class Run(unittest.TestCase):
         self.assertRegex(self.train("--stats", "-").stderr, r"(?m)^  peak live bytes +\d")
 
     def test_a_report_that_cannot_be_written_is_an_error_before_the_program_runs(self):
-        self.refused(2, "--stats /no/such/folder/s.json: /no/such/folder is not a directory",
+        self.refused(2, "--stats /no/such/folder/s.json: /no/such/folder is not a directory; create it",
                      "--software", "--stats", "/no/such/folder/s.json", "--", "true")
-        self.refused(2, "is a folder", "--software", "--history", str(self.folder), "--", "true")
+        self.refused(2, "is a folder; name a file in it", "--software", "--history", str(self.folder), "--", "true")
+        for option in ("stats", "trace", "timeline", "history"):
+            self.refused(2, f"--{option} /sys/file: [^\n]+; name a file in a folder that you may write",
+                         "--software", f"--{option}", "/sys/file", "--", "true")
 
     def test_an_unavailable_file_tier_is_one_line_and_the_program_runs(self):
         for options, line in ((["--file-dir", "/proc", "--file-memory", "1GiB"], "spill file disabled: [^\n]*only 0 B free in /proc"),
@@ -317,7 +364,7 @@ class Demo(unittest.TestCase):
     def test_an_invalid_folder_is_named_and_leaves_nothing_behind(self):
         with tempfile.TemporaryDirectory() as folder:
             result = tessera("demo", "--software", "--file-dir", "/tmp:/no/such", TMPDIR=folder)
-            self.assertEqual((result.returncode, result.stderr), (2, "tessera: /no/such: No such file or directory\n"))
+            self.assertEqual((result.returncode, result.stderr), (2, "tessera: /no/such: No such file or directory; --file-dir names another folder\n"))
             self.assertEqual(os.listdir(folder), [])
 
     def test_doctor_names_the_io_uring_refusal_and_the_fallback(self):

@@ -14,6 +14,8 @@ import unittest
 
 from watched_programs import MIB, PROGRAMS, TESSERA, Watched
 
+NOBODY = 65534
+
 
 class Top(Watched):
     def test_a_program_is_shown_with_changing_figures(self):
@@ -73,11 +75,22 @@ class SleepAndWake(Watched):
         self.assertEqual(result.returncode, code)
         self.assertRegex(result.stderr, r"^tessera: [^\n]*" + pattern + r"[^\n]*\n$")
 
+    def process_of_another_user(self):
+        """A process id, and the user's number."""
+        if os.geteuid() != 0:
+            return 1, 0
+        sleeper = subprocess.Popen(["sleep", "600"], user=NOBODY)
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        return sleeper.pid, NOBODY
+
     def test_errors_are_returned_and_the_program_continues(self):
         program = self.start()
         self.refused("no-such-tag", "sleep", program.pid, "no-such-tag")
         self.refused("was not started by `tessera run`", "sleep", os.getpid())
-        self.refused("no such process: 999999999", "sleep", 999999999)
+        self.refused("no such process: 999999999; `tessera top`", "sleep", 999999999)
+        others, user = self.process_of_another_user()
+        self.refused(rf"process {others} belongs to another user; `sudo -u '#{user}' tessera", "sleep", others)
         self.refused("31 characters", "wake", program.pid, "x" * 32, code=2)
         self.refused("PID", "wake", "nobody", code=2)
         self.finish(program)

@@ -89,7 +89,8 @@ Status ReplayOptions::set(std::string_view name, std::string_view value) {
     return std::visit([&](auto field) { return store(name, value, this->*field); }, entry.field);
   }
   if (name == "policy") {
-    TESSERA_TRY(make_policy(value).status());
+    const Status known = make_policy(value).status();
+    if (!known.is_ok()) return {known.code(), fmt::format("policy: {}", known.message())};
     policy = value;
     return {};
   }
@@ -109,7 +110,7 @@ Status ReplayOptions::set(std::string_view name, std::string_view value) {
     timeline = value;
     return {};
   }
-  return {Code::kNotFound, fmt::format("unknown option '{}'; see docs/replay.md", name)};
+  return {Code::kNotFound, fmt::format("unknown option '{}'; `tessera replay --help` lists them", name)};
 }
 
 }  // namespace tessera

@@ -201,7 +201,8 @@ Result<Trace> read_trace(std::istream& lines, const std::string& name) {
         note = fmt::format("{}: line {} is truncated and was skipped", name, number);
         break;
       }
-      const char* const what = began ? "not a JSON object" : "neither a trace (docs/traces.md) nor an RMM log";
+      const char* const what =
+          began ? "not a JSON object" : "neither a trace of `tessera run --trace FILE` nor an RMM log";
       return wrong(fmt::format("{}:{}: {}", name, number, what));
     }
     const bool header = is_header(parsed);

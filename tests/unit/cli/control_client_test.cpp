@@ -86,7 +86,7 @@ TEST_F(ControlClient, AnInvalidAnswerIsAnError) {
 }
 
 TEST_F(ControlClient, WaitsForASilentProgramOnlyUntilTheTimeout) {
-  EXPECT_EQ(ask_program(kSelf, "wake *", 1).problem, "timed out waiting for an answer");
+  EXPECT_EQ(ask_program(kSelf, "wake *", 1).problem, "timed out waiting for an answer; --timeout makes it wait longer");
 }
 
 TEST_F(ControlClient, ASocketOfADeadProgramIsRemoved) {
@@ -104,7 +104,8 @@ TEST_F(ControlClient, DoesNotAskAnotherProcessAtTheName) {
   tessera_control_name(&parent, name);
   close_listener();
   listen_at(folder_ + "/tessera/" + name);
-  EXPECT_NE(ask_program(::getppid(), "sleep *", 1).problem, "timed out waiting for an answer");
+  const std::string problem = ask_program(::getppid(), "sleep *", 1).problem;
+  EXPECT_FALSE(problem.starts_with("timed out waiting for an answer")) << problem;
 }
 
 TEST(ControlFolders, TheUsersOwnRuntimeFolderComesFirstIfThereIsOne) {

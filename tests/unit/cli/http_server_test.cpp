@@ -154,7 +154,7 @@ TEST(HttpServerPlace, IsALoopbackAddressWithAPort) {
   EXPECT_EQ(everywhere.listen("0.0.0.0:0", HttpReach::kNetwork), "");
   EXPECT_TRUE(everywhere.is_at_every_address());
   EXPECT_TRUE(one.place().starts_with("127.0.0.1:"));
-  EXPECT_NE(other.listen(one.place()), "") << "the port is in use";
+  EXPECT_TRUE(other.listen(one.place()).ends_with("in use; name another port, or 0 for one that is free"));
 }
 
 TEST(HttpServerFile, IsPrivateAndRemovedAtTheEnd) {
@@ -167,7 +167,7 @@ TEST(HttpServerFile, IsPrivateAndRemovedAtTheEnd) {
     struct stat found {};
     ASSERT_EQ(::lstat(path.c_str(), &found), 0);
     EXPECT_EQ(found.st_mode & 0777, 0600U);
-    EXPECT_EQ(other.listen_on_file(path), path + ": exists");
+    EXPECT_EQ(other.listen_on_file(path), path + ": exists; name another path, or remove it");
   }
   EXPECT_NE(::access(path.c_str(), F_OK), 0);
 }
@@ -183,7 +183,7 @@ TEST(HttpServerFile, TakesThePlaceOfADeadSocketAndOfNothingElse) {
   ::close(dead);
   EXPECT_EQ(HttpServer().listen_on_file(path), "");
   std::ofstream(path) << "a file";
-  EXPECT_EQ(HttpServer().listen_on_file(path), path + ": exists");
+  EXPECT_EQ(HttpServer().listen_on_file(path), path + ": exists; name another path, or remove it");
   EXPECT_EQ(::access(path.c_str(), F_OK), 0);
   ::unlink(path.c_str());
   EXPECT_NE(HttpServer().listen_on_file(std::string(200, 'x')), "");

@@ -68,9 +68,11 @@ TEST_F(Recover, StatisticsAreATableUnlessTheNameIsOfJson) {
 }
 
 TEST_F(Recover, OtherFilesAreErrors) {
-  EXPECT_EQ(recover(folder_ + "none", "", line_), "cannot read the file");
+  EXPECT_EQ(recover(folder_ + "none", "", line_),
+            "cannot read the file; `tessera run --stats FILE` writes one, and so do --history and --timeline");
   EXPECT_THAT(recover(write("empty", ""), "", line_), HasSubstr("empty"));
-  EXPECT_EQ(recover(write("text", "hello"), "", line_), "no last known state of a report");
+  EXPECT_EQ(recover(write("text", "hello"), "", line_),
+            "no report: name a file of `tessera run --stats`, --history or --timeline");
   const std::string file = write("h.json", LastKnownFile().add(1, "[1]").contents);
   EXPECT_THAT(recover(file, "/no/such/folder/h.json", line_), HasSubstr("cannot write"));
 }

@@ -51,7 +51,9 @@ TEST(RunCommand, AFolderThatCannotBePreloadedFromIsNamed) {
 TEST(RunCommand, NamesAMissingLibrary) {
   ChildEnvironment environment;
   const std::string problem = prepare({"/no/such/folder"}, RunOptions(), environment);
-  EXPECT_EQ(problem, "/no/such/folder/lib/libtessera_preload.so is missing");
+  EXPECT_EQ(
+      problem,
+      "/no/such/folder/lib/libtessera_preload.so is missing: the installation is incomplete; install Tessera again");
 }
 
 }  // namespace

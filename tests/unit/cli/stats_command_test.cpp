@@ -6,6 +6,7 @@
 
 namespace {
 
+const std::string kNone = "no statistics; `tessera run --stats FILE` writes them, `tessera report` draws a history";
 const std::string kFigures = R"({"tessera":{"version":"1"},"moves":{"fetches":3},"live_bytes_by_tag":{}})";
 
 TEST(StatsCommand, ReadsTheFileOfAFinishedRun) {
@@ -23,14 +24,14 @@ TEST(StatsCommand, ReadsTheLastKnownFigures) {
   EXPECT_EQ(stats.text, kFigures);
   EXPECT_TRUE(stats.is_json);
   EXPECT_EQ(stats.last_of, 4194305);
-  EXPECT_EQ(parse_stats(LastKnownFile().add(3, R"({"tessera_history":1})").contents, stats), "no statistics");
+  EXPECT_EQ(parse_stats(LastKnownFile().add(3, R"({"tessera_history":1})").contents, stats), kNone);
 }
 
 TEST(StatsCommand, RefusesOtherText) {
   StatsText stats;
   EXPECT_NE(parse_stats("", stats), "");
-  EXPECT_EQ(parse_stats("hello", stats), "no statistics");
-  EXPECT_EQ(parse_stats("{}", stats), "no statistics");
+  EXPECT_EQ(parse_stats("hello", stats), kNone);
+  EXPECT_EQ(parse_stats("{}", stats), kNone);
 }
 
 TEST(StatsCommand, ATableHasALineForEachFigure) {

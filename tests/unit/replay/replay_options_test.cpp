@@ -40,7 +40,9 @@ TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
 TEST(ReplayOptions, RefuseUnknownOnesWithAReason) {
   ReplayOptions options;
   EXPECT_EQ(options.set("colour", "red").code(), Code::kNotFound);
-  EXPECT_EQ(options.set("policy", "wishful").code(), Code::kInvalidArgument);
+  const Status unknown = options.set("policy", "wishful");
+  EXPECT_EQ(unknown.code(), Code::kInvalidArgument);
+  EXPECT_TRUE(unknown.message().starts_with("policy: unknown policy 'wishful'; available: ")) << unknown.message();
   EXPECT_EQ(options.set("iterations", "0").code(), Code::kInvalidArgument);
   EXPECT_EQ(options.set("h2d", "fast").message(), "h2d: 'fast' is not a number of bytes per second; write 25e9");
   EXPECT_EQ(options.set("device-memory", "much").code(), Code::kInvalidArgument);

@@ -58,7 +58,7 @@ TEST(TraceReader, ErrorsNameTheLine) {
   const std::string good = R"({"t":"alloc","id":1,"bytes":4})"
                            "\n";
   EXPECT_EQ(fault(good + "{\n"), "t:2: not a JSON object");
-  EXPECT_EQ(fault("hello"), "t:1: neither a trace (docs/traces.md) nor an RMM log");
+  EXPECT_EQ(fault("hello"), "t:1: neither a trace of `tessera run --trace FILE` nor an RMM log");
   EXPECT_EQ(fault(good + R"({"t":"op","r":[2]})"), "t:2: use of block 2, which is not allocated");
   EXPECT_EQ(fault(R"({"t":"alloc","id":1})"), "t:1: \"bytes\" is missing");
   EXPECT_EQ(fault(R"({"t":"alloc","id":1,"bytes":-4})"), "t:1: \"bytes\" is not a whole number");
@@ -92,7 +92,7 @@ TEST(TraceReader, ATruncatedTraceGivesItsLinesAndAtMostOneNote) {
 
 TEST(TraceReader, OtherBytesAreNoTrace) {
   using std::string_literals::operator""s;
-  EXPECT_EQ(fault("\x13\x00\xfe\n"s), "t:1: neither a trace (docs/traces.md) nor an RMM log");
+  EXPECT_EQ(fault("\x13\x00\xfe\n"s), "t:1: neither a trace of `tessera run --trace FILE` nor an RMM log");
   EXPECT_TRUE(read("\0\0\0"s).is_ok()) << "the program was killed before it wrote the first line";
 }
 

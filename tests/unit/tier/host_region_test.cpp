@@ -283,7 +283,7 @@ TEST_F(HostRegionTest, MemoryThatCannotBePinnedIsUsedUnpinnedWithOneWarning) {
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "tessera: host memory cannot be pinned, so copies will be slower: driver error 2: "
-            "memlock\n");
+            "memlock; `tessera doctor` names the limit\n");
   EXPECT_EQ(driver.calls(DriverCall::kUnregisterHost), 0u);
 }
 
