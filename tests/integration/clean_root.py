@@ -12,6 +12,9 @@ import tempfile
 from virtual_environment import Unavailable, alone
 
 RELEASE = "bookworm"
+NEWEST = "testing"
+# What a root has beside Debian's least. A mirror may lag behind testing, whose index apt then refuses as expired.
+PACKAGES = {RELEASE: "ca-certificates", NEWEST: "ca-certificates,python3,python3-venv"}
 USER = "visitor"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 COMPILERS = ("cc", "c++", "gcc", "g++", "clang", "nvcc", "ld", "as", "make", "cmake")
@@ -20,7 +23,7 @@ NETWORK = ("http_proxy", "https_proxy", "no_proxy")
 
 
 def mirror():
-    """Where the machine's own packages come from."""
+    """Where the machine's own packages come from; it has the other releases as well."""
     if not shutil.which("apt-get"):
         raise Unavailable("this is no Debian")
     listed = subprocess.run(["apt-get", "indextargets", "--format", "$(ORIGIN)|$(CODENAME)|$(COMPONENT)|$(REPO_URI)",
@@ -32,20 +35,20 @@ def mirror():
     raise Unavailable(f"apt has no source with main of Debian's {RELEASE}")
 
 
-def base_root(build):
+def base_root(build, release):
     """The root that is copied. Raises Unavailable."""
     if os.geteuid() != 0:
         raise Unavailable("only root can change the root")
     if not shutil.which("debootstrap"):
         raise Unavailable("no debootstrap")
-    folder = build / "cache" / f"root-{RELEASE}"
+    folder = build / "cache" / f"root-{release}"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with alone(folder.with_suffix(".lock")):
         complete = folder.with_suffix(".complete")
         if not complete.exists():
             shutil.rmtree(folder, ignore_errors=True)
-            done = subprocess.run(["unshare", "--mount", "debootstrap", "--variant=minbase", "--include=ca-certificates",
-                                   RELEASE, folder, mirror()], capture_output=True, text=True, check=False)
+            done = subprocess.run(["unshare", "--mount", "debootstrap", "--variant=minbase", f"--include={PACKAGES[release]}",
+                                   release, folder, mirror()], capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 raise Unavailable(f"debootstrap: {(done.stdout + done.stderr).strip().splitlines()[-1:]}")
             complete.touch()
@@ -55,8 +58,8 @@ def base_root(build):
 class CleanRoot:
     """A copy of the base root, which ends with the object."""
 
-    def __init__(self, build):
-        base = base_root(build)
+    def __init__(self, build, release=RELEASE):
+        base = base_root(build, release)
         self._scratch = tempfile.TemporaryDirectory(prefix="tessera-root-")
         self.folder = os.path.join(self._scratch.name, "root")
         subprocess.run(["cp", "--archive", "--reflink=auto", base, self.folder], check=True)
