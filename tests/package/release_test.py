@@ -39,8 +39,14 @@ class Release(unittest.TestCase):
         versions = [title for marks, title in headings if marks == "##"]
         self.assertEqual(versions[0], "[Unreleased]")
         self.assertRegex(versions[1], rf"^\[{re.escape(VERSION)}\] - \d{{4}}-\d\d-\d\d$")
+        version, sections = "", set()
         for marks, title in headings:
-            self.assertTrue(marks == "##" or title in SECTIONS, title)
+            if marks == "##":
+                version, sections = title, set()
+                continue
+            self.assertIn(title, SECTIONS)
+            self.assertNotIn(title, sections, version)
+            sections.add(title)
 
     def test_each_file_has_a_licence(self):
         if not shutil.which("git") or subprocess.run(["git", "rev-parse"], cwd=ROOT, capture_output=True, check=False).returncode:
