@@ -16,7 +16,6 @@ import unittest
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = BUILD / "lib/tessera"
-SANITIZED = any(name in (BUILD / "lib/libtessera.so").read_bytes() for name in (b"__asan_init", b"__tsan_init"))
 MIB = 1 << 20
 # A word without which the named file would not be about the command.
 ELSEWHERE = {
@@ -155,7 +154,6 @@ class Replay(Tutorial):
         self.all_were_run()
 
 
-@unittest.skipIf(SANITIZED, "the interpreter cannot load a sanitized library")
 class Python(Tutorial):
     def test_its_commands(self):
         self.must_run(commands("python.md"))
@@ -178,7 +176,6 @@ class Python(Tutorial):
         self.assertIn("all calls were made", done.stdout)
 
 
-@unittest.skipIf(SANITIZED, "a compiler's program cannot load a sanitized library")
 class Cpp(Tutorial):
     def test_its_program(self):
         source = self.folder / "program.cpp"
