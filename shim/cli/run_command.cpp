@@ -63,7 +63,8 @@ void choose_summary(const RunOptions& options, ChildEnvironment& environment) {
 std::string start_complaint(const std::string& program, int error) {
   const std::string why = fmt::format("{}: {}", program, std::strerror(error));
   std::error_code unknown;
-  if (error == EACCES && std::filesystem::is_directory(program, unknown)) return why + "; it is a folder";
+  if (error == EACCES && std::filesystem::is_directory(program, unknown))
+    return why + "; it is a folder: name a program";
   if (error == EACCES) return why + "; `chmod +x` makes a file a program, `tessera run -- python FILE` runs a script";
   if (error != ENOENT) return why;
   if (program.find('/') == std::string::npos) return why + "; no folder of PATH has it: give its path";
