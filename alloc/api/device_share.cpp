@@ -96,6 +96,16 @@ Bytes DeviceShare::recent_peak(Bytes uses) {
   return *std::ranges::max_element(peaks_);
 }
 
+// A program that has used more in the last seconds than in any before may go on so.
+bool DeviceShare::grows() const {
+  const std::size_t before = (newest_peak_ + peaks_.size() - 1) % peaks_.size();
+  const Bytes latest = std::max(peaks_[newest_peak_], peaks_[before]);
+  for (std::size_t i = 0; i < peaks_.size(); ++i) {
+    if (i != newest_peak_ && i != before && peaks_[i] >= latest) return false;
+  }
+  return true;
+}
+
 Result<DeviceShare::Facts> DeviceShare::facts(Bytes missing) const {
   const TierUsage usage = tier_->usage();
   Facts facts{.used = usage.used,
@@ -104,6 +114,7 @@ Result<DeviceShare::Facts> DeviceShare::facts(Bytes missing) const {
               .uses = {},
               .wanted = {},
               .fetched = {},
+              .in_rate = residency_->yields().in_rate(),
               .memory = {}};
   facts.uses = std::max(residency_->figures().live_bytes(), usage.used + missing);
   TESSERA_TRY_ASSIGN(facts.memory, driver_.memory_info(device_));
@@ -116,6 +127,7 @@ std::vector<DeviceClaimant> DeviceShare::write_row(Books& books, Facts& facts, N
   if (own.limit_set != 0) facts.limit = std::min(most_, Bytes(own.limit_set));
   facts.wanted = std::min(facts.limit, facts.wanted);
   own.of(NodeResource::kDevice) = {facts.held.value(), facts.wanted.value()};
+  own.ahead = grows() ? (total_ / kAheadOfGrowth).value() : 0;
   own.waited_ns = waited_.load();
   own.active_ns = active_.value();
   own.waits_ns = waiting_.load() != 0 ? now.value() : 0;
@@ -148,7 +160,8 @@ DeviceShare::View DeviceShare::decide_among(Books& books, Facts& facts) {
     own.slice_ns = slice_.value();
     ++own.turns;
     turns_.store(own.turns);
-    loads_ = true;
+    lost_ = Nanoseconds();
+    lost_until_ = now;
     fetched_before_ = facts.fetched;
     claimants[books.own].turn = now;
     shares = device_shares(all, claimants, turns);
@@ -158,17 +171,29 @@ DeviceShare::View DeviceShare::decide_among(Books& books, Facts& facts) {
   view.contended = shares.contended;
   view.has_turn = shares.holder == books.own;
   view.must_wait = shares.contended && turns != Turns::kNone && !view.has_turn;
-  if (view.has_turn && loads_) note_loading(own, view, facts, now);
+  if (view.has_turn) lengthen_turn(own, view, facts);
   return view;
 }
 
-// Until the program's bytes are on the device its turn is of no use, so it lasts longer where that takes longer.
-void DeviceShare::note_loading(LedgerRow& own, const View& view, const Facts& facts, Nanoseconds now) {
-  const Bytes all = std::min(facts.uses, view.ceiling);
-  loads_ = facts.used + all / 16 < all && facts.fetched - fetched_before_ < all;
-  const Nanoseconds loading = now - std::min(now, Nanoseconds(own.turn_ns));
-  const Nanoseconds worthwhile = std::min(loading * kUseOfATurn, std::max(kLongestTurn, slice_));
+// What a change of turns costs is the waits for what others give back, and the copies of the program's bytes. A program
+// that has more than it may hold copies on and on: each byte of the device counts once.
+void DeviceShare::lengthen_turn(LedgerRow& own, const View& view, const Facts& facts) {
+  const Bytes all = std::min(facts.wanted, view.ceiling), loaded = std::min(all, facts.fetched - fetched_before_);
+  Nanoseconds cost = lost_;
+  if (facts.in_rate > 0) {
+    cost += Nanoseconds(static_cast<std::uint64_t>(static_cast<double>(loaded.value()) / facts.in_rate * 1e9));
+  }
+  const Nanoseconds worthwhile = std::min(cost * kUseOfATurn, std::max(kLongestTurn, slice_));
   own.slice_ns = std::max(Nanoseconds(own.slice_ns), worthwhile).value();
+}
+
+// Threads that wait at the same time lose that time once.
+void DeviceShare::note_lost(Nanoseconds since, Nanoseconds now) {
+  const MutexLock lock(mutex_);
+  since = std::max(since, lost_until_);
+  if (now <= since) return;
+  lost_ += now - since;
+  lost_until_ = now;
 }
 
 // If the program wanted all that it may have. Nothing is written.
@@ -230,6 +255,7 @@ void DeviceShare::before_fetch(Bytes needed, Bytes missing) {
     const auto view = exchange(missing);
     const Nanoseconds now = clock_.now();
     if (waits) waited_.fetch_add((now - looked).value());
+    if (view.is_ok() && view.value().has_turn) note_lost(looked, now);
     waits = view.is_ok() && view.value().must_wait;
     looked = now;
     if (!view.is_ok()) {
@@ -238,6 +264,7 @@ void DeviceShare::before_fetch(Bytes needed, Bytes missing) {
     } else if (view.value().must_wait) {
       last = now;
       if (now > begin + kTurnPatience) break;
+      if (is_above(view.value().ceiling) && shed(view.value().ceiling, kBetweenAsks)) continue;
     } else {
       if (view.value().ceiling >= tier_->usage().used) apply(view.value());
       tier_->regain(DeviceTier::Ask::kNow);
@@ -263,24 +290,27 @@ std::chrono::milliseconds DeviceShare::look() {
     note_failure(view.status());
     return Pump::kBetweenLooks;
   }
-  const TierUsage usage = tier_->usage();
-  const bool gives = usage.used + usage.spare > view.value().ceiling;
-  if (gives && shed(view.value().ceiling)) return kWhileContended;
+  const bool gives = is_above(view.value().ceiling);
+  if (gives && shed(view.value().ceiling, kLongestShedding)) return kWhileContended;
   if (!gives) apply(view.value());
   return view.value().contended ? kWhileContended : Pump::kBetweenLooks;
 }
 
+bool DeviceShare::is_above(Bytes ceiling) const {
+  const TierUsage usage = tier_->usage();
+  return usage.used + usage.spare > ceiling;
+}
+
 // In pieces, each under the engine's lock, so that launches go on between them. False if nothing more can go now.
-bool DeviceShare::shed(Bytes ceiling) {
-  const Nanoseconds end = clock_.now() + kLongestShedding;
+bool DeviceShare::shed(Bytes ceiling, Nanoseconds time) {
+  const Nanoseconds end = clock_.now() + time;
   do {
     const auto left = residency_->yields().shed_device(ceiling, kPiece);
     if (!left.is_ok()) {
       log_line(LogLevel::kDebug, "device memory stays in use: {}", left.status().to_string());
       return false;
     }
-    const TierUsage usage = tier_->usage();
-    if (usage.used + usage.spare <= ceiling) return true;
+    if (!is_above(ceiling)) return true;
     ledgers_.pause(kBetweenPieces);
   } while (clock_.now() < end);
   return true;

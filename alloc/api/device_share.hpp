@@ -36,9 +36,12 @@ class DeviceShare {
   static constexpr Bytes kPiece = 64_MiB;
   // How long a call waits for bytes that others hold beyond their shares, and do not give back.
   static constexpr Nanoseconds kPatience{3'000'000'000};
-  // A turn lasts at least this many times as long as the program needed to have its bytes on the device.
+  // A turn lasts at least this many times as long as the change of turns has cost the program.
   static constexpr std::uint64_t kUseOfATurn = 8;
   static constexpr Nanoseconds kLongestTurn{30'000'000'000};
+  // A program that grows may hold this part of the device more than it wants, in its turn: one that was given only what
+  // it asked for would wait at each block that it allocates, until the others have looked and given that much.
+  static constexpr std::uint64_t kAheadOfGrowth = 16;
   // How long a call waits for its program's turn, at most.
   static constexpr Nanoseconds kTurnPatience{60'000'000'000};
 
@@ -79,6 +82,7 @@ class DeviceShare {
   enum class Wants : std::uint8_t { kWhatItUses, kAllItMay };
   struct Facts {  // about this program
     Bytes used, held, limit, uses, wanted, fetched;
+    double in_rate = 0;  // of the link, in bytes per second; 0: unknown
     MemoryInfo memory;
   };
 
@@ -91,12 +95,15 @@ class DeviceShare {
   View imagine(Books books, Facts facts) REQUIRES_LOCK(mutex_);
   // Replaces the limit among the facts by what another process has set.
   std::vector<DeviceClaimant> write_row(Books& books, Facts& facts, Nanoseconds now) REQUIRES_LOCK(mutex_);
-  void note_loading(LedgerRow& own, const View& view, const Facts& facts, Nanoseconds now) REQUIRES_LOCK(mutex_);
+  void lengthen_turn(LedgerRow& own, const View& view, const Facts& facts) REQUIRES_LOCK(mutex_);
+  void note_lost(Nanoseconds since, Nanoseconds now) EXCLUDES_LOCK(mutex_);
   Bytes budget(const Books& books, const MemoryInfo& memory) REQUIRES_LOCK(mutex_);
   Bytes recent_peak(Bytes uses) REQUIRES_LOCK(mutex_);
+  bool grows() const REQUIRES_LOCK(mutex_);
   void note_failure(const Status& status);
   void apply(const View& view);
-  bool shed(Bytes ceiling);
+  bool is_above(Bytes ceiling) const;
+  bool shed(Bytes ceiling, Nanoseconds time);
 
   LedgerAccess& ledgers_;
   const Clock& clock_;
@@ -121,9 +128,10 @@ class DeviceShare {
   // The most that the program has used in each of the last seconds in which it did not wait.
   std::array<Bytes, 8> peaks_ GUARDED_BY(mutex_){};
   std::size_t newest_peak_ GUARDED_BY(mutex_) = 0;
-  Nanoseconds next_peak_ GUARDED_BY(mutex_);  // when the next of these seconds begins
-  bool loads_ GUARDED_BY(mutex_) = false;     // the bytes of the turn are not all on the device yet,
-  Bytes fetched_before_ GUARDED_BY(mutex_);   // and what had been fetched when it began
+  Nanoseconds next_peak_ GUARDED_BY(mutex_);   // when the next of these seconds begins
+  Nanoseconds lost_ GUARDED_BY(mutex_);        // by waits for what others give back, in its own turn so far,
+  Nanoseconds lost_until_ GUARDED_BY(mutex_);  // and up to when that was counted
+  Bytes fetched_before_ GUARDED_BY(mutex_);    // what had been fetched when the turn began
 };
 
 }  // namespace tessera

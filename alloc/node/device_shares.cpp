@@ -17,13 +17,14 @@ bool within(std::uint64_t then, Nanoseconds now, Nanoseconds time) {
 }
 
 // Divides `rest` among those chosen, and takes their shares off it.
-template <class Choose>
-void divide(Bytes& rest, std::span<const DeviceClaimant> claimants, std::vector<Bytes>& shares, Choose is_chosen) {
+template <class Choose, class Wanted>
+void divide(Bytes& rest, std::span<const DeviceClaimant> claimants, std::vector<Bytes>& shares, Choose is_chosen,
+            Wanted wanted_by) {
   std::vector<Claimant> chosen;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < claimants.size(); ++i) {
     if (!is_chosen(i)) continue;
-    chosen.push_back({Bytes(), claimants[i].wanted, claimants[i].weight});
+    chosen.push_back({Bytes(), wanted_by(i), claimants[i].weight});
     places.push_back(i);
   }
   const std::vector<Bytes> divided = fair_shares(rest, chosen);
@@ -44,7 +45,8 @@ DeviceClaimant DeviceClaimant::of(const LedgerRow& row, Nanoseconds now) {
           waits || within(row.active_ns, now, kDeviceIdleAfter),
           waits,
           std::min(now, Nanoseconds(row.turn_ns)),
-          std::min(kLongestSlice, Nanoseconds(row.slice_ns))};
+          std::min(kLongestSlice, Nanoseconds(row.slice_ns)),
+          Bytes(row.ahead)};
 }
 
 Bytes DeviceShares::ceiling(Bytes budget, std::size_t index) const {
@@ -81,9 +83,12 @@ DeviceShares device_shares(Bytes budget, std::span<const DeviceClaimant> claiman
   }
   Bytes rest = budget;
   const auto holds = [&](std::size_t i) { return result.holder == i; };
-  divide(rest, claimants, result.shares, holds);
-  divide(rest, claimants, result.shares, [&](std::size_t i) { return !holds(i) && claimants[i].active; });
-  divide(rest, claimants, result.shares, [&](std::size_t i) { return !claimants[i].active; });
+  const auto wanted_by = [&](std::size_t i) { return claimants[i].wanted + (holds(i) ? claimants[i].ahead : Bytes()); };
+  divide(rest, claimants, result.shares, holds, wanted_by);
+  divide(
+      rest, claimants, result.shares, [&](std::size_t i) { return !holds(i) && claimants[i].active; }, wanted_by);
+  divide(
+      rest, claimants, result.shares, [&](std::size_t i) { return !claimants[i].active; }, wanted_by);
   return result;
 }
 

@@ -30,6 +30,7 @@ struct DeviceClaimant {
   bool waits = false;
   Nanoseconds turn{};   // when its last turn began; 0: it had none
   Nanoseconds slice{};  // how long that lasts
+  Bytes ahead{};        // of growth: what it may hold in its turn beyond what it wants
 
   static DeviceClaimant of(const LedgerRow& row, Nanoseconds now);
 };

@@ -40,7 +40,7 @@ bool is_name(const std::array<char, kSize>& name) {
 bool is_possible(const LedgerRow& row) {
   return row.pid > 0 && row.weight >= 1 && row.weight <= kMostWeight && is_name(row.name) && is_name(row.job_name) &&
          std::ranges::all_of(row.amounts, [](const LedgerAmount& amount) { return is_possible(amount); }) &&
-         std::ranges::all_of(std::array{row.budget, row.ceiling, row.limit, row.limit_set},
+         std::ranges::all_of(std::array{row.budget, row.ceiling, row.limit, row.limit_set, row.ahead},
                              [](std::uint64_t bytes) { return bytes <= kMostNodeBytes.value(); });
 }
 

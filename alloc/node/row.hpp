@@ -60,7 +60,7 @@ struct LedgerRow {
   std::uint64_t waited_ns = 0;  // how long its calls have waited for them, added up
   std::uint64_t job = 0;        // programs of one job have the same, which is none of another; 0: a program of no job
   std::array<char, kRowJob> job_name{};  // for tools, cut
-  std::array<std::uint8_t, 8> unused{};
+  std::uint64_t ahead = 0;               // what it may hold in its turn beyond what it wants
 
   ProcessId process() const { return {pid, started, pid_namespace}; }
   LedgerAmount& of(NodeResource resource) { return amounts[static_cast<std::size_t>(resource)]; }

@@ -92,6 +92,11 @@ Result<Bytes> DriverYield::shed_device(Bytes ceiling, Bytes piece) {
   return over();
 }
 
+double DriverYield::in_rate() {
+  const MutexLock lock(locked_.mutex);
+  return locked_.moves.links.in_rate();
+}
+
 // Moves nothing if the need cannot be met in full. Runs with live blocks must still fit into all tiers together, or
 // pages would fill the staging reserve and nothing could be fetched. A launch that is retried needs its own blocks, so
 // half of them stay if the need is not known.

@@ -62,6 +62,22 @@ TEST(DeviceSharesTest, OneAtATimeHasADeviceThatIsTooSmallForAll) {
   EXPECT_EQ(shares.owed(1000_MiB, claimants, 1), 500_MiB);
 }
 
+// A program that grows would otherwise wait for the others with each block.
+TEST(DeviceSharesTest, TheHolderMayBeAheadOfWhatItWants) {
+  std::vector<DeviceClaimant> claimants = {user(600_MiB, 600_MiB, Nanoseconds(100)), user(400_MiB, 700_MiB)};
+  claimants[0].ahead = claimants[1].ahead = 100_MiB;
+  DeviceShares shares = device_shares(1000_MiB, claimants, Turns::kOneAtATime);
+  EXPECT_EQ(shares.holder, 0U);
+  EXPECT_EQ(shares.ceiling(1000_MiB, 0), 700_MiB);
+  EXPECT_EQ(shares.ceiling(1000_MiB, 1), 300_MiB) << "what is ahead is for the turn";
+  claimants[0].ahead = 500_MiB;
+  EXPECT_EQ(device_shares(1000_MiB, claimants, Turns::kOneAtATime).ceiling(1000_MiB, 0), 1000_MiB);
+  claimants[1].wanted = 400_MiB;
+  shares = device_shares(1000_MiB, claimants, Turns::kOneAtATime);
+  EXPECT_FALSE(shares.contended) << "what they want fits";
+  EXPECT_FALSE(shares.holder);
+}
+
 TEST(DeviceSharesTest, TheNextTurnIsThatOfTheOneWithTheEarliestLast) {
   std::vector<DeviceClaimant> claimants = {user(Bytes(), 800_MiB, Nanoseconds(200)),
                                            user(Bytes(), 800_MiB, Nanoseconds(100)), user(Bytes(), 800_MiB)};
@@ -96,6 +112,9 @@ TEST(DeviceSharesTest, RowsSayWhichProgramsAreActiveAndWait) {
   row.waits_ns = 11'000'000'000;  // from another processor's clock, a little ahead
   EXPECT_TRUE(DeviceClaimant::of(row, kNow).waits);
   EXPECT_EQ(DeviceClaimant::of(row, kNow).wanted, Bytes(7));
+  EXPECT_EQ(DeviceClaimant::of(row, kNow).ahead, Bytes());
+  row.ahead = 3;
+  EXPECT_EQ(DeviceClaimant::of(row, kNow).ahead, Bytes(3));
 }
 
 // It would have the device for ever.
@@ -129,14 +148,15 @@ TEST(DeviceSharesTest, TogetherTheyNeverExceedTheDevice) {
                   random() % 2 == 0,
                   random() % 2 == 0,
                   Nanoseconds(random() % 5),
-                  kSlice};
+                  kSlice,
+                  Bytes(random() % 500)};
     }
     const Bytes budget(random() % 3000);
     const DeviceShares shares = device_shares(budget, claimants, random() % 2 == 0 ? Turns::kNone : Turns::kOneAtATime);
     const Bytes sum = std::accumulate(shares.shares.begin(), shares.shares.end(), Bytes());
     EXPECT_LE(sum, budget);
     for (std::size_t i = 0; i < claimants.size(); ++i) {
-      EXPECT_LE(shares.shares[i], claimants[i].wanted);
+      EXPECT_LE(shares.shares[i], claimants[i].wanted + (shares.holder == i ? claimants[i].ahead : Bytes()));
       EXPECT_GE(shares.ceiling(budget, i), shares.shares[i]);
     }
   }

@@ -282,7 +282,7 @@ TEST_F(LedgerTest, HostileRowsCostTheirAuthorAtMost) {
         row.name = {};
         row.job_name = {};
         row.job = random() % 3 == 0 ? random() : 0;
-        for (std::uint64_t* const bytes_of : {&row.budget, &row.ceiling, &row.limit, &row.limit_set}) {
+        for (std::uint64_t* const bytes_of : {&row.budget, &row.ceiling, &row.limit, &row.limit_set, &row.ahead}) {
           *bytes_of = random() >> (random() % 64);
         }
         for (LedgerAmount& amount : row.amounts) {

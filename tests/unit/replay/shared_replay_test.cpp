@@ -98,6 +98,40 @@ TEST(SharedReplay, ATurnHasRoomForWhatTheProgramAllocatesInIt) {
   EXPECT_GE(way_of(result, "time-slice 500").throughput, 0.8);
 }
 
+// A program that has just started allocates what it uses in many blocks. Given only what it wants at the moment, it
+// would wait for the other one with each of them.
+TEST(SharedReplay, AProgramThatGrowsInItsTurnIsGivenMoreThanItWants) {
+  constexpr std::uint64_t kSmall = 336;
+  constexpr Bytes kSmallPart = kPart * (kParts - 1) / kSmall;
+  std::string text;
+  for (std::uint64_t i = 1; i <= kSmall; ++i) text += alloc_line(i, kSmallPart) + op_line(kOperation, "w", i);
+  const Trace traces[] = {trace_of(text), trace_of(text)};
+  const SharedReplayResult result = shared(traces, device_for(kParts, 1));
+  EXPECT_GE(way_of(result, "time-slice 2000").throughput, 0.8);
+}
+
+// A turn begins where few blocks are alive, and the program fetches them soon: what the change costs is known only when
+// it needs the memory that the other one has to give back.
+TEST(SharedReplay, ATurnLastsLongerWhereTheChangeCostsMuch) {
+  constexpr std::uint64_t kKept = kParts - 2, kPasses = 40;
+  std::string text = alloc_line(1, kPart);
+  text += "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":1}\n";
+  for (std::uint64_t i = 2; i <= kKept; ++i) text += alloc_line(i, kPart);
+  for (std::uint64_t pass = 0; pass < kPasses; ++pass) {
+    for (std::uint64_t i = 1; i <= kKept; ++i) text += op_line(kOperation, "w", i);
+  }
+  for (std::uint64_t i = 2; i <= kKept; ++i) text += fmt::format("{{\"t\":\"free\",\"id\":{}}}\n", i);
+  for (std::uint64_t i = 0; i < kPasses; ++i) text += op_line(kOperation, "w", 1);
+  const Trace traces[] = {trace_of(text), trace_of(text)};
+  SharedReplayOptions options = device_for(kParts, 100);
+  options.replay.h2d = options.replay.d2h = options.replay.h2d / 4;
+  options.time_slice = 500;
+  const SharedReplayResult result = shared(traces, options);
+  const SharedWay& turns = way_of(result, "time-slice 500");
+  EXPECT_GE(turns.throughput, 0.8);
+  for (const SharedProgram& program : turns.programs) EXPECT_GT(program.result.turns, 1U);
+}
+
 TEST(SharedReplay, TwoRecordedProgramsTakeTheSameBytesTwice) {
   std::vector<Trace> traces;
   for (const char* const name : {"resnet50-b32", "bert-base-b16"}) {
