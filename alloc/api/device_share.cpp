@@ -61,7 +61,8 @@ DeviceShare::DeviceShare(std::unique_ptr<LedgerFile> file, const Options& option
       total_(total),
       reserve_(context_reserve(total)),
       slice_(Nanoseconds(std::uint64_t{options.time_slice} * 1'000'000)),
-      ledger_(std::move(file), clock_, Ledger::Self{this_process(), options.node_weight, program_invocation_short_name},
+      ledger_(std::move(file), clock_,
+              Ledger::Self{ledgers.process(), options.node_weight, program_invocation_short_name},
               {Bytes(), Bytes(), total}) {}
 
 void DeviceShare::attach(DeviceTier& tier, Residency& residency, Bytes most) {
@@ -317,7 +318,10 @@ bool DeviceShare::shed(Bytes ceiling, Nanoseconds time) {
 }
 
 void DeviceShare::leave() {
-  const Status left = ledger_.transact([](Books& books) { books.own_row().of(NodeResource::kDevice) = {}; });
+  const Status left = ledger_.transact([](Books& books) {
+    books.own_row().of(NodeResource::kDevice) = {};
+    books.own_row().ahead = 0;
+  });
   if (!left.is_ok()) log_line(LogLevel::kDebug, "the ledger of a device keeps a row: {}", left.to_string());
 }
 

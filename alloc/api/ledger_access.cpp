@@ -13,6 +13,7 @@ class SystemLedgers final : public LedgerAccess {
   Result<std::unique_ptr<LedgerFile>> open(const Options& options, const std::string& device) override {
     return open_ledger_file(ledger_folders(options), options.node, device);
   }
+  ProcessId process() const override { return this_process(); }
   const Clock& clock() const override { return clock_; }
   void pause(Nanoseconds time) override { std::this_thread::sleep_for(std::chrono::nanoseconds(time.value())); }
 

@@ -12,6 +12,7 @@
 #include "api/options.hpp"
 #include "base/clock.hpp"
 #include "node/ledger_file.hpp"
+#include "node/process.hpp"
 
 namespace tessera {
 
@@ -20,6 +21,8 @@ class LedgerAccess {
   virtual ~LedgerAccess() = default;
   // The ledger of the device with this UUID. Errors: as open_ledger_file.
   virtual Result<std::unique_ptr<LedgerFile>> open(const Options& options, const std::string& device) = 0;
+  // This program, as its rows name it.
+  virtual ProcessId process() const = 0;
   // The same for all programs of the machine.
   virtual const Clock& clock() const = 0;
   // The calling thread waits, while the program's other threads and its pump go on.

@@ -6,10 +6,11 @@ namespace tessera {
 
 class MemoryLedger::File final : public LedgerFile {
  public:
-  explicit File(MemoryLedger& ledger) : ledger_(ledger) {}
+  File(MemoryLedger& ledger, const bool& dead) : ledger_(ledger), dead_(dead) {}
 
   // A program that holds the lock does not wait in virtual time, so another never finds it taken.
   Status lock(std::chrono::milliseconds) override {
+    if (dead_) return Status(Code::kIo, "the program has ended");
     if (ledger_.locked_) return Status(Code::kBusy, "another program has the lock of the ledger");
     ledger_.locked_ = true;
     return {};
@@ -32,8 +33,9 @@ class MemoryLedger::File final : public LedgerFile {
 
  private:
   MemoryLedger& ledger_;
+  const bool& dead_;
 };
 
-std::unique_ptr<LedgerFile> MemoryLedger::open() { return std::make_unique<File>(*this); }
+std::unique_ptr<LedgerFile> MemoryLedger::open(const bool& dead) { return std::make_unique<File>(*this, dead); }
 
 }  // namespace tessera

@@ -13,8 +13,8 @@ namespace tessera {
 
 class MemoryLedger {
  public:
-  // One program's way to it. REQUIRES: this outlives it.
-  std::unique_ptr<LedgerFile> open();
+  // One program's way to it, until the program is `dead`. REQUIRES: this and `dead` outlive it.
+  std::unique_ptr<LedgerFile> open(const bool& dead);
 
  private:
   class File;

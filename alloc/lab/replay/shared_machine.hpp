@@ -23,6 +23,7 @@ struct SharedMachine {
   VirtualHardware hardware;
   VirtualDisk disk;
   MemoryLedger ledger;
+  std::uint64_t programs = 0;  // that were started on it
 };
 
 // How a program uses it: the options of the same names of `tessera run`.

@@ -46,6 +46,12 @@ Options allocator_options(const ReplayOptions& options, std::uint32_t lender, co
 
 }  // namespace
 
+// Each program of a shared machine is as in a container of its own: whether another one lives, only its row says.
+VirtualMachine::VirtualMachine(SharedMachine* shared)
+    : shared_(shared),
+      clock_(shared != nullptr ? shared->clock : own_clock_),
+      process_{this_process().pid, shared != nullptr ? ++shared->programs : 0, 0} {}
+
 Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptions& options, std::uint32_t devices,
                                                                const SharedPlace* place) {
   SharedMachine* const shared = place != nullptr ? &place->machine : nullptr;
@@ -80,7 +86,7 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
 }
 
 Result<std::unique_ptr<LedgerFile>> VirtualMachine::open(const Options&, const std::string&) {
-  return shared_->ledger.open();
+  return shared_->ledger.open(dead_);
 }
 
 const DeviceShare* VirtualMachine::share() const {

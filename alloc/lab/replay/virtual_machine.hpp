@@ -42,20 +42,26 @@ class VirtualMachine final : private LedgerAccess {
   void look();
   // Advances to the next event. False when nothing is in flight.
   bool step();
+  // The program of a shared machine ends without cleaning up, as if it were killed: its row stays in the ledger as it
+  // is. What it holds of the device is free once this is destroyed.
+  void die() { dead_ = true; }
   // The program computes for this long, while the device and the pump go on.
   void pass(Nanoseconds time);
 
  private:
-  explicit VirtualMachine(SharedMachine* shared) : shared_(shared), clock_(shared ? shared->clock : own_clock_) {}
+  explicit VirtualMachine(SharedMachine* shared);
 
   // LedgerAccess: the ledger of the shared machine.
   Result<std::unique_ptr<LedgerFile>> open(const Options& options, const std::string& device) override;
+  ProcessId process() const override { return process_; }
   const Clock& clock() const override { return clock_; }
   void pause(Nanoseconds time) override { pass(time); }
 
   SharedMachine* const shared_;  // may be null
   VirtualClock own_clock_;
   VirtualClock& clock_;
+  const ProcessId process_;
+  bool dead_ = false;
   HostWaits waits_{clock_};
   LinkSlices links_;
   LinkBytes link_bytes_;

@@ -123,7 +123,7 @@ TEST(SharedReplay, ATurnLastsLongerWhereTheChangeCostsMuch) {
   for (std::uint64_t i = 2; i <= kKept; ++i) text += fmt::format("{{\"t\":\"free\",\"id\":{}}}\n", i);
   for (std::uint64_t i = 0; i < kPasses; ++i) text += op_line(kOperation, "w", 1);
   const Trace traces[] = {trace_of(text), trace_of(text)};
-  SharedReplayOptions options = device_for(kParts, 100);
+  SharedReplayOptions options = device_for(kParts, 50);
   options.replay.h2d = options.replay.d2h = options.replay.h2d / 4;
   options.time_slice = 500;
   const SharedReplayResult result = shared(traces, options);
