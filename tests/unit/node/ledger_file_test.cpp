@@ -1,5 +1,7 @@
 #include "node/ledger_file.hpp"
 
+#include <fcntl.h>
+#include <grp.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -16,6 +18,7 @@ using std::chrono::milliseconds;
 
 class LedgerFileTest : public LedgerTest {
  protected:
+  static constexpr uid_t kOtherUser = 65534;
   static unsigned mode_of(const std::string& path) {
     struct stat found {};
     return ::lstat(path.c_str(), &found) == 0 ? found.st_mode & 07777U : 0U;
@@ -164,6 +167,46 @@ TEST_F(LedgerFileTest, AFileThatOthersCanReadIsRefused) {
   EXPECT_EQ(refusal(), "");
   ASSERT_EQ(::chmod(path().c_str(), 0644), 0);
   EXPECT_NE(refusal().find("private to this user"), std::string::npos) << refusal();
+}
+
+// Made before the program started, for it to trust.
+TEST_F(LedgerFileTest, WhatAnotherUserHasMadeIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make files of another user";
+  make_folder();
+  const std::string folder = std::filesystem::path(path()).parent_path();
+  std::ofstream(path()) << "";
+  ASSERT_EQ(::chmod(path().c_str(), 0600), 0);
+  EXPECT_EQ(refusal(), "");
+  std::ofstream(path()) << "";
+  ASSERT_EQ(::chmod(path().c_str(), 0600), 0);
+  ASSERT_EQ(::chown(path().c_str(), kOtherUser, kOtherUser), 0);
+  EXPECT_NE(refusal().find("private to this user"), std::string::npos) << refusal();
+  ASSERT_EQ(::chown(path().c_str(), 0, 0), 0);
+  ASSERT_EQ(::chown(folder.c_str(), kOtherUser, kOtherUser), 0);
+  EXPECT_NE(refusal().find("is not private to this user"), std::string::npos) << refusal();
+}
+
+TEST_F(LedgerFileTest, UsersShareNoLedger) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  ASSERT_EQ(::chmod(::testing::TempDir().c_str(), 0711), 0);  // the folder of this test
+  ASSERT_EQ(::chmod(folder_.c_str(), 01777), 0);              // as /dev/shm
+  const auto own = join();
+  ASSERT_TRUE(hold(*own, Bytes(7)).is_ok());
+  enum Outcome { kAlone = 0, kSawRows, kOpened, kRemoved, kFailed };
+  const pid_t child = start([&, path = path()] {
+    if (::setgroups(0, nullptr) != 0 || ::setgid(kOtherUser) != 0 || ::setuid(kOtherUser) != 0) ::_exit(kFailed);
+    if (::open(path.c_str(), O_RDONLY) >= 0 || ::open(path.c_str(), O_WRONLY) >= 0) ::_exit(kOpened);
+    if (::unlink(path.c_str()) == 0) ::_exit(kRemoved);
+    Ledger other(open(), clock_, Ledger::Self{this_process()}, {Bytes(1000), Bytes(500)});
+    std::size_t rows = 0;
+    if (!other.transact([&](Books& books) { rows = books.rows.size(); }).is_ok()) ::_exit(kFailed);
+    if (rows != 1) ::_exit(kSawRows);
+  });
+  int state = 0;
+  ASSERT_EQ(::waitpid(child, &state, 0), child);
+  ASSERT_TRUE(WIFEXITED(state));
+  EXPECT_EQ(WEXITSTATUS(state), kAlone);
+  EXPECT_EQ(books_of(*own).rows.size(), 1U);
 }
 
 TEST_F(LedgerFileTest, APipeIsRefusedWithoutWaiting) {
