@@ -181,10 +181,12 @@ DeviceShare::View DeviceShare::decide_among(Books& books, Facts& facts) {
 void DeviceShare::lengthen_turn(LedgerRow& own, const View& view, const Facts& facts) {
   const Bytes all = std::min(facts.wanted, view.ceiling), loaded = std::min(all, facts.fetched - fetched_before_);
   Nanoseconds cost = lost_;
+  const Nanoseconds longest = std::max(kLongestTurn, slice_);
   if (facts.in_rate > 0) {
-    cost += Nanoseconds(static_cast<std::uint64_t>(static_cast<double>(loaded.value()) / facts.in_rate * 1e9));
+    const double copies = static_cast<double>(loaded.value()) / facts.in_rate * 1e9;
+    cost += Nanoseconds(static_cast<std::uint64_t>(std::min(copies, static_cast<double>(longest.value()))));
   }
-  const Nanoseconds worthwhile = std::min(cost * kUseOfATurn, std::max(kLongestTurn, slice_));
+  const Nanoseconds worthwhile = std::min(cost * kUseOfATurn, longest);
   own.slice_ns = std::max(Nanoseconds(own.slice_ns), worthwhile).value();
 }
 
