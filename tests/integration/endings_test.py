@@ -222,7 +222,7 @@ class Ends(unittest.TestCase):
                 ran = self.folder / "ran"
                 code, _, errors = self.finished(self.start("touch", ran, options=[*SMALL, f"--{name}", "/no/such/f.json"]))
                 self.assertEqual(code, 2)
-                self.assertRegex(errors, rf"^tessera: --{name} [^\n]*/no/such[^\n]*is not a directory\n$")
+                self.assertRegex(errors, rf"^tessera: --{name} [^\n]*/no/such is not a directory; [^\n]+\n$")
                 self.assertFalse(ran.exists())
 
     def test_standard_output_takes_a_trace_and_replay_reads_a_pipe(self):
