@@ -30,11 +30,13 @@ bool VirtualClock::advance_within(Nanoseconds limit) {
     const MutexLock lock(mutex_);
     if (due_.empty() || due_.front().at > limit) return false;
     std::pop_heap(due_.begin(), due_.end(), is_later);
+    acting_.fetch_add(1, std::memory_order_relaxed);  // before another thread can find the action gone
     raise_to(now_, due_.back().at.value());
     action = std::move(due_.back().action);
     due_.pop_back();
   }
   action();
+  acting_.fetch_sub(1, std::memory_order_release);
   return true;
 }
 

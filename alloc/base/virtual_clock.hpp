@@ -43,6 +43,8 @@ class VirtualClock final : public Clock {
   bool step_within(Nanoseconds limit) EXCLUDES_LOCK(mutex_);
   // The same whatever other threads do. For a Sharing.
   bool advance_within(Nanoseconds limit) EXCLUDES_LOCK(mutex_);
+  // Whether a thread runs an action now. If none does and none is due, only another call can change anything.
+  bool is_acting() const { return acting_.load(std::memory_order_acquire) != 0; }
   // Runs all actions due by `until`, then advances the clock to `until`.
   void run_until(Nanoseconds until) EXCLUDES_LOCK(mutex_);
 
@@ -56,6 +58,7 @@ class VirtualClock final : public Clock {
 
   Sharing* sharing_ = nullptr;
   std::atomic<std::uint64_t> now_{0};
+  std::atomic<std::uint32_t> acting_{0};  // threads that run an action
   Mutex mutex_{LockRank::kObserve};
   std::uint64_t next_turn_ GUARDED_BY(mutex_) = 0;
   std::vector<Due> due_ GUARDED_BY(mutex_);  // a heap, earliest first

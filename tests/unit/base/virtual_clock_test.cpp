@@ -52,6 +52,16 @@ TEST(VirtualClock, RunsUntilATimeAndStops) {
   EXPECT_EQ(clock.now(), Nanoseconds(5));
 }
 
+TEST(VirtualClock, SaysWhetherAnActionRuns) {
+  VirtualClock clock;
+  bool seen = false;
+  clock.schedule(Nanoseconds(4), [&] { seen = clock.is_acting(); });
+  EXPECT_FALSE(clock.is_acting());
+  EXPECT_TRUE(clock.step());
+  EXPECT_TRUE(seen);
+  EXPECT_FALSE(clock.is_acting());
+}
+
 TEST(LinkSpeed, TimeIsLatencyAndBytesRoundedUp) {
   EXPECT_EQ(LinkSpeed{}.time_for(1_TiB), Nanoseconds(0));
   const LinkSpeed link{.bytes_per_second = 3'000'000'000, .latency = Nanoseconds(100)};
