@@ -84,7 +84,7 @@ Status PartialRuns::keep_more(Runs runs) {
   const Bytes step = std::min(std::max(left, capacity / kLeastKept), most);
   if (!left || !step) return {};
   const Result<Bytes> done = make_partial(partial, step);
-  kept_ += done.is_ok() ? done.value() : step;  // what failed is not tried for each launch
+  kept_ += std::max(done.is_ok() ? done.value() : Bytes(), step);  // what failed is not tried for each launch
   note_split();
   const Code code = done.status().code();
   return code == Code::kNotReady || code == Code::kOutOfMemory ? Status() : done.status();
