@@ -9,7 +9,6 @@ In virtual time, on an H100 by its roofline.
 
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -43,16 +42,15 @@ def bytes_of_steps(program):
     return steps
 
 
-def row(build, trace, program, times, link, policy):
-    weights = program.place_in_arena()
+def row(build, trace, weights, steps, times, link, policy):
     device = int(weights / times) // PAGE * PAGE
     command = [build / "bin/tessera", "replay", trace, "--json", "--extents", "off", "--policy", policy,
                "--device-memory", str(device), "--h2d", str(link), "--d2h", str(link), "--iterations", "3"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"LC_ALL": "C"})
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}: {done.stderr}")
     last = json.loads(done.stdout)["last_pass"]
-    needed = sum(max(0, used - device) for used in bytes_of_steps(program))
+    needed = sum(max(0, used - device) for used in steps)
     least = needed / link * 1e9
     return {"times_the_device": times, "device_bytes": device, "ns": last["ns"], "bytes_h2d": last["bytes_h2d"],
             "bytes_needed": needed, "ratio": round(last["ns"] / least, 3)}
@@ -68,13 +66,15 @@ def main():
     parser.add_argument("-o", "--output", type=argparse.FileType("w"), default="-")
     words = parser.parse_args()
     program = trace_of(words.model, words.answer)
+    weights, steps = program.place_in_arena(), bytes_of_steps(program)
     with tempfile.TemporaryDirectory() as folder:
         trace = pathlib.Path(folder) / "trace.jsonl"
         with trace.open("w") as file:
             program.write(file)
-        rows = [row(words.build, trace, program, times, words.link * 1e9, words.policy) for times in TIMES_THE_DEVICE]
+        rows = [row(words.build, trace, weights, steps, times, words.link * 1e9, words.policy)
+                for times in TIMES_THE_DEVICE]
     json.dump({"model": words.model, "answer": words.answer, "link_gb_s": words.link, "policy": words.policy,
-               "weights_bytes": program.place_in_arena(), "rows": rows}, words.output, indent=1)
+               "weights_bytes": weights, "rows": rows}, words.output, indent=1)
     words.output.write("\n")
     return 0
 

@@ -4,6 +4,7 @@ debootstrap makes it once, in the build's cache; each test works on a copy. Need
 """
 
 import os
+import pathlib
 import shlex
 import shutil
 import subprocess
@@ -20,6 +21,14 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 COMPILERS = ("cc", "c++", "gcc", "g++", "clang", "nvcc", "ld", "as", "make", "cmake")
 # Of the machine's variables a root sees those alone that say how the network is reached.
 NETWORK = ("http_proxy", "https_proxy", "no_proxy")
+
+
+def given_wheel(words):
+    """That of a test with the arguments BUILD_FOLDER [WHEEL]."""
+    wheels = [pathlib.Path(words[1])] if len(words) > 1 else list(pathlib.Path(words[0], "dist").glob("*.whl"))
+    if not wheels:
+        raise Unavailable("there is no wheel: tests/long/wheel_test.py makes it")
+    return wheels[0]
 
 
 def mirror():

@@ -17,7 +17,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/integration"))
 
-from clean_root import USER, CleanRoot  # noqa: E402
+from clean_root import USER, CleanRoot, given_wheel  # noqa: E402
 from virtual_environment import Unavailable, skip  # noqa: E402
 
 # What each of the commands has to print.
@@ -108,11 +108,8 @@ def try_package(build):
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    wheels = [pathlib.Path(sys.argv[2])] if len(sys.argv) > 2 else list((build / "dist").glob("*.whl"))
-    if not wheels:
-        skip("there is no wheel: tests/long/wheel_test.py makes it")
     try:
-        try_commands(build, wheels[0])
+        try_commands(build, given_wheel(sys.argv[1:]))
         try_package(build)
     except Unavailable as why:
         skip(str(why))

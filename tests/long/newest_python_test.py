@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/integration"))
 
-from clean_root import NEWEST, USER, CleanRoot  # noqa: E402
+from clean_root import NEWEST, USER, CleanRoot, given_wheel  # noqa: E402
 from virtual_environment import Unavailable, skip  # noqa: E402
 
 # The newest version that the package says it is for; Debian's testing has it or a later one.
@@ -54,12 +54,10 @@ def try_wheel(root, wheel):
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    wheels = [pathlib.Path(sys.argv[2])] if len(sys.argv) > 2 else list((build / "dist").glob("*.whl"))
-    if not wheels:
-        skip("there is no wheel: tests/long/wheel_test.py makes it")
     try:
+        wheel = given_wheel(sys.argv[1:])
         with CleanRoot(build, NEWEST) as root:
-            try_wheel(root, wheels[0])
+            try_wheel(root, wheel)
     except Unavailable as why:
         skip(str(why))
 
