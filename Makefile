@@ -9,9 +9,8 @@ FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo seta
 # Tests wait for timers and children for half of their time: twice as many fill the processors.
 TEST_JOBS := $(shell expr $(JOBS) \* 2)
 TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=error --output-junit results.xml --test-dir
-# What a sanitizer run leaves out: benchmarks measure nothing there, lints and packaging read files and
-# do not run our code, and tests labelled "unsanitized" say at their registration why they are no use there.
-NO_USE_SANITIZED = bench|lint|package|unsanitized
+# What a sanitizer run leaves out: lints and packaging read files and do not run our code.
+NO_USE_SANITIZED = lint|package
 UNDER_SANITIZER = -LE '$(NO_USE_SANITIZED)|long'
 
 .PHONY: build deps demo check check-long test lint asan tsan tidy bench policy-bench policy-benches format install wheel deb docs recordings release gpu-bundle packages check-packages long-packages bench-packages build-packages clean
@@ -43,12 +42,13 @@ test: packages
 	$(COMPILE) release
 	$(TEST) build/release -LE long
 
-# What takes minutes each: whole searches, cells of the policy benchmark, hundreds of seeds, suites of other projects;
-# and all tests that a sanitizer can be used with, of which `make check` runs a part. Every night, and before an issue is closed.
+# What takes minutes each: whole searches, cells of the policy benchmark, hundreds of seeds, suites of other projects; the
+# benchmarks, and what runs on a GPU, for a moment each; and all tests that a sanitizer can be used with, of which
+# `make check` runs a part. Every night, and before an issue is closed.
 check-long: long-packages
-	$(CONFIGURE) release
+	$(CONFIGURE) release -DTESSERA_BUILD_BENCH=ON
 	$(COMPILE) release
-	$(TEST) build/release -L long
+	$(TEST) build/release -L 'long|bench'
 	$(CONFIGURE) asan -DTESSERA_LONG_TESTS=ON
 	$(COMPILE) asan
 	$(TEST) build/asan -LE '$(NO_USE_SANITIZED)'
@@ -81,7 +81,7 @@ tidy: check-packages
 
 # Every table and plot of docs/benchmarks.md, in some thirteen minutes on two processors with nothing else to do.
 bench: bench-packages packages
-	$(CONFIGURE) release -DTESSERA_OPTIMISED_BENCH=ON
+	$(CONFIGURE) release -DTESSERA_BUILD_BENCH=ON -DTESSERA_OPTIMISED_BENCH=ON
 	$(COMPILE) release
 	python3 bench/run.py build/release
 
