@@ -50,9 +50,9 @@ void copy_printable(std::string_view text, std::span<char> to) {
   }
 }
 
-// Never 0, which stands for no job.
+// Never 0, which stands for no job. Jobs of different users are different ones: launchers number them alike.
 std::uint64_t job_number(std::string_view job) {
-  return std::max(std::uint64_t{1}, std::uint64_t{XXH3_64bits(job.data(), job.size())});
+  return std::max(std::uint64_t{1}, std::uint64_t{XXH3_64bits_withSeed(job.data(), job.size(), ::geteuid())});
 }
 
 // Unlocks the file at the end of the scope.

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/descriptor.hpp"
+#include "node/ledger_folder.hpp"
 
 namespace tessera {
 namespace {
@@ -39,8 +40,6 @@ bool is_folder(const std::string& path) {
   struct stat found {};
   return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
 }
-
-std::string folder_in(const std::string& parent) { return fmt::format("{}/tessera-{}", parent, ::geteuid()); }
 
 bool is_device(std::string_view name) {
   return name.size() == kDeviceName && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -90,7 +89,7 @@ class Descriptor {
 
 class PosixLedgerFile final : public LedgerFile {
  public:
-  PosixLedgerFile(std::string folder, const std::string& name)
+  PosixLedgerFile(LedgerFolder folder, const std::string& name)
       : folder_(std::move(folder)), name_(ledger_file_name(name)) {}
 
   // The last program that leaves removes the file while others may wait for its lock: they make a new one.
@@ -129,22 +128,22 @@ class PosixLedgerFile final : public LedgerFile {
   Status remove() override {
     struct stat locked {
     }, named{};
-    const std::string path = fmt::format("{}/{}", folder_, name_);
-    if (::fstat(file_.value(), &locked) != 0 || ::lstat(path.c_str(), &named) != 0) return failed("query");
+    if (::fstat(file_.value(), &locked) != 0 || ::lstat(path().c_str(), &named) != 0) return failed("query");
     if (locked.st_dev != named.st_dev || locked.st_ino != named.st_ino) return refused("remove", "was replaced");
-    return ::unlink(path.c_str()) == 0 ? Status() : failed("remove");
+    return ::unlink(path().c_str()) == 0 ? Status() : failed("remove");
   }
   void unlock() override { file_.reset(-1); }  // closing it releases the lock
 
  private:
+  std::string path() const { return fmt::format("{}/{}", folder_.path, name_); }
   Status failed(const char* what) const {
-    return Status(Code::kIo, fmt::format("{} {}/{}: {}", what, folder_, name_, std::strerror(errno)));
+    return Status(Code::kIo, fmt::format("{} {}: {}", what, path(), std::strerror(errno)));
   }
-  Status refused(const char* what, const char* why) const {
-    return Status(Code::kIo, fmt::format("{} {}/{} {}", what, folder_, name_, why));
+  Status refused(const char* what, std::string_view why) const {
+    return Status(Code::kIo, fmt::format("{} {} {}", what, path(), why));
   }
 
-  Status busy() const { return Status(Code::kBusy, fmt::format("{}/{} is locked by another process", folder_, name_)); }
+  Status busy() const { return Status(Code::kBusy, path() + " is locked by another process"); }
   bool is_removed() const {
     struct stat found {};
     return ::fstat(file_.value(), &found) == 0 && found.st_nlink == 0;
@@ -152,24 +151,39 @@ class PosixLedgerFile final : public LedgerFile {
 
   // Opened anew each time: a program may close descriptors that it does not know, and the file may have been replaced.
   Status open_and_lock(Deadline deadline) {
-    if (::mkdir(folder_.c_str(), S_IRWXU) != 0 && errno != EEXIST) return failed("create the folder of");
+    if (!folder_.group && ::mkdir(folder_.path.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+      return failed("create the folder of");
+    }
     const Descriptor folder(
-        away_from_standard(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
+        away_from_standard(::open(folder_.path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
     if (folder.value() < 0) return failed("open the folder of");
     struct stat found {};
     if (::fstat(folder.value(), &found) != 0) return failed("query the folder of");
-    if (found.st_uid != ::geteuid() || (found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-      return refused("the folder of", "is not private to this user");
+    if (!folder_.trusts_folder(found)) {
+      return refused("the folder of", fmt::format("is not private to {}", folder_.sharers()));
     }
-    file_.reset(away_from_standard(::openat(folder.value(), name_.c_str(),
-                                            O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-                                            S_IRUSR | S_IWUSR)));
-    if (file_.value() < 0) return failed("open");
+    TESSERA_TRY(open_in(folder.value(), deadline));
     if (::fstat(file_.value(), &found) != 0) return failed("query");
-    if (!S_ISREG(found.st_mode) || found.st_uid != ::geteuid() || (found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-      return refused("the ledger", "is not a file that is private to this user");
+    if (!folder_.trusts_file(found)) {
+      return refused("the ledger", fmt::format("is not a file that is private to {}", folder_.sharers()));
     }
+    // A new file lacks what the umask of its creator took away from the group.
+    const bool is_closed =
+        folder_.group && found.st_uid == ::geteuid() && (found.st_mode & ACCESSPERMS) != folder_.file_mode();
+    if (is_closed && ::fchmod(file_.value(), folder_.file_mode()) != 0) return failed("share");
     return take_lock(deadline);
+  }
+
+  // Another user's new file is closed to the group for a moment, see open_and_lock().
+  Status open_in(int folder, Deadline deadline) {
+    for (;;) {
+      file_.reset(away_from_standard(::openat(folder, name_.c_str(),
+                                              O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                                              folder_.file_mode())));
+      if (file_.value() >= 0) return {};
+      if (errno != EACCES || !folder_.group || std::chrono::steady_clock::now() >= deadline) return failed("open");
+      std::this_thread::sleep_for(kBetweenLockTries);
+    }
   }
 
   // A lock of this open file, so that two allocators of one process exclude each other too. It ends with the process.
@@ -186,7 +200,7 @@ class PosixLedgerFile final : public LedgerFile {
     return {};
   }
 
-  const std::string folder_;
+  const LedgerFolder folder_;
   const std::string name_;
   Descriptor file_{-1};
 };
@@ -206,15 +220,15 @@ Result<std::unique_ptr<LedgerFile>> open_ledger_file(const std::vector<std::stri
     return Status(Code::kNotFound, "no folder in memory for the ledger: neither /dev/shm nor XDG_RUNTIME_DIR");
   }
   return std::unique_ptr<LedgerFile>(
-      std::make_unique<PosixLedgerFile>(folder_in(*parent), device.empty() ? name : name + "." + device));
+      std::make_unique<PosixLedgerFile>(ledger_folder_in(*parent), device.empty() ? name : name + "." + device));
 }
 
 std::vector<std::unique_ptr<LedgerFile>> all_ledger_files(const std::vector<std::string>& parents) {
   std::vector<std::unique_ptr<LedgerFile>> files;
   const auto parent = std::ranges::find_if(parents, is_folder);
   if (parent == parents.end()) return files;
-  for (const std::string& name : names_in(folder_in(*parent))) {
-    files.push_back(std::make_unique<PosixLedgerFile>(folder_in(*parent), name));
+  for (const std::string& name : names_in(ledger_folder_in(*parent).path)) {
+    files.push_back(std::make_unique<PosixLedgerFile>(ledger_folder_in(*parent), name));
   }
   return files;
 }
@@ -223,7 +237,7 @@ std::vector<std::string> devices_with_ledgers(const std::vector<std::string>& pa
   std::vector<std::string> devices;
   const auto parent = std::ranges::find_if(parents, is_folder);
   if (parent == parents.end() || !is_name(name)) return devices;
-  for (const std::string& found : names_in(folder_in(*parent))) {
+  for (const std::string& found : names_in(ledger_folder_in(*parent).path)) {
     if (!found.starts_with(name + ".")) continue;
     std::string device = found.substr(name.size() + 1);
     if (is_device(device)) devices.push_back(std::move(device));

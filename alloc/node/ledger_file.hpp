@@ -38,9 +38,9 @@ class LedgerFile {
 
 // The ledger's own name with the version of its layout.
 std::string ledger_file_name(const std::string& name);
-// A file NAME, or NAME.DEVICE where `device` identifies one, in a folder tessera-UID, which is made with mode 0700, in
-// the first of the existing `parents`. A folder or a file of another user, or one that others may write or read, is
-// refused. Errors: kInvalidArgument for a name with characters other than A-Z a-z 0-9 . _ -; kNotFound when none of
+// A file NAME, or NAME.DEVICE where `device` identifies one, in the ledger folder (ledger_folder.hpp) of the first of
+// the existing `parents`. A folder or a file that is not private to the user, or to the group that shares the folder,
+// is refused. Errors: kInvalidArgument for a name with characters other than A-Z a-z 0-9 . _ -; kNotFound when none of
 // `parents` exists.
 Result<std::unique_ptr<LedgerFile>> open_ledger_file(const std::vector<std::string>& parents, const std::string& name,
                                                      const std::string& device = {});
