@@ -87,10 +87,11 @@ TEST_F(PlanSearchTest, EndsWhenItIsStopped) {
 TEST_F(PlanSearchTest, ThreadsMaySearchAtOnce) {
   const Candidate first = played(kTight, farthest_intervals(iteration_, kTight.device));
   const auto search = this->search(kTight, {first});
+  constexpr int kPlays = 25;  // of each thread: a whole search is some hundred
   std::vector<std::thread> workers;
   for (int i = 0; i < 4; ++i) {
     workers.emplace_back([&search] {
-      while (search->goes_on()) search->play();
+      for (int plays = 0; plays < kPlays && search->goes_on(); ++plays) search->play();
     });
   }
   for (std::thread& worker : workers) worker.join();
