@@ -78,16 +78,17 @@ Json policies_of(const HistoryReport& report) {
 }  // namespace
 
 std::string history_json(const HistoryReport& report) {
-  const Json json = {{"tessera_history", kFormat},
-                     {"program", report.program},
-                     {"slot_ns", report.picture.slot.value()},
-                     {"ended_ns", report.picture.ended.value()},
-                     {"links", links_of(report.picture)},
-                     {"stalls", stalls_of(report.picture)},
-                     {"residency", residency_of(report)},
-                     {"blocks", blocks_of(report)},
-                     {"policies", policies_of(report)},
-                     {"stats", Json::parse(stats_json(report.stats))}};
+  Json json = {{"tessera_history", kFormat},
+               {"program", report.program},
+               {"slot_ns", report.picture.slot.value()},
+               {"ended_ns", report.picture.ended.value()},
+               {"links", links_of(report.picture)},
+               {"stalls", stalls_of(report.picture)},
+               {"residency", residency_of(report)},
+               {"blocks", blocks_of(report)},
+               {"policies", policies_of(report)},
+               {"stats", Json::parse(stats_json(report.stats))}};
+  if (report.part_from) json["part_from_ns"] = report.part_from->value();
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

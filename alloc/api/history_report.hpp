@@ -3,6 +3,7 @@
 // Thread safety: values.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct PolicyTurn {
 
 struct HistoryReport {
   std::string program;
+  std::optional<Nanoseconds> part_from;  // since the run began; none for the whole run
   HistoryPicture picture;
   std::vector<std::string> tags;  // names, one for each of picture.tags
   struct Block {

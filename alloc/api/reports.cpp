@@ -102,8 +102,25 @@ Result<std::string> Reports::history_text(int tries) const {
     adds_up = before == progress_of(now);
   }
   if (!adds_up) take_progress(*picture, now);
-  HistoryReport report{program_invocation_short_name, std::move(*picture), {}, {}, {}, std::move(now)};
+  return text_of(std::move(*picture), std::move(now), nullptr);
+}
+
+std::vector<CostlyRun> Reports::costs() const {
+  std::vector<CostlyRun> all;
+  for (DeviceHeap* const heap : heaps_.all()) {
+    const std::vector<CostlyRun> costs = heap->residency().figures().costs();
+    all.insert(all.end(), costs.begin(), costs.end());
+  }
+  return all;
+}
+
+std::string Reports::text_of(HistoryPicture&& picture, StatsSnapshot&& stats, const ProfileBegin* begin) const {
+  HistoryReport report{program_invocation_short_name, {}, std::move(picture), {}, {}, {}, std::move(stats)};
   report.policies = heaps_.policies();
+  if (begin != nullptr) {
+    report.part_from = begin->at;
+    report.policies = turns_since(begin->at, report.policies);
+  }
   const auto shown = [this](TagId tag) {
     const std::string name = tags_.name_of(tag);
     return name.empty() ? std::string("untagged") : name;
@@ -111,13 +128,32 @@ Result<std::string> Reports::history_text(int tries) const {
   for (const TagHistory& tag : report.picture.tags) {
     report.tags.push_back(tag.others ? "other tags" : shown(tag.tag));
   }
-  CostliestRuns costliest;
-  for (DeviceHeap* const heap : heaps_.all()) {
-    const ResidencyStats moves = heap->residency().figures().stats();
-    for (const CostlyRun& run : moves.costliest.runs()) costliest.offer(run);
-  }
+  const std::vector<CostlyRun> none;
+  const CostliestRuns costliest = costs_since(begin == nullptr ? none : begin->costs, costs());
   for (const CostlyRun& run : costliest.runs()) report.blocks.push_back({run, shown(run.tag)});
   return history_json(report) + "\n";
+}
+
+Status Reports::begin_profile() {
+  if (!log_.begin_part()) return Status(Code::kNotSupported, "no events are kept");
+  ProfileBegin begin{log_.now() - began_, stats_.snapshot(), costs()};
+  const MutexLock lock(profile_mutex_);
+  profile_ = std::move(begin);
+  return {};
+}
+
+Result<std::string> Reports::end_profile() {
+  std::optional<ProfileBegin> begin;
+  {
+    const MutexLock lock(profile_mutex_);
+    begin.swap(profile_);
+  }
+  auto picture = log_.part();
+  if (!begin || !picture) return Status(Code::kInvalidArgument, "tessera_profile_begin was not called");
+  log_.end_part();
+  StatsSnapshot stats = stats_since(begin->stats, stats_.snapshot());
+  take_progress(*picture, stats);
+  return text_of(std::move(*picture), std::move(stats), &*begin);
 }
 
 Status Reports::finish() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -12,12 +13,14 @@
 #include "api/live_board.hpp"
 #include "api/options.hpp"
 #include "api/outputs.hpp"
+#include "api/profile_figures.hpp"
 #include "api/run_summary.hpp"
 #include "api/stats_collector.hpp"
 #include "api/tag_table.hpp"
 #include "api/ticker.hpp"
 #include "api/trace_recorder.hpp"
 #include "base/clock.hpp"
+#include "base/mutex.hpp"
 #include "observe/event_log.hpp"
 #include "observe/timeline.hpp"
 
@@ -26,13 +29,14 @@ namespace tessera {
 class Reports {
  public:
   // Opens the files. REQUIRES: all of it outlives it.
-  Reports(StatsCollector& stats, const DeviceHeaps& heaps, TraceRecorder& recorder, const EventLog& log,
-          const TagTable& tags, const Options& options, const Clock& clock)
+  Reports(StatsCollector& stats, const DeviceHeaps& heaps, TraceRecorder& recorder, EventLog& log, const TagTable& tags,
+          const Options& options, const Clock& clock)
       : stats_(stats),
         heaps_(heaps),
         recorder_(recorder),
         log_(log),
         tags_(tags),
+        began_(log.now()),
         outputs_(options, clock),
         summary_(options) {}
 
@@ -53,17 +57,27 @@ class Reports {
   // Where moves end in between, tries again so many times to find its figures and the statistics at one time; then the
   // statistics have the history's figures.
   Result<std::string> history_text(int tries) const;
+  // A part of the run: begins it, in place of an earlier one. Errors: kNotSupported if no events are kept.
+  Status begin_profile();
+  // Its history, and ends it. Errors: kInvalidArgument if none has begun.
+  Result<std::string> end_profile();
   // Writes the files that the options request at the end of a program.
   Status finish();
 
  private:
+  std::vector<CostlyRun> costs() const;
+  std::string text_of(HistoryPicture&& picture, StatsSnapshot&& stats, const ProfileBegin* begin) const;
+
   StatsCollector& stats_;
   const DeviceHeaps& heaps_;
   TraceRecorder& recorder_;
-  const EventLog& log_;
+  EventLog& log_;
   const TagTable& tags_;
+  const Nanoseconds began_;
   Outputs outputs_;
   const RunSummary summary_;
+  Mutex profile_mutex_{LockRank::kOutputs};
+  std::optional<ProfileBegin> profile_ GUARDED_BY(profile_mutex_);
   std::unique_ptr<LiveBoard> board_;  // may be null
   std::unique_ptr<Ticker> ticker_;    // may be null; stops first
 };

@@ -5,6 +5,7 @@
 
 #include "api/call.hpp"
 #include "api/handles.hpp"
+#include "api/profile_api.hpp"
 #include "base/mutex.hpp"
 #include "tessera/interpose.h"
 
@@ -29,6 +30,7 @@ Status make_own() {
   if (const tessera_result result = tessera_allocator_create(nullptr, &made); result != TESSERA_OK) {
     return Status(static_cast<Code>(result), last_error_text());
   }
+  begin_awaited_profile(*made);
   if (Status status = made->allocator->heaps().set_automatic(false); !status.is_ok()) {
     tessera_allocator_destroy(made);
     return status;
@@ -61,7 +63,10 @@ tessera_result tessera_shared(tessera_allocator** allocator) {
 
 int tessera_shared_exists(void) { return shared.load(std::memory_order_acquire) != nullptr ? 1 : 0; }
 
-void tessera_share(tessera_allocator* allocator) { shared.store(allocator, std::memory_order_release); }
+void tessera_share(tessera_allocator* allocator) {
+  if (allocator != nullptr) begin_awaited_profile(*allocator);
+  shared.store(allocator, std::memory_order_release);
+}
 
 tessera_result tessera_set_automatic(tessera_allocator* allocator, int on) {
   return api_call([&]() -> Status {

@@ -1,20 +1,21 @@
 #include "observe/event_log.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera {
 namespace {
 
 constexpr std::uint64_t kPart = 4096;
 
+std::optional<HistoryPicture> picture_of(const std::optional<History>& history, Nanoseconds until) {
+  return history ? std::optional(history->picture(until)) : std::nullopt;
+}
+
 }  // namespace
 
 EventLog::EventLog(const Clock& clock, std::size_t capacity, bool with_history, Profiler* profiler)
-    : clock_(clock),
-      capacity_(capacity),
-      with_history_(with_history),
-      keeps_(capacity > 0 || with_history),
-      profiler_(profiler) {
+    : clock_(clock), capacity_(capacity), keeps_(capacity > 0 || with_history), profiler_(profiler) {
   if (with_history) history_.emplace(clock.now());
 }
 
@@ -39,13 +40,23 @@ void EventLog::tell_profiler(const Event& event) const {
   if (profiler_ != nullptr && moved) profiler_->end_move(event.address);
 }
 
+template <class Visit>
+void EventLog::for_each_history(Visit visit) {
+  for (std::optional<History>* const history : {&history_, &part_}) {
+    if (*history) visit(**history);
+  }
+}
+
 void EventLog::record(const Event& event) {
   tell_profiler(event);
   if (!keeps_) return;
   const MutexLock lock(mutex_);
   keep(event);
   const auto link = link_of(event.kind);
-  if (history_ && link) history_->add_move(*link, event.bytes, event.begin, event.end);
+  if (!link) return;
+  for_each_history([&](History& history) {
+    history.add_move(*link, event.bytes, std::max(event.begin, history.begin()), std::max(event.end, history.begin()));
+  });
 }
 
 void EventLog::mark(std::string_view kind, std::uint64_t number) {
@@ -57,26 +68,53 @@ void EventLog::record(const Event& stall, const StallParts& parts) {
   if (!keeps_) return;
   const MutexLock lock(mutex_);
   keep(stall);
-  if (history_) history_->add_stall(parts, stall.begin, stall.end);
+  for_each_history([&](History& history) {
+    history.add_stall(parts, std::max(stall.begin, history.begin()), std::max(stall.end, history.begin()));
+  });
 }
 
 // The time is taken under the lock: devices share tags, and a tag's changes must be in order.
 void EventLog::change_place(TagId tag, Location from, Location to, Bytes bytes) {
-  if (!with_history_ || from == to) return;
+  if (!keeps_ || from == to) return;
   const MutexLock lock(mutex_);
-  history_->change_place(tag, from, to, bytes, now());
+  auto& places = places_[tag];
+  if (from != Location::kNowhere) places[index_of(from)] -= bytes;
+  if (to != Location::kNowhere) places[index_of(to)] += bytes;
+  for_each_history([&](History& history) { history.change_place(tag, from, to, bytes, now()); });
+}
+
+bool EventLog::begin_part() {
+  if (!keeps_) return false;
+  const MutexLock lock(mutex_);
+  const Nanoseconds begin = now();
+  part_.emplace(begin);
+  for (const auto& [tag, places] : places_) {
+    for (std::size_t i = 0; i < kLocations; ++i) {
+      if (places[i]) part_->change_place(tag, Location::kNowhere, static_cast<Location>(i), places[i], begin);
+    }
+  }
+  return true;
+}
+
+void EventLog::end_part() {
+  const MutexLock lock(mutex_);
+  part_.reset();
 }
 
 std::optional<HistoryPicture> EventLog::history() const {
-  std::optional<History> copy;
-  Nanoseconds until;
-  {
+  const auto [copy, until] = [this] {
     const MutexLock lock(mutex_);
-    if (!history_) return std::nullopt;
-    copy.emplace(*history_);
-    until = now();
-  }
-  return copy->picture(until);
+    return std::pair(history_, now());
+  }();
+  return picture_of(copy, until);
+}
+
+std::optional<HistoryPicture> EventLog::part() const {
+  const auto [copy, until] = [this] {
+    const MutexLock lock(mutex_);
+    return std::pair(part_, now());
+  }();
+  return picture_of(copy, until);
 }
 
 void EventLog::record(EventKind kind, DeviceId device, Nanoseconds begin, Address address, Bytes bytes) {

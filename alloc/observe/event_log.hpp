@@ -1,13 +1,15 @@
 // What happened to pages: a bounded ring of events, the source of the timeline, and on request the history of
-// the whole run, the source of the report.
+// the whole run and of one part of it, the sources of reports.
 //
 // The ring overwrites old events and never waits. `Kept::lost` counts the overwritten ones, so an incomplete
-// timeline is marked as such. The history loses nothing.
+// timeline is marked as such. The histories lose nothing.
 //
 // Thread safety: all functions may be called from any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -39,7 +41,7 @@ class EventLog {
   void record(EventKind kind, DeviceId device, Nanoseconds begin, Address address, Bytes bytes);
   // Records a stall and the breakdown of its causes.
   void record(const Event& stall, const StallParts& parts);
-  // Moves bytes of a tag from one nearest tier to another in the history; does nothing without a history.
+  // Moves bytes of a tag from one nearest tier to another; does nothing in a log that keeps nothing.
   void change_place(TagId tag, Location from, Location to, Bytes bytes);
   struct Kept {
     std::vector<Event> events;  // oldest first
@@ -49,19 +51,28 @@ class EventLog {
   Kept kept() const;
   // The history up to now; empty if none is kept.
   std::optional<HistoryPicture> history() const;
+  // Begins the history of a part of the run, in place of an earlier part. Bytes that are somewhere already count from
+  // the beginning, and what has begun before and ends later counts from the beginning too. False in a log that keeps
+  // nothing.
+  bool begin_part();
+  // The same for the part; empty without one.
+  std::optional<HistoryPicture> part() const;
+  void end_part();
 
  private:
   void keep(const Event& event) REQUIRES_LOCK(mutex_);
   std::uint64_t oldest() const REQUIRES_LOCK(mutex_) { return recorded_ > capacity_ ? recorded_ - capacity_ : 0; }
   void tell_profiler(const Event& event) const;
+  template <class Visit>
+  void for_each_history(Visit visit) REQUIRES_LOCK(mutex_);
 
   const Clock& clock_;
   mutable Mutex mutex_{LockRank::kObserve};
   std::vector<Event> ring_ GUARDED_BY(mutex_);
   std::uint64_t recorded_ GUARDED_BY(mutex_) = 0;
-  std::optional<History> history_ GUARDED_BY(mutex_);
+  std::optional<History> history_ GUARDED_BY(mutex_), part_ GUARDED_BY(mutex_);
+  std::map<TagId, std::array<Bytes, kLocations>> places_ GUARDED_BY(mutex_);  // of all bytes that are somewhere
   const std::size_t capacity_;
-  const bool with_history_;
   const bool keeps_;  // whether there is a ring or a history
   Profiler* const profiler_;
 };

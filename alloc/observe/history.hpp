@@ -42,6 +42,7 @@ class History {
   static constexpr std::size_t kTags = 64;
 
   explicit History(Nanoseconds begin) : begin_(begin) {}
+  Nanoseconds begin() const { return begin_; }
 
   // Bytes and waits are spread evenly over their duration. REQUIRES: begin <= end, and begin not before this
   // history began.

@@ -17,12 +17,22 @@ ResidencyStats ResidencyFigures::stats() const {
   for (const auto& run : locked_.engine.runs) {
     if (run->stays_for() != nullptr) stats.exposed_bytes += run->shape.bytes();
     stats.zero_copy_bytes += run->bytes_in(PageState::kZeroCopy);
-    stats.costliest.offer({run->address, run->shape.bytes(), run->tag, false, run->cost});
-  }
-  for (const auto& row : locked_.engine.rows) {
-    stats.costliest.offer({row->address, row->shape.bytes(), row->tag, false, row->cost});
   }
   return stats;
+}
+
+std::vector<CostlyRun> ResidencyFigures::costs() const {
+  MutexLock lock(locked_.mutex);
+  const auto gone = locked_.engine.stats.costliest.runs();
+  std::vector<CostlyRun> costs(gone.begin(), gone.end());
+  const auto add = [&costs](const Run& run) {
+    if (run.cost.all_moved() || run.cost.stalls != 0) {
+      costs.push_back({run.address, run.shape.bytes(), run.tag, false, run.cost});
+    }
+  };
+  for (const auto& run : locked_.engine.runs) add(*run);
+  for (const auto& row : locked_.engine.rows) add(*row);
+  return costs;
 }
 
 ResidencyFigures::Progress ResidencyFigures::progress() const {

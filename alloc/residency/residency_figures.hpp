@@ -18,6 +18,8 @@ class ResidencyFigures {
   explicit ResidencyFigures(const LockedEngine& locked) : locked_(locked) {}
 
   ResidencyStats stats() const;
+  // What each run has cost, of those that have cost anything; of freed ones the costliest.
+  std::vector<CostlyRun> costs() const;
   // Changes while the program uses the device.
   struct Progress {
     std::uint64_t launches = 0;

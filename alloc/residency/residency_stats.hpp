@@ -36,7 +36,7 @@ struct ResidencyStats {
   Bytes run_bytes;                       // pages of all runs
   Bytes pinned_bytes, exposed_bytes;     // of runs that may not move
   Bytes zero_copy_bytes;                 // used in host memory
-  CostliestRuns costliest;
+  CostliestRuns costliest;               // of runs that were freed
 };
 
 }  // namespace tessera

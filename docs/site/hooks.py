@@ -22,8 +22,8 @@ ELSEWHERE = {"index.md": "README.md", "documents.md": "docs/README.md", "contrib
 # Folders of pages, by their titles in the navigation.
 FOLDERS = {"Decisions": "decisions", "Experiments": "experiments"}
 PICTURES = "bench/results/oversubscription"
-HEADERS = ("tessera.h", "host.h", "extents.h", "interpose.h", "plan.h", "status.h", "tessera.hpp", "memory_resource.hpp",
-           "cuda_mr.hpp", "error.hpp")
+HEADERS = ("tessera.h", "host.h", "extents.h", "profile.h", "interpose.h", "plan.h", "status.h", "tessera.hpp",
+           "memory_resource.hpp", "cuda_mr.hpp", "error.hpp")
 
 origins = {}  # page or picture of the site -> file of the tree
 

@@ -45,6 +45,11 @@ class ReportPage {
     add("<h1>{}</h1>\n<p class=\"faint\">{} under Tessera {} &middot; policy {} &middot; host memory {}</p>\n",
         escaped(run_.program), rounded_seconds(run_.seconds), text("version"), policies(text("policy")),
         text("host_memory"));
+    if (run_.part_from) {
+      add("<p class=\"faint\">A part of the run, from {} on. Counts, times and copies are those of the part; sizes are "
+          "those at its end, and peaks those since the run began.</p>\n",
+          rounded_seconds(*run_.part_from));
+    }
     add("<div class=\"tiles\">\n");
     tile("peak of the program's blocks", run_.figure("blocks", "peak_live_bytes"));
     tile_of_tier("device");

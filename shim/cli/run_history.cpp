@@ -45,6 +45,7 @@ void fill(const Json& json, RunHistory& history) {
   history.program = word(json, "program");
   history.slot_seconds = json.at("slot_ns").get<double>() / 1e9;
   history.seconds = json.at("ended_ns").get<double>() / 1e9;
+  if (json.contains("part_from_ns")) history.part_from = json.at("part_from_ns").get<double>() / 1e9;
   fill_stats(json.at("stats"), history);
   const std::size_t slots = json.at("links").at("in").size();
   for (const char* const link : kHistoryLinks) {

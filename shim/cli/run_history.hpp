@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct RunHistory {
 
   std::string program;
   double slot_seconds = 0, seconds = 0;  // of a slot, of the run
+  std::optional<double> part_from;       // of a part of a run: the seconds before it
   std::vector<Series> links;             // bytes: in, out, file read, file write, peer in, peer out
   std::vector<Series> stalls;            // by cause: nanoseconds
   std::vector<Tag> tags;

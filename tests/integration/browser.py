@@ -3,6 +3,7 @@
 Imported by tests; the browser is the headless build that `make check` installs, or the installed one.
 """
 
+import base64
 import fcntl
 import json
 import os
@@ -13,6 +14,7 @@ import tempfile
 import time
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "google-chrome"))), None)
+WIDTH, HEIGHT = 1100, 2000
 
 
 def above_standard(descriptor):
@@ -34,7 +36,7 @@ class Browser:
         self.process = subprocess.Popen(
             ["bash", "-c", f'exec "$@" 3<&{commands} 4>&{events} {commands}<&- {events}>&-', "bash", BROWSER,
              "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", f"--user-data-dir={self.profile.name}", "--window-size=1100,2000",
+             "--disable-component-update", f"--user-data-dir={self.profile.name}", f"--window-size={WIDTH},{HEIGHT}",
              "--remote-debugging-pipe"], pass_fds=(commands, events), start_new_session=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(commands)
@@ -45,6 +47,7 @@ class Browser:
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.ask(f"{domain}.enable")
+        self.ask("Emulation.setScrollbarsHidden", hidden=True)
 
     def close(self):
         os.killpg(self.process.pid, signal.SIGKILL)
@@ -82,6 +85,20 @@ class Browser:
             self.faults.append(parameters["exceptionDetails"]["text"])
         if event.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":
             self.faults.append(parameters["entry"]["text"] + " " + parameters["entry"].get("url", ""))
+
+    def picture(self, path, height):
+        """The top of the page as it is shown, as a PNG file."""
+        part = {"x": 0, "y": 0, "width": WIDTH, "height": height, "scale": 1}
+        path.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot", format="png", clip=part)["data"]))
+
+    def when_shown(self, path, condition, height=HEIGHT, seconds=120):
+        """Takes pictures until one fulfils the condition."""
+        deadline = time.monotonic() + seconds
+        self.picture(path, height)
+        while not condition():
+            assert time.monotonic() < deadline, f"it is never shown so: {path}"
+            time.sleep(0.1)
+            self.picture(path, height)
 
     def open(self, url):
         self.ask("Page.navigate", url=url)

@@ -24,6 +24,7 @@ struct RunCost {
     for (Bytes bytes : moved) sum += bytes;
     return sum;
   }
+  bool operator==(const RunCost&) const = default;
 };
 
 struct CostlyRun {

@@ -7,11 +7,14 @@ A tensor is anything with `data_ptr()`, or an address. Every call may be made fr
 """
 
 import contextlib
-from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
+import os
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple, Union
 
 from ._api import BlockInfo, Busy, Moved, NotFound, OutOfMemory, TesseraError
+from ._api import begin_profile as _begin_profile
 from ._api import call as _call
 from ._api import call_with_addresses as _call_with_addresses
+from ._api import end_profile as _end_profile
 from ._api import move_tag as _move_tag
 from ._api import query as _query
 from ._api import set_extents as _set_extents
@@ -25,7 +28,7 @@ from ._tensors import addresses_of as _addresses_of
 
 __all__ = ["BlockInfo", "Busy", "LibraryNotFound", "Moved", "NotFound", "OutOfMemory",
            "TesseraError", "evict", "free", "host_free", "host_malloc", "malloc", "mark", "memory_stats", "pin",
-           "prefetch", "query", "recompute", "report", "set_extents", "set_policy", "sleep", "stats",
+           "prefetch", "profile", "query", "recompute", "report", "set_extents", "set_policy", "sleep", "stats",
            "tag", "unpin", "wake"]
 
 
@@ -106,6 +109,23 @@ def wake(tag: Optional[str] = None) -> Moved:
 def mark(kind: str, number: int) -> None:
     """Records the program's progress, e.g. ("iteration", 7), for traces."""
     _call("tessera_mark", kind.encode(), number)
+
+
+@contextlib.contextmanager
+def profile(path: Union[str, "os.PathLike[str]"]) -> Iterator[None]:
+    """Writes the history of what happens inside to a file, which `tessera report` draws.
+
+    There is one profile at a time: another one that begins inside ends this one, which then has no file. Raises
+    TesseraError if Tessera has not started in the end. Nothing is written if an exception leaves it.
+    """
+    _begin_profile()
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(TesseraError):
+            _end_profile(None)
+        raise
+    _end_profile(os.fspath(path))
 
 
 def query(tensor: Any) -> BlockInfo:

@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import functools
 import json
+import os
 import sys
 import threading
 from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple, Type
@@ -110,6 +111,8 @@ _ARGUMENTS: Dict[str, Sequence[Any]] = {
     "tessera_use_end": [_handle, ctypes.POINTER(ctypes.c_uint64)],
     "tessera_set_automatic": [_handle, ctypes.c_int],
     "tessera_mark": [_handle, ctypes.c_char_p, ctypes.c_uint64],
+    "tessera_profile_begin": [_handle],
+    "tessera_profile_end": [_handle, ctypes.c_char_p],
 }
 
 
@@ -261,6 +264,16 @@ def query(address: int) -> BlockInfo:
     info = _block_info(address)
     return BlockInfo(info.address, info.bytes, info.device_bytes, info.host_bytes, info.file_bytes,
                      info.pins, info.tag.decode(errors="replace"))
+
+
+def begin_profile() -> None:
+    """Begins a part of the program that is reported by itself; before Tessera has started, it begins with it."""
+    run(_function("tessera_profile_begin"), None)
+
+
+def end_profile(path: Optional[str]) -> None:
+    """Ends the part, and writes its history; without a path it is dropped."""
+    run(_function("tessera_profile_end"), None, None if path is None else os.fsencode(path))
 
 
 def stats() -> Dict[str, Dict[str, Any]]:

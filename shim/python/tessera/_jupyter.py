@@ -1,12 +1,18 @@
 """Notebooks: a kernel that starts under `tessera run`, and the magics of `%load_ext tessera`."""
 
 import argparse
+import html
 import json
 import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 from typing import Any, Dict, List, Optional
 
+from . import _library
+
+LARGEST_PAGE = 1 << 20  # characters; it is stored in the notebook
 FLAT = ("blocks", "device", "host", "file", "moves", "stalls")
 
 
@@ -66,6 +72,31 @@ def _growth(before: Dict[str, Any], after: Dict[str, Any]) -> Dict[str, Dict[str
     return {group: values for group, values in found.items() if values}
 
 
+def _page_of(history: pathlib.Path) -> str:
+    """What `tessera report` draws of it."""
+    page = history.with_suffix(".html")
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    done = subprocess.run([str(_library.program()), "report", str(history), "--out", str(page)], env=environment,
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise OSError(done.stderr.strip() or f"`tessera report` ended with {done.returncode}")
+    return page.read_text(encoding="utf-8")
+
+
+def _output(history: pathlib.Path, table: str) -> Dict[str, str]:
+    """The report for notebooks, in a frame since it has a style of its own; the table for consoles."""
+    try:
+        page = _page_of(history)
+    except (OSError, ImportError) as error:
+        return {"text/plain": f"{table}\n\nno report: {error}"}
+    if len(page) > LARGEST_PAGE:
+        return {"text/plain": f"{table}\n\nno report: it has {len(page):,} characters, too many for a notebook; "
+                              "tessera.profile(FILE) writes its history"}
+    frame = (f'<iframe title="Tessera: report of the cell" srcdoc="{html.escape(page)}" sandbox '
+             'style="width:100%;height:48rem;border:0"></iframe>')
+    return {"text/html": frame, "text/plain": table}
+
+
 def load(shell: Any) -> None:
     """Registers `%tessera` and `%%tessera_profile` with an IPython shell."""
     import tessera
@@ -91,10 +122,22 @@ def load(shell: Any) -> None:
             print(error)
 
     def profile(line: str, cell: str) -> None:
-        """%%tessera_profile: runs the cell, and prints which figures changed, and by how much."""
+        """%%tessera_profile: runs the cell, and shows the report of what it did."""
         before = figures()
-        shell.run_cell(cell).raise_error()
-        print(tessera._table(_growth(before, figures())))
+        with tempfile.TemporaryDirectory() as folder:
+            history = pathlib.Path(folder, "cell.json")
+            result = None
+            try:
+                with tessera.profile(history):
+                    result = shell.run_cell(cell)
+                    result.raise_error()
+            except tessera.TesseraError as error:
+                if result is None or not result.success:
+                    raise
+                print(f"no report: {error}")  # nothing in the cell has used a device
+                return
+            grown = tessera._table(_growth(before, figures())) or "no figure has changed"
+            shell.display_pub.publish(_output(history, grown))
 
     shell.register_magic_function(state, "line", "tessera")
     shell.register_magic_function(profile, "cell", "tessera_profile")

@@ -72,5 +72,42 @@ TEST_F(ReportsTest, TheFiguresOfAHistoryAreThoseOfTheStatistics) {
   }
 }
 
+TEST_F(ReportsTest, AProfileHasWhatHappenedInIt) {
+  start(small(32_MiB, 64_MiB));
+  std::vector<Address> blocks;
+  const auto write_all = [&](std::uint32_t pattern) {
+    for (const Address block : blocks) write(block, pattern, 4_MiB);
+  };
+  for (int i = 0; i < 12; ++i) blocks.push_back(allocate(4_MiB));
+  write_all(1);
+  while (allocator_->heaps().advance()) continue;
+  const auto stats = [&] { return allocator_->stats().snapshot().totals; };
+  const tessera_stats before = stats();
+  ASSERT_TRUE(allocator_->reports().begin_profile().is_ok());
+  write_all(2);
+  while (allocator_->heaps().advance()) continue;
+  const auto text = allocator_->reports().end_profile();
+  ASSERT_TRUE(text.is_ok());
+  const tessera_stats after = stats();
+  ASSERT_GT(before.bytes_out, 0u);
+  ASSERT_GT(after.bytes_out, before.bytes_out);
+  const auto json = nlohmann::json::parse(text.value());
+  EXPECT_GT(json.at("part_from_ns"), 0u);
+  EXPECT_EQ(json["stats"]["moves"]["bytes_in"], after.bytes_in - before.bytes_in);
+  EXPECT_EQ(json["stats"]["moves"]["bytes_out"], after.bytes_out - before.bytes_out);
+  EXPECT_EQ(json["stats"]["waits"]["stall_ns"], after.stall_ns - before.stall_ns);
+  EXPECT_EQ(json["stats"]["blocks"]["allocations"], 0u);
+  EXPECT_EQ(json["stats"]["blocks"]["live_blocks"], 12u);
+  std::uint64_t out = 0, of_blocks = 0;
+  for (const auto& bytes : json["links"]["out"]) out += bytes.get<std::uint64_t>();
+  for (const auto& block : json["blocks"]) of_blocks += block["out"].get<std::uint64_t>();
+  EXPECT_EQ(out, after.bytes_out - before.bytes_out);
+  EXPECT_EQ(of_blocks, out) << "all twelve blocks are listed, with what they cost since";
+  // Where bytes were at first is known, though they came there before.
+  const auto first = [&](const char* place) { return json["residency"].at(0).at(place).at(0).get<std::uint64_t>(); };
+  EXPECT_GE(first("device") + first("host"), 47u << 20);
+  EXPECT_FALSE(allocator_->reports().end_profile().is_ok());
+}
+
 }  // namespace
 }  // namespace tessera

@@ -37,6 +37,13 @@ TEST(RunHistory, IsReadWithItsSums) {
   EXPECT_EQ(history.blocks[0].stall_ns, 603'000U);
 }
 
+TEST(ReportPage, OfAPartSaysWhichFiguresAreThePartsOwn) {
+  Json json = sample_history();
+  EXPECT_THAT(report_of(json), Not(HasSubstr("A part of the run")));
+  json["part_from_ns"] = 12'000'000'000;
+  EXPECT_THAT(report_of(json), HasSubstr("A part of the run, from 12.0 s on."));
+}
+
 TEST(RunHistory, FewerSlotsHaveTheSameSumsAndMeans) {
   RunHistory history;
   ASSERT_EQ(parse_history(sample_history().dump(), history), "");

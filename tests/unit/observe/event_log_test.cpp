@@ -55,6 +55,59 @@ TEST(EventLog, AHistoryNeedsNoEvents) {
   ASSERT_TRUE(log.history().has_value());
 }
 
+Bytes moved_in(const HistoryPicture& picture) {
+  Bytes sum;
+  for (const HistorySlot& slot : picture.slots) sum += slot.moved[static_cast<std::size_t>(Link::kIn)];
+  return sum;
+}
+
+TEST(EventLog, APartHasWhatHappenedSinceItBegan) {
+  constexpr Nanoseconds kBegin(5'000'000), kEnd(9'000'000);
+  HandClock clock;
+  EventLog log(clock, 4);
+  log.change_place(TagId(3), Location::kNowhere, Location::kDevice, 4_MiB);
+  log.change_place(TagId(3), Location::kDevice, Location::kHost, 1_MiB);
+  log.record(EventKind::kFetch, DeviceId(0), Nanoseconds(0), Address(0x1000), 2_MiB);
+  EXPECT_FALSE(log.part().has_value());
+  clock.set(kBegin.value());
+  ASSERT_TRUE(log.begin_part());
+  clock.set(kEnd.value());
+  log.change_place(TagId(3), Location::kHost, Location::kFile, 1_MiB);
+  log.record(EventKind::kFetch, DeviceId(0), Nanoseconds(1'000'000), Address(0x1000), 8_MiB);
+  log.record({EventKind::kStall, 0, Nanoseconds(0), Nanoseconds(1), Address(), Bytes()}, StallParts());
+  const auto part = log.part();
+  ASSERT_TRUE(part.has_value());
+  EXPECT_FALSE(log.history().has_value());
+  EXPECT_EQ(part->ended, kEnd - kBegin);
+  EXPECT_EQ(moved_in(*part), 8_MiB) << "what was begun before ends in it";
+  ASSERT_EQ(part->tags.size(), 1u);
+  const auto bytes_at_first = [&](Location place) { return part->tags[0].bytes[index_of(place)].at(0); };
+  EXPECT_DOUBLE_EQ(bytes_at_first(Location::kDevice), 3 << 20);
+  EXPECT_DOUBLE_EQ(bytes_at_first(Location::kHost), 1 << 20);
+  EXPECT_DOUBLE_EQ(bytes_at_first(Location::kFile), 0);
+  log.end_part();
+  EXPECT_FALSE(log.part().has_value());
+}
+
+TEST(EventLog, APartIsBesideTheHistoryOfTheRun) {
+  HandClock clock;
+  EventLog log(clock, 0, true);
+  log.record(EventKind::kFetch, DeviceId(0), Nanoseconds(0), Address(0x1000), 2_MiB);
+  ASSERT_TRUE(log.begin_part());
+  log.record(EventKind::kFetch, DeviceId(0), Nanoseconds(0), Address(0x1000), 4_MiB);
+  EXPECT_EQ(moved_in(*log.part()), 4_MiB);
+  EXPECT_EQ(moved_in(*log.history()), 6_MiB);
+  ASSERT_TRUE(log.begin_part());
+  EXPECT_EQ(moved_in(*log.part()), Bytes()) << "a new part replaces the old one";
+}
+
+TEST(EventLog, WhereNothingIsKeptThereIsNoPart) {
+  const SteadyClock clock;
+  EventLog log(clock, 0);
+  EXPECT_FALSE(log.begin_part());
+  EXPECT_FALSE(log.part().has_value());
+}
+
 TEST(EventLog, AnEventEndsWhenItIsRecorded) {
   HandClock clock;
   EventLog log(clock, 4);

@@ -56,14 +56,14 @@ TEST(RunCost, KeepsTheCostOfARemovedRun) {
   ASSERT_OK(machine.write(other, 1));
   ASSERT_OK(machine.evict(other));
   ASSERT_OK(machine.residency().runs().remove(run));
-  const ResidencyStats stats = machine.residency().figures().stats();
-  ASSERT_EQ(stats.costliest.runs().size(), 2U);
-  const CostlyRun& first = stats.costliest.runs()[0];
+  const std::vector<CostlyRun> costs = machine.residency().figures().costs();
+  ASSERT_EQ(costs.size(), 2U);
+  const CostlyRun& first = costs[0];
   EXPECT_EQ(first.address, address);
   EXPECT_TRUE(first.gone);
   EXPECT_EQ(first.cost.moved[static_cast<std::size_t>(Link::kOut)], 6_MiB);
   EXPECT_EQ(first.cost.moved[static_cast<std::size_t>(Link::kIn)], 4_MiB);
-  EXPECT_FALSE(stats.costliest.runs()[1].gone);
+  EXPECT_FALSE(costs[1].gone);
 }
 
 }  // namespace
