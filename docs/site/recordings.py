@@ -1,6 +1,8 @@
-"""Records what the examples print on the software device: docs/examples/recordings/*.txt, and the same as SVG.
+"""Records what the examples print on the software device: docs/examples/recordings/*.txt, and the same as SVG; and pictures of
+the pages, as PNG.
 
-Usage: recordings.py BUILD_FOLDER     writes all of them anew: `make recordings`. Needs rich from the package index.
+Usage: recordings.py BUILD_FOLDER     writes all of them anew: `make recordings`. Needs rich from the package index, and
+Chromium.
 """
 
 import json
@@ -15,8 +17,9 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs/examples/recordings"
 RICH = "rich", "15.0.0"
-sys.path.insert(0, str(ROOT / "tests/integration"))
+sys.path[:0] = [str(ROOT / "tests/integration"), str(ROOT / "docs/site")]
 
+import page_pictures  # noqa: E402
 from virtual_environment import environment_with  # noqa: E402
 
 # Starts ranks as torchrun does: each with its number, until all have ended.
@@ -125,6 +128,8 @@ def main(build):
         stage = Stage(build, pathlib.Path(scratch))
         for name in RECORDINGS:
             (FOLDER / f"{name}.txt").write_text(stage.record(name), encoding="utf-8")
+        for name, take in page_pictures.PICTURES.items():
+            take(stage, FOLDER / f"{name}.png")
     draw(build, FOLDER, RECORDINGS)
 
 

@@ -12,11 +12,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/integration"), str(ROOT / "docs/site")]
 
 import recordings  # noqa: E402
+from browser import BROWSER  # noqa: E402
+from page_pictures import LARGEST, PICTURES, PLOT_COLOURS, plot_colours  # noqa: E402
 from virtual_environment import Unavailable  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else None
 # It takes half a minute: readme_commands_test.py runs it anyway, and compares its lines.
 ELSEWHERE = {"demo"}
+SIZE_END = 24  # bytes of a PNG up to the end of its width and height
 
 
 class Recordings(unittest.TestCase):
@@ -40,12 +43,27 @@ class Recordings(unittest.TestCase):
                 self.assertEqual((recordings.FOLDER / f"{name}.svg").read_text(encoding="utf-8"), drawn, name)
                 self.assertNotIn("@font-face", drawn)
 
+    @unittest.skipUnless(BROWSER, "there is no Chromium here: apt-get install chromium-headless-shell")
+    def test_pages_look_as_in_the_pictures(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stage = recordings.Stage(BUILD, pathlib.Path(folder))
+            for name, take in PICTURES.items():
+                with self.subTest(name):
+                    taken, kept = pathlib.Path(folder, f"{name}.png"), recordings.FOLDER / f"{name}.png"
+                    take(stage, taken)
+                    self.assertEqual(taken.read_bytes()[:SIZE_END], kept.read_bytes()[:SIZE_END], "`make recordings` takes them anew")
+                    self.assertLessEqual(kept.stat().st_size, LARGEST)
+                    self.assertGreaterEqual(plot_colours(kept), PLOT_COLOURS)
+
     def test_each_is_shown(self):
-        pages = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("docs/examples/README.md", "docs/quickstart.md"))
-        for name in recordings.RECORDINGS:
-            self.assertIn(f"recordings/{name}.svg)", pages)
+        names = ("docs/examples/README.md", "docs/quickstart.md", "docs/report.md", "docs/stats.md")
+        pages = "".join((ROOT / name).read_text(encoding="utf-8") for name in names)
         files = {path.name for path in recordings.FOLDER.iterdir()}
-        self.assertEqual(files, {f"{name}.{kind}" for name in recordings.RECORDINGS for kind in ("txt", "svg")})
+        for name in files:
+            if not name.endswith(".txt"):
+                self.assertIn(f"recordings/{name})", pages)
+        self.assertEqual(files, {f"{name}.{kind}" for name in recordings.RECORDINGS for kind in ("txt", "svg")} |
+                         {f"{name}.png" for name in PICTURES})
 
     def test_a_shape_has_no_numbers(self):
         self.assertEqual(recordings.shape("time per step   1.35 s    -  1.52 s"), recordings.shape("time per step 2 s - 999 ms"))
