@@ -160,6 +160,8 @@ typedef CUresult(CUDAAPI* PFN_cuDeviceGetP2PAtomicCapabilities_v13000)(unsigned 
                                                                        unsigned int count, CUdevice source,
                                                                        CUdevice target);
 typedef CUresult(CUDAAPI* PFN_cuCtxSynchronize_v13000)(CUcontext context);
+typedef CUresult(CUDAAPI* PFN_cuMemSetMemPool_v13000)(CUmemLocation* location, CUmemAllocationType type,
+                                                      CUmemoryPool pool);
 typedef CUresult(CUDAAPI* PFN_cuMemcpyBatchAsync_v13000)(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
                                                          size_t count, CUmemcpyAttributes* attributes,
                                                          size_t* attribute_indices, size_t attribute_count,
@@ -212,6 +214,7 @@ typedef CUresult(CUDAAPI* PFN_cuTensorMapSetAllocationClass_v13050)(CUtensorMap*
 extern "C" {
 extern std::remove_pointer_t<PFN_cuDeviceGetP2PAtomicCapabilities_v13000> cuDeviceGetP2PAtomicCapabilities;
 extern std::remove_pointer_t<PFN_cuCtxSynchronize_v13000> cuCtxSynchronize_v2;
+extern std::remove_pointer_t<PFN_cuMemSetMemPool_v13000> cuMemSetMemPool;
 extern std::remove_pointer_t<PFN_cuMemcpyBatchAsync_v13000> cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz;
 extern std::remove_pointer_t<PFN_cuMemcpy3DBatchAsync_v13000> cuMemcpy3DBatchAsync_v2, cuMemcpy3DBatchAsync_v2_ptsz;
 extern std::remove_pointer_t<PFN_cuMulticastBindAddr_v13010> cuMulticastBindAddr_v2;

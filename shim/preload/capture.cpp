@@ -11,9 +11,17 @@
 #include "true_driver.hpp"
 
 namespace tessera::preload {
+
+namespace detail {
+bool is_captured(CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult asked = call_true(&TrueDriver::cuStreamIsCapturing, stream, &status);
+  return asked == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+}  // namespace detail
+
 namespace {
 
-constinit std::atomic<bool> program_captures{false};
 constinit std::atomic<std::size_t> captures{0};
 constinit std::mutex origins_lock;
 
@@ -21,12 +29,6 @@ constinit std::mutex origins_lock;
 std::vector<CUstream>& origins() {
   static auto& streams = *new std::vector<CUstream>;
   return streams;
-}
-
-bool is_captured(CUstream stream) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult asked = call_true(&TrueDriver::cuStreamIsCapturing, stream, &status);
-  return asked == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 // Records a last fence behind the stream's work. A per-thread default stream has a fence after each use.
@@ -48,7 +50,7 @@ void capture_begun(CUstream stream) {
   const std::lock_guard<std::mutex> lock(origins_lock);
   origins().push_back(stream);
   captures.store(origins().size());
-  program_captures.store(true);
+  detail::launch_facts.captures.store(true);
 }
 
 template <class Call>
@@ -61,15 +63,13 @@ CUresult begin(CUstream stream, Call call) {
 
 template <class Function>
 CUresult end(CUstream stream, Function TrueDriver::*function, CUstream given, CUgraph* graph) {
-  const bool before = is_captured(stream);
+  const bool before = detail::is_captured(stream);
   const CUresult result = call_true(function, given, graph);
-  if (before && !is_captured(stream)) capture_dropped(stream);
+  if (before && !detail::is_captured(stream)) capture_dropped(stream);
   return result;
 }
 
 }  // namespace
-
-bool capturing(CUstream stream) { return program_captures.load(std::memory_order_relaxed) && is_captured(stream); }
 
 bool any_capture() { return captures.load(std::memory_order_relaxed) != 0; }
 

@@ -8,11 +8,18 @@
 #pragma once
 
 #include "cuda_api.hpp"
+#include "launch_facts.hpp"
 
 namespace tessera::preload {
 
+namespace detail {
+bool is_captured(CUstream stream);
+}  // namespace detail
+
 // Costs one load until the program's first capture.
-bool capturing(CUstream stream);
+inline bool capturing(CUstream stream) {
+  return detail::launch_facts.captures.load(std::memory_order_relaxed) && detail::is_captured(stream);
+}
 
 // True while any stream of the program is capturing.
 bool any_capture();

@@ -57,7 +57,7 @@ std::vector<Word> words_in(CUdeviceptr to, const void* from, std::size_t bytes) 
 // The words that a device-to-device copy moves from a known table.
 std::vector<Word> words_of_table(CUdeviceptr from, std::size_t bytes) {
   std::vector<Word> words;
-  if (!pointer_tables().any()) return words;
+  if (!any_pointer_tables()) return words;
   pointer_tables().visit(from, bytes, [&](std::size_t offset, CUdeviceptr pointee) {
     words.push_back({offset, pointee});
   });
@@ -71,7 +71,7 @@ bool is_worth_keeping(CUdeviceptr word) { return !blocks_lie_low() || word % 256
 void store_in_table(CUdeviceptr to, std::size_t bytes, const std::vector<Word>& words, const std::vector<Piece>& pieces,
                     Overwrites overwrites) {
   const auto add = overwrites == Overwrites::kYes ? &PointerTables::add : &PointerTables::add_beside;
-  if (overwrites == Overwrites::kYes && pointer_tables().any()) pointer_tables().forget(to, bytes);
+  if (overwrites == Overwrites::kYes && any_pointer_tables()) pointer_tables().forget(to, bytes);
   tessera_block_info holder;
   if (words.empty() || !find_block(to, holder)) return;
   for (const Word& word : words) {
@@ -113,7 +113,7 @@ std::vector<OutsideWord> worth_keeping(CUdeviceptr to, const std::vector<Word>& 
 }
 
 bool nothing_to_note(std::size_t bytes, CUstream stream) {
-  return bytes == 0 || running() == nullptr || detail::range_high.load(std::memory_order_relaxed) == 0 ||
+  return bytes == 0 || running() == nullptr || detail::launch_facts.range_high.load(std::memory_order_relaxed) == 0 ||
          capturing(stream);
 }
 
@@ -130,7 +130,7 @@ CopiedWords::CopiedWords(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, So
                          Overwrites overwrites)
     : to_(to), from_(from), bytes_(bytes), source_(source), overwrites_(overwrites) {
   const bool small = bytes <= kMostSearched;
-  if (nothing_to_note(bytes, stream) || (!small && !pointer_tables().any() && !outside_words().any())) return;
+  if (nothing_to_note(bytes, stream) || (!small && !any_pointer_tables() && !outside_words().any())) return;
   const bool in_heap = managed(to);
   if (source == Source::kAny) {
     if (!in_heap && is_host_memory(to)) {
@@ -192,7 +192,7 @@ bool note_late_words(CUdeviceptr to, const void* bytes, std::size_t count) {
 }
 
 void note_copy_out(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
-  if (bytes > kMostSearched || !pointer_tables().any()) return;
+  if (bytes > kMostSearched || !any_pointer_tables()) return;
   LateCopies::HostWords words;
   for (const Word& word : words_of_table(from, bytes)) words.emplace_back(to + word.offset, word.value);
   late_copies().note_copy_back(to, bytes, std::move(words));
@@ -200,7 +200,7 @@ void note_copy_out(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
 
 void note_overwritten(CUdeviceptr to, std::size_t bytes, CUstream stream) {
   const bool in_heap = managed(to);
-  const bool known = in_heap ? pointer_tables().any() : outside_words().any();
+  const bool known = in_heap ? any_pointer_tables() : outside_words().any();
   if (bytes == 0 || !known || capturing(stream)) return;
   if (in_heap) {
     pointer_tables().forget(to, bytes);

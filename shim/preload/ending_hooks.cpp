@@ -4,6 +4,7 @@
 
 #include "capture.hpp"
 #include "cuda_api.hpp"
+#include "current_pools.hpp"
 #include "driver_objects.hpp"
 #include "driver_room.hpp"
 #include "graph_execs.hpp"
@@ -49,7 +50,7 @@ CUresult destroy(Function TrueDriver::*function, CUstream stream) {
 
 // Forgotten before the driver's call: afterwards another thread may load a function with the same handle.
 void forget_functions() {
-  kernel_layouts().forget_all();
+  KernelLayouts::forget_all();
   forget_old_parameters();
 }
 
@@ -120,8 +121,9 @@ CUresult release_primary(Function TrueDriver::*function, CUdevice device, const 
   const std::lock_guard<std::mutex> lock(primary_lock);
   const auto known = retained().find(device);
   const bool counted = known != retained().end() && known->second > 0;
-  if (counted && known->second == 1 && !detail::any_green.load()) leave_primary_context(device);
+  if (counted && known->second == 1 && !detail::launch_facts.any_green.load()) leave_primary_context(device);
   const CUresult result = call_true(function, device);
+  current_pools().forget();
   if (counted && result == CUDA_SUCCESS) --known->second;
   return result;
 }

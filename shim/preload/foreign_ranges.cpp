@@ -7,7 +7,7 @@ namespace tessera::preload {
 void ForeignRanges::add(CUdeviceptr address, std::size_t bytes) {
   const std::lock_guard<std::mutex> guard(mutex_);
   ranges_[address] = bytes;
-  detail::has_gaps.store(true);
+  detail::launch_facts.has_gaps.store(true);
 }
 
 void ForeignRanges::remove(CUdeviceptr address, std::size_t bytes) {

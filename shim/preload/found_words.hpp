@@ -65,13 +65,13 @@ struct Words {
 // Whether an address looks like a pair of small 32-bit counts: reservations start at 0x302000000 where a driver ignores
 // address hints. High addresses have 4096 or more in their upper half.
 inline bool is_low(std::uint64_t address) { return address < std::uint64_t{1} << 44; }
-inline bool blocks_lie_low() { return is_low(detail::range_low.load(std::memory_order_relaxed)); }
+inline bool blocks_lie_low() { return is_low(detail::launch_facts.range_low.load(std::memory_order_relaxed)); }
 
 class FoundWords {
  public:
   FoundWords()
-      : low_(detail::range_low.load(std::memory_order_relaxed)),
-        bytes_(detail::range_high.load(std::memory_order_relaxed) - low_) {}
+      : low_(detail::launch_facts.range_low.load(std::memory_order_relaxed)),
+        bytes_(detail::launch_facts.range_high.load(std::memory_order_relaxed) - low_) {}
 
   // A one-word parameter, at any alignment.
   [[gnu::always_inline]] void look_at(const void* at) {

@@ -36,7 +36,7 @@ class Written {
 // of blocks count, because a pair of numbers may look like any other.
 std::vector<std::uint64_t> table_at(const NodeCopy& copy) {
   std::vector<std::uint64_t> words;
-  if (copy.bytes % sizeof(CUdeviceptr) != 0 || copy.to % sizeof(CUdeviceptr) != 0 || !pointer_tables().any())
+  if (copy.bytes % sizeof(CUdeviceptr) != 0 || copy.to % sizeof(CUdeviceptr) != 0 || !any_pointer_tables())
     return words;
   tessera_block_info block;
   bool surely = true;
@@ -84,7 +84,7 @@ GraphCopies::GraphCopies(const std::vector<NodeCopy>& copies, CUstream stream) {
       if (status_ != CUDA_SUCCESS) return;
       continue;
     }
-    if (copy.rewrites && pointer_tables().any()) {
+    if (copy.rewrites && any_pointer_tables()) {
       pointer_tables().visit(copy.to, copy.bytes,
                              [this](std::size_t, CUdeviceptr pointee) { between_.maybe.push_back(pointee); });
     }

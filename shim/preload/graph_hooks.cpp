@@ -119,7 +119,7 @@ CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*functio
       return ours ? use.status() : call_true(function, exec, given);
     });
   };
-  if (late_copies().any()) {
+  if (any_late_copies()) {
     late_copies().settle(words != nullptr ? WordSpans(*words) : WordSpans());
   }
   if (words == nullptr) return launch_with({});

@@ -8,10 +8,6 @@
 
 namespace tessera::preload {
 
-namespace detail {
-constinit std::atomic<bool> any_green{false};
-}  // namespace detail
-
 namespace {
 
 struct Green {
@@ -60,7 +56,7 @@ void note(CUgreenCtx green, CUcontext context) {
   if (primary == nullptr || primary == context) return;
   const std::lock_guard<std::mutex> lock(greens_lock);
   greens()[context] = {green, primary};
-  detail::any_green.store(true);
+  detail::launch_facts.any_green.store(true);
 }
 
 }  // namespace

@@ -8,26 +8,24 @@
 // Thread safety: any thread. Until a green context is used, every function costs one load.
 #pragma once
 
-#include <atomic>
-
 #include "cuda_api.hpp"
+#include "launch_facts.hpp"
 
 namespace tessera::preload {
 
 namespace detail {
-extern constinit std::atomic<bool> any_green;
 bool is_green_default(CUstream stream);
 }  // namespace detail
 
 // Whether `stream` is a default stream and the current context is a green one.
 inline bool of_green_default(CUstream stream) {
-  return detail::any_green.load(std::memory_order_relaxed) && detail::is_green_default(stream);
+  return detail::launch_facts.any_green.load(std::memory_order_relaxed) && detail::is_green_default(stream);
 }
 
 // Makes the primary context current during its lifetime if the current one is a green context.
 class InPrimary {
  public:
-  InPrimary() : pushed_(detail::any_green.load(std::memory_order_relaxed) && push()) {}
+  InPrimary() : pushed_(detail::launch_facts.any_green.load(std::memory_order_relaxed) && push()) {}
   ~InPrimary() {
     if (pushed_) pop();
   }

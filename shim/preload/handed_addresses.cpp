@@ -118,7 +118,7 @@ void HandedAddresses::forget_all() {
 
 HandedAddresses& handed_addresses() {
   // Never destroyed: programs launch from their own exit handlers.
-  static HandedAddresses& handed = *new HandedAddresses;
+  static HandedAddresses& handed = *new HandedAddresses(detail::launch_facts.handed_addresses);
   return handed;
 }
 

@@ -22,6 +22,7 @@
 
 #include "cuda_api.hpp"
 #include "found_words.hpp"
+#include "launch_facts.hpp"
 
 namespace tessera::preload {
 
@@ -33,7 +34,8 @@ class HandedAddresses {
   // A table may begin up to this many bytes behind the address that the kernel was given.
   static constexpr CUdeviceptr kReach = 16 << 10;
 
-  bool any() const { return any_.load(std::memory_order_relaxed); }
+  // `any` becomes whether a launch has to ask. REQUIRES: it outlives this.
+  explicit HandedAddresses(std::atomic<bool>& any) : any_(any) {}
 
   // A kernel of one block is launched with the certain words `given`; `named` are the words that tables name for it. A
   // later launch of the same kernel with the same address replaces the earlier entry. `named` excludes addresses handed
@@ -41,7 +43,7 @@ class HandedAddresses {
   void note(const char* kernel, std::span<const std::uint64_t> given, std::span<const std::uint64_t> named);
   // Whether a table that begins at one address may hold the other, which is less than kReach behind it.
   using InOneBlock = bool (*)(CUdeviceptr at, CUdeviceptr word);
-  // Call once for each launch while any() is true: whether earlier kernels may have handed anything to this one.
+  // Call once for each launch while `any` is true: whether earlier kernels may have handed anything to this one.
   bool may_add(std::span<const std::uint64_t> given, InOneBlock in_one_block);
   // Adds the addresses that they may have handed on, ahead of the other uncertain words.
   void add_handed(Words& words, InOneBlock in_one_block);
@@ -81,12 +83,14 @@ class HandedAddresses {
   std::array<Key, kMost> keys_;  // a ring
   std::array<Lists, kMost> lists_;
   std::size_t next_ = 0, count_ = 0;
-  std::atomic<bool> any_{false};
+  std::atomic<bool>& any_;
   std::atomic<std::uint64_t> launch_{1};  // counted while there are any
   std::atomic<std::uint64_t> newest_{0};  // the most recent launch that handed on addresses
 };
 
 // The instance of this process.
 HandedAddresses& handed_addresses();
+// Whether it holds any.
+inline bool any_handed_addresses() { return detail::launch_facts.handed_addresses.load(std::memory_order_relaxed); }
 
 }  // namespace tessera::preload

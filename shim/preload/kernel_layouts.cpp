@@ -62,16 +62,7 @@ bool is_collective(const char* name) {
 
 }  // namespace
 
-thread_local constinit std::array<KernelLayouts::Recent, KernelLayouts::kRecent> KernelLayouts::recent_{};
-
-void KernelLayouts::keep(Recent& recent, CUfunction function, std::uint64_t generation, const KernelLayout& layout) {
-  if (layout.places.size() > recent.places.size()) return;
-  recent.function = function;
-  recent.generation = generation;
-  recent.name = layout.name;
-  recent.count = static_cast<std::uint32_t>(layout.places.size());
-  std::copy(layout.places.begin(), layout.places.end(), recent.places.begin());
-}
+constinit LayoutCache KernelLayouts::cache_;
 
 bool KernelLayouts::ask(CUfunction handle, KernelLayout& layout) {
   if (ask_as_function(handle, layout)) return true;
@@ -84,19 +75,21 @@ bool KernelLayouts::ask(CUfunction handle, KernelLayout& layout) {
          ask_as_function(of_context, layout);
 }
 
-void KernelLayouts::remember(CUfunction function, KernelLayout layout) {
+void KernelLayouts::remember(CUfunction function, const KernelLayout& layout) {
   if (running() != nullptr && is_collective(layout.name)) tessera_expect_waiting(running(), layout.name);
   const std::unique_lock<std::shared_mutex> lock(mutex_);
-  layouts_.try_emplace(function, std::move(layout));
+  const auto places = lists_.kept(layout.places);
+  if (places) layouts_.try_emplace(function, LayoutCache::Found{layout.name, *places});
 }
 
 void KernelLayouts::forget_all() {
-  const std::unique_lock<std::shared_mutex> lock(mutex_);
-  generation_.fetch_add(1, std::memory_order_release);
-  layouts_.clear();
+  KernelLayouts& all = of_process();
+  const std::unique_lock<std::shared_mutex> lock(all.mutex_);
+  detail::launch_facts.layouts.fetch_add(1, std::memory_order_release);
+  all.layouts_.clear();
 }
 
-KernelLayouts& kernel_layouts() {
+KernelLayouts& KernelLayouts::of_process() {
   // Never destroyed: programs launch from their own exit handlers.
   static KernelLayouts& layouts = *new KernelLayouts;
   return layouts;

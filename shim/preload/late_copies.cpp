@@ -111,7 +111,7 @@ void LateCopies::forget_all() {
 
 LateCopies& late_copies() {
   // Never destroyed: host functions may run when exit handlers do.
-  static LateCopies& copies = *new LateCopies;
+  static LateCopies& copies = *new LateCopies(detail::launch_facts.late_copies);
   return copies;
 }
 

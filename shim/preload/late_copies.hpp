@@ -28,6 +28,7 @@
 
 #include "cuda_api.hpp"
 #include "found_words.hpp"
+#include "launch_facts.hpp"
 
 namespace tessera::preload {
 
@@ -37,8 +38,8 @@ class LateCopies {
   static constexpr int kMostInVain = 8;
   static constexpr std::chrono::milliseconds kPatience{1000};
 
-  // Whether a launch has to call settle().
-  bool any() const { return any_.load(std::memory_order_relaxed); }
+  // `any` becomes whether a launch has to call settle(). REQUIRES: it outlives this.
+  explicit LateCopies(std::atomic<bool>& any) : any_(any) {}
 
   // A host function is about to be queued. Returns the number to pass to host_function_over().
   std::uint64_t host_function_queued();
@@ -81,11 +82,13 @@ class LateCopies {
   std::deque<Back> backs_;
   int in_vain_ = 0;
   std::atomic<std::size_t> pending_{0};
-  std::atomic<bool> any_{false};
+  std::atomic<bool>& any_;
   std::atomic<bool> any_back_{false};
 };
 
 // The instance of this process.
 LateCopies& late_copies();
+// Whether it holds any.
+inline bool any_late_copies() { return detail::launch_facts.late_copies.load(std::memory_order_relaxed); }
 
 }  // namespace tessera::preload

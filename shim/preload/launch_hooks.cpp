@@ -42,7 +42,7 @@ template <class Function, class... Args>
   }
   const WordSpans words = found.words();
   if (words.empty() && !has_heap()) return call_true(call, args...);
-  if (late_copies().any() && !capturing(stream)) late_copies().settle(words);
+  if (any_late_copies() && !capturing(stream)) late_copies().settle(words);
   const GivenParameters given{function, parameters, extra};
   CUresult result = CUDA_SUCCESS;
   {

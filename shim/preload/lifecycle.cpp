@@ -34,14 +34,6 @@
 
 namespace tessera::preload {
 
-namespace detail {
-constinit std::atomic<tessera_allocator*> allocator{nullptr};
-constinit std::atomic<CUdeviceptr> range_low{0};
-constinit std::atomic<CUdeviceptr> range_high{0};
-constinit std::atomic<bool> several{false};
-constinit std::atomic<bool> has_gaps{false};
-}  // namespace detail
-
 thread_local constinit bool Entry::inside_ = false;
 
 namespace {
@@ -57,7 +49,7 @@ constinit std::array<std::atomic<bool>, 64> for_primary{};  // a helper's contex
 
 void stop_in_child() {
   off.store(true);
-  detail::allocator.store(nullptr);
+  detail::launch_facts.allocator.store(nullptr);
   tessera_share(nullptr);
   forget_host_blocks();
   forget_control();
@@ -115,12 +107,12 @@ void put_away(tessera_allocator* allocator) {
   forget_endings();
   {
     const std::lock_guard<std::mutex> lock(ending_lock);
-    detail::allocator.store(nullptr);
+    detail::launch_facts.allocator.store(nullptr);
   }
-  detail::several.store(false);
-  detail::has_gaps.store(false);
-  detail::range_high.store(0);
-  detail::range_low.store(0);
+  detail::launch_facts.several.store(false);
+  detail::launch_facts.has_gaps.store(false);
+  detail::launch_facts.range_high.store(0);
+  detail::launch_facts.range_low.store(0);
 }
 
 void* resolve(const char* name, void*) { return true_symbol(name); }
@@ -187,7 +179,7 @@ tessera_allocator* started() {
     say("not in use: %s", reason_of_failure());
     return nullptr;
   }
-  detail::allocator.store(allocator, std::memory_order_release);
+  detail::launch_facts.allocator.store(allocator, std::memory_order_release);
   driver_amounts().tell(allocator);
   outside_memory().tell(allocator);
   tessera_share(allocator);
@@ -238,6 +230,19 @@ bool is_home(CUdevice device, CUcontext context) {
   return first == context;
 }
 
+std::optional<CurrentContext> current_context() {
+  [[gnu::tls_model("initial-exec")]] static thread_local constinit CUdevice latest = 0;
+  CurrentContext here{latest, nullptr};
+  if (call_true(&TrueDriver::cuCtxGetCurrent, &here.context) != CUDA_SUCCESS || here.context == nullptr) {
+    return std::nullopt;
+  }
+  if (home_of(latest) == here.context) [[likely]]
+    return here;
+  if (call_true(&TrueDriver::cuCtxGetDevice, &here.device) != CUDA_SUCCESS) return std::nullopt;
+  latest = here.device;
+  return here;
+}
+
 CUcontext home_of(CUdevice device) {
   const bool known = device >= 0 && static_cast<std::size_t>(device) < homes.size();
   return known ? homes[static_cast<std::size_t>(device)].load() : nullptr;
@@ -249,7 +254,7 @@ void learn_range(tessera_allocator* allocator) {
   tessera_address low = 0;
   tessera_address high = 0;
   tessera_managed_range(allocator, &low, &high);
-  if (low == detail::range_low.load() && high == detail::range_high.load()) return;
+  if (low == detail::launch_facts.range_low.load() && high == detail::launch_facts.range_high.load()) return;
   // If another interface in this process used the device first, no hook has asked for its home context yet.
   CUdevice device = -1;
   CUcontext context = nullptr;
@@ -259,10 +264,10 @@ void learn_range(tessera_allocator* allocator) {
   }
   const std::lock_guard<std::mutex> lock(range_lock);
   tessera_managed_range(allocator, &low, &high);
-  detail::several.store(devices_of(allocator) > 1);
-  if (several_devices()) detail::has_gaps.store(true);
-  detail::range_low.store(low);
-  detail::range_high.store(high);
+  detail::launch_facts.several.store(devices_of(allocator) > 1);
+  if (several_devices()) detail::launch_facts.has_gaps.store(true);
+  detail::launch_facts.range_low.store(low);
+  detail::launch_facts.range_high.store(high);
 }
 
 // Whether every heap is a helper's, and the framework whose primary context this is needs their devices. A device that

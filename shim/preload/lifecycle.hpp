@@ -11,23 +11,16 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "cuda_api.hpp"
+#include "launch_facts.hpp"
 #include "tessera/interpose.h"
 
 namespace tessera::preload {
 
-namespace detail {
-extern constinit std::atomic<tessera_allocator*> allocator;
-// While no device is in use the range is empty. It only grows, so the two ends may be read separately.
-extern constinit std::atomic<CUdeviceptr> range_low;
-extern constinit std::atomic<CUdeviceptr> range_high;
-extern constinit std::atomic<bool> several;
-extern constinit std::atomic<bool> has_gaps;  // not all of the range is ours
-}  // namespace detail
-
 // The allocator, or null while Tessera does not serve this process.
-inline tessera_allocator* running() { return detail::allocator.load(std::memory_order_acquire); }
+inline tessera_allocator* running() { return detail::launch_facts.allocator.load(std::memory_order_acquire); }
 
 // Whether Tessera has found that it cannot serve this process.
 bool stays_out();
@@ -43,17 +36,17 @@ bool works_or_will();
 
 // Whether there is a heap. If so, a launch without words is announced too: it may reach a block by an address that it
 // reads from memory.
-inline bool has_heap() { return detail::range_high.load(std::memory_order_relaxed) != 0; }
+inline bool has_heap() { return detail::launch_facts.range_high.load(std::memory_order_relaxed) != 0; }
 
 // Whether blocks of more than one device were allocated.
-inline bool several_devices() { return detail::several.load(std::memory_order_relaxed); }
+inline bool several_devices() { return detail::launch_facts.several.load(std::memory_order_relaxed); }
 
 // Whether the address is in the heap, in a live block or not. Other addresses fail at the first or second comparison.
 // There may be driver memory between the heaps of two devices, and where the program maps it (foreign_ranges.hpp).
 inline bool managed(CUdeviceptr address) {
-  return address < detail::range_high.load(std::memory_order_relaxed) &&
-         address >= detail::range_low.load(std::memory_order_relaxed) &&
-         (!detail::has_gaps.load(std::memory_order_relaxed) || in_a_heap(address));
+  return address < detail::launch_facts.range_high.load(std::memory_order_relaxed) &&
+         address >= detail::launch_facts.range_low.load(std::memory_order_relaxed) &&
+         (!detail::launch_facts.has_gaps.load(std::memory_order_relaxed) || in_a_heap(address));
 }
 
 // Finds the live block that contains the address. False if there is none.
@@ -65,6 +58,14 @@ bool find_block(CUdeviceptr address, tessera_block_info& block);
 bool is_home(CUdevice device, CUcontext context);
 // That context; null if none has asked yet.
 CUcontext home_of(CUdevice device);
+
+struct CurrentContext {
+  CUdevice device;
+  CUcontext context;
+};
+// The calling thread's, as the driver names it; none if it does not. Where it is a home, as nearly always, the driver
+// is not asked for the device.
+std::optional<CurrentContext> current_context();
 
 // Null if the device has no active primary context; retaining it would create one.
 CUcontext active_primary(CUdevice device);

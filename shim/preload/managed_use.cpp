@@ -116,8 +116,8 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
     begin_unnamed(stream, kernel);
     return;
   }
-  const bool was_handed = handed_addresses().any() && handed_addresses().may_add(words.certain, in_one_block);
-  if (was_handed || pointer_tables().any()) {
+  const bool was_handed = any_handed_addresses() && handed_addresses().may_add(words.certain, in_one_block);
+  if (was_handed || any_pointer_tables()) {
     begin_with_tables(words, stream, kernel, launched, was_handed);
     return;
   }
@@ -128,7 +128,7 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
 [[gnu::noinline]] void ManagedUse::begin_with_tables(const WordSpans& words, CUstream stream, const char* kernel,
                                                      Launched launched, bool was_handed) {
   Words with_tables(words);
-  if (pointer_tables().any()) pointer_tables().add_pointees(with_tables);
+  if (any_pointer_tables()) pointer_tables().add_pointees(with_tables);
   if (launched == Launched::kOneBlock) {
     const std::vector<std::uint64_t> named = with_tables.maybe;
     if (was_handed) handed_addresses().add_handed(with_tables, in_one_block);

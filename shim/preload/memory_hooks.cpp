@@ -80,12 +80,9 @@ Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, 
   }
   if (of_green_default(static_cast<CUstream>(stream))) stream = TESSERA_NO_STREAM;
   const InPrimary in_primary;
-  CUdevice device = 0;
-  CUcontext context = nullptr;
-  if (call_true(&TrueDriver::cuCtxGetDevice, &device) != CUDA_SUCCESS ||
-      call_true(&TrueDriver::cuCtxGetCurrent, &context) != CUDA_SUCCESS) {
-    return Served::kNotOurs;
-  }
+  const std::optional<CurrentContext> here = current_context();
+  if (!here) return Served::kNotOurs;
+  const auto [device, context] = *here;
   const Entry entry;
   if (entry.nested()) return Served::kNotOurs;
   unfinished_uses().end_finished();

@@ -66,7 +66,7 @@ inline bool read_parameters(CUfunction function, void** parameters, void** extra
       scan_parameter(at, place.bytes, found);
     });
   };
-  const bool known = kernel_layouts().visit(function, look);
+  const bool known = KernelLayouts::visit(function, look);
   return known || parameters == nullptr || scan_unknown(parameters, found);
 }
 

@@ -76,18 +76,18 @@ void PointerTables::erase(CUdeviceptr begin, CUdeviceptr end) {
 
 // REQUIRES: the lock is held.
 void PointerTables::note_count() {
-  entries_held_.store(entries_.size(), std::memory_order_relaxed);
+  any_.store(entries_.size() != 0, std::memory_order_relaxed);
   if (entries_.size() == 0) holders_.clear();
 }
 
 PointerTables& pointer_tables() {
   // Never destroyed: programs launch from their own exit handlers.
-  static PointerTables& tables = *new PointerTables;
+  static PointerTables& tables = *new PointerTables(detail::launch_facts.pointer_tables);
   return tables;
 }
 
 void forget_tables_of(CUdeviceptr block) {
-  if (!pointer_tables().any()) return;
+  if (!any_pointer_tables()) return;
   tessera_block_info info{};
   info.size = sizeof(info);
   if (tessera_query(running(), block, &info) != TESSERA_OK || info.address != block) return;

@@ -25,6 +25,7 @@
 
 #include "cuda_api.hpp"
 #include "found_words.hpp"
+#include "launch_facts.hpp"
 #include "pointer_entries.hpp"
 #include "pointer_stretches.hpp"
 #include "table_holders.hpp"
@@ -33,7 +34,8 @@ namespace tessera::preload {
 
 class PointerTables {
  public:
-  bool any() const { return entries_held_.load(std::memory_order_relaxed) != 0; }
+  // `any` becomes whether there are entries. REQUIRES: it outlives this.
+  explicit PointerTables(std::atomic<bool>& any) : any_(any) {}
 
   // The word at `place`, in the block [block, block + bytes), is now `pointee`. False if there are too many entries.
   bool add(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block, std::size_t bytes);
@@ -77,11 +79,13 @@ class PointerTables {
   PointerEntries entries_;
   PointerStretches stretches_;
   TableHolders holders_;
-  std::atomic<std::size_t> entries_held_{0};
+  std::atomic<bool>& any_;
 };
 
 // The instance of this process.
 PointerTables& pointer_tables();
+// Whether it holds any.
+inline bool any_pointer_tables() { return detail::launch_facts.pointer_tables.load(std::memory_order_relaxed); }
 
 // The block that begins there is about to be freed.
 void forget_tables_of(CUdeviceptr block);

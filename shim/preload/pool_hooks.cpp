@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cuda_api.hpp"
+#include "current_pools.hpp"
 #include "driver_room.hpp"
 #include "exposure.hpp"
 #include "green_contexts.hpp"
@@ -84,11 +85,26 @@ TESSERA_HOOK cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* propertie
 TESSERA_HOOK cuMemPoolDestroy(CUmemoryPool pool) {
   ProgramPool* const known = program_pools().find(pool);
   const CUresult result = call_true(&TrueDriver::cuMemPoolDestroy, pool);
+  current_pools().forget();  // of a device where it was the current one, the default pool is
   if (result != CUDA_SUCCESS) return result;
   expect_device_memory();
   if (known == nullptr) return result;
   program_pools().remove(*known);
   trim_pool(*known, 0, "cuMemPoolDestroy");
+  return result;
+}
+
+// ---- the current pool ---------------------------------------------------------------------------
+
+TESSERA_HOOK cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
+  const CUresult result = call_true(&TrueDriver::cuDeviceSetMemPool, device, pool);
+  current_pools().forget();
+  return result;
+}
+
+TESSERA_HOOK cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
+  const CUresult result = call_true(&TrueDriver::cuMemSetMemPool, location, type, pool);
+  current_pools().forget();
   return result;
 }
 

@@ -1,5 +1,7 @@
 #include "pool_lookup.hpp"
 
+#include "current_pools.hpp"
+#include "lifecycle.hpp"
 #include "true_driver.hpp"
 
 namespace tessera::preload {
@@ -23,17 +25,23 @@ PoolHere pool_on(CUmemoryPool handle, CUdevice device) {
 }  // namespace
 
 PoolHere pool_here(CUmemoryPool handle) {
-  CUdevice device = 0;
-  if (call_true(&TrueDriver::cuCtxGetDevice, &device) != CUDA_SUCCESS) return {};
-  return pool_on(handle, device);
+  const std::optional<CurrentContext> here = current_context();
+  return here ? pool_on(handle, here->device) : PoolHere{};
 }
 
 PoolHere current_pool() {
-  CUdevice device = 0;
+  const std::optional<CurrentContext> here = current_context();
   CUmemoryPool current = nullptr;
-  const bool told = call_true(&TrueDriver::cuCtxGetDevice, &device) == CUDA_SUCCESS &&
-                    call_true(&TrueDriver::cuDeviceGetMemPool, &current, device) == CUDA_SUCCESS;
-  return told ? pool_on(current, device) : PoolHere{true, nullptr};
+  const auto ask = [&](CUmemoryPool& pool) {
+    return call_true(&TrueDriver::cuDeviceGetMemPool, &pool, here->device) == CUDA_SUCCESS;
+  };
+  const bool told = here && current_pools().find(here->device, current, ask);
+  return told ? pool_on(current, here->device) : PoolHere{true, nullptr};
+}
+
+CurrentPools& current_pools() {
+  static constinit CurrentPools pools;
+  return pools;
 }
 
 ProgramPool* known_pool(CUmemoryPool handle) {

@@ -24,7 +24,7 @@ class GivenNumbers {
     const std::span<const char> packed = packed_parameters(given.extra);
     add_all(packed.data(), packed.size());
     if (given.parameters == nullptr) return;
-    kernel_layouts().visit(given.function, [&](const char*, std::span<const ParameterPlace> places) {
+    KernelLayouts::visit(given.function, [&](const char*, std::span<const ParameterPlace> places) {
       for (const ParameterPlace& place : places) add_all(given.parameters[place.index], place.bytes);
     });
   }

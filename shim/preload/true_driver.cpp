@@ -11,8 +11,6 @@
 namespace tessera::preload {
 namespace {
 
-constinit std::atomic<const TrueDriver*> published{nullptr};
-
 std::unique_ptr<TrueDriver> find_driver() {
   auto found = std::make_unique<TrueDriver>();
   found->library = open_loaded_driver();
@@ -60,11 +58,10 @@ std::unique_ptr<TrueDriver> find_driver() {
 
 }  // namespace
 
-const TrueDriver& true_driver() {
-  if (const TrueDriver* known = published.load(std::memory_order_acquire)) return *known;
+const TrueDriver& detail::find_true_driver() {
   std::unique_ptr<TrueDriver> found = find_driver();
   const TrueDriver* expected = nullptr;
-  if (!published.compare_exchange_strong(expected, found.get())) return *expected;
+  if (!launch_facts.driver.compare_exchange_strong(expected, found.get())) return *expected;
   return *found.release();
 }
 

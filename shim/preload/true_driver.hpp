@@ -9,6 +9,7 @@
 #pragma once
 
 #include "cuda_api.hpp"
+#include "launch_facts.hpp"
 
 namespace tessera::preload {
 
@@ -51,13 +52,20 @@ struct TrueDriver {
   decltype(&::cuGraphNodeSetEnabled) cuGraphNodeSetEnabled = nullptr;
 };
 
-const TrueDriver& true_driver();
+namespace detail {
+[[gnu::cold]] const TrueDriver& find_true_driver();
+}  // namespace detail
+
+inline const TrueDriver& true_driver() {
+  const TrueDriver* const known = detail::launch_facts.driver.load(std::memory_order_acquire);
+  return known != nullptr ? *known : detail::find_true_driver();
+}
 
 // Null if there is no such symbol or no driver.
 void* true_symbol(const char* name);
 
 template <class Function, class... Args>
-CUresult call_true(Function TrueDriver::*function, Args... args) {
+[[gnu::always_inline]] inline CUresult call_true(Function TrueDriver::*function, Args... args) {
   const TrueDriver& driver = true_driver();
   if (driver.*function != nullptr) return (driver.*function)(args...);
   return driver.library != nullptr ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_STUB_LIBRARY;

@@ -16,12 +16,12 @@ inline constexpr std::uint64_t kHeapBytes = std::uint64_t{64} << 30;
 class HeapRange {
  public:
   explicit HeapRange(std::uint64_t low, std::uint64_t bytes = kHeapBytes) {
-    detail::range_low.store(low);
-    detail::range_high.store(low + bytes);
+    detail::launch_facts.range_low.store(low);
+    detail::launch_facts.range_high.store(low + bytes);
   }
   ~HeapRange() {
-    detail::range_low.store(0);
-    detail::range_high.store(0);
+    detail::launch_facts.range_low.store(0);
+    detail::launch_facts.range_high.store(0);
   }
   HeapRange(const HeapRange&) = delete;
   HeapRange& operator=(const HeapRange&) = delete;

@@ -1,0 +1,7 @@
+#include "launch_facts.hpp"
+
+namespace tessera::preload::detail {
+
+constinit LaunchFacts launch_facts;
+
+}  // namespace tessera::preload::detail
