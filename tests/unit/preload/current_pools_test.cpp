@@ -52,6 +52,19 @@ TEST_F(CurrentPoolsTest, AnAnswerFromBeforeAChangeIsNotKept) {
   EXPECT_EQ(on(0), pool_at(2));
 }
 
+TEST_F(CurrentPoolsTest, ALateAnswerDoesNotReplaceANewerOne) {
+  CUmemoryPool late = nullptr;
+  EXPECT_TRUE(pools_.find(0, late, [&](CUmemoryPool& answer) {
+    answer = pool_at(1);
+    current_ = pool_at(2);
+    pools_.forget();
+    EXPECT_EQ(on(0), pool_at(2));
+    return true;
+  }));
+  EXPECT_EQ(on(0), pool_at(2));
+  EXPECT_EQ(asked_, 1) << "what was asked last is still known";
+}
+
 TEST_F(CurrentPoolsTest, NoAnswerIsNotKept) {
   answers_ = false;
   EXPECT_EQ(on(0), nullptr);

@@ -73,7 +73,9 @@ TEST_F(LayoutCacheTest, ThreadsNeverFindHalfOfAnEntry) {
   std::vector<std::thread> writers;
   for (std::size_t i = 0; i < 2; ++i) {
     writers.emplace_back([&, i] {
-      while (!ends) cache_->keep(handle(0x1000), 1, {names[i], *places[i]});
+      for (std::size_t which = i; !ends; which = 1 - which) {
+        cache_->keep(handle(0x1000), 1, {names[which], *places[which]});
+      }
     });
   }
   std::size_t seen = 0, wrong = 0;
