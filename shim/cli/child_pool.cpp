@@ -78,6 +78,10 @@ std::string end_of(int status, const ChildLimits& limits) {
   return WEXITSTATUS(status) == 0 ? "" : fmt::format("it exited with code {}", WEXITSTATUS(status));
 }
 
+std::chrono::microseconds time_of(const timeval& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+}
+
 class Pool {
  public:
   using Ended = std::function<void(std::size_t, const ChildAnswer&)>;
@@ -129,9 +133,10 @@ class Pool {
   void finish(const Child& child) {
     close(child.output);
     int status = 0;
-    while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) continue;
+    rusage used{};
+    while (wait4(child.process, &status, 0, &used) < 0 && errno == EINTR) continue;
     const std::string failure = end_of(status, limits_);
-    ended_(child.number, {failure.empty() ? child.text : "", failure});
+    ended_(child.number, {failure.empty() ? child.text : "", failure, time_of(used.ru_utime) + time_of(used.ru_stime)});
   }
 
   const ChildLimits limits_;

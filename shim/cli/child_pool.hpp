@@ -6,6 +6,7 @@
 // Thread safety: none; no other thread may run.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +21,8 @@ struct ChildLimits {
 struct ChildAnswer {
   std::string text;     // what the work returned
   std::string failure;  // why there is none, or ""
+  std::chrono::microseconds
+      processor_time{};  // that the process took, until it ended; with its threads, also if it failed
 };
 
 // Calls `ended` with the number and the answer of each piece, in whatever order they arrive. REQUIRES: jobs > 0.

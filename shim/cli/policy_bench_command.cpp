@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "child_pool.hpp"
+#include "policy_bench_costs.hpp"
 #include "policy_bench_page.hpp"
 #include "policy_bench_row.hpp"
 #include "policy_bench_text.hpp"
@@ -222,7 +223,7 @@ void PolicyBenchOptions::add_to(CLI::App& app) {
   app.add_option("--jobs", jobs, "parallel replays (one per processor)")->check(CLI::Range(1, 1024));
   app.add_option("--cpu-seconds", cpu_seconds, "limit on the processor time of one replay (120)")
       ->check(CLI::Range(1, 100'000));
-  app.add_option("--out", out, "folder for policy_bench.json, policy_bench.csv, policy_bench.html (.)")
+  app.add_option("--out", out, "folder for policy_bench.json, .csv and .html, and policy_bench_costs.csv (.)")
       ->type_name("DIR");
   add_settings(app, settings);
 }
@@ -240,7 +241,8 @@ int policy_bench_command(const PolicyBenchOptions& options) {
   const auto write = [&] {
     return write_file(folder / "policy_bench.json", policy_bench_json(run.bench())) &&
            write_file(folder / "policy_bench.csv", policy_bench_csv(run.bench())) &&
-           write_file(folder / "policy_bench.html", policy_bench_page(run.bench()));
+           write_file(folder / "policy_bench.html", policy_bench_page(run.bench())) &&
+           write_file(folder / "policy_bench_costs.csv", policy_bench_costs_csv(run.bench()));
   };
   run.measure_traces();
   // What has been replayed is not lost if the rest is interrupted.
@@ -251,7 +253,7 @@ int policy_bench_command(const PolicyBenchOptions& options) {
     written = write();
     next_write = std::chrono::steady_clock::now() + kWriteEvery;
   });
-  fmt::print("{}", policy_bench_table(run.bench()));
+  fmt::print("{}{}", policy_bench_table(run.bench()), policy_bench_costs_table(run.bench()));
   written = write();
   const bool played_any = std::ranges::any_of(run.bench().rows, &PolicyBenchRow::well);
   if (!played_any) fmt::print(stderr, "tessera: no trace could be replayed\n");

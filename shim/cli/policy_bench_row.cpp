@@ -60,6 +60,7 @@ void read_trace_figures(const ChildAnswer& answer, PolicyBenchTrace& trace) {
 }
 
 void read_row_figures(const ChildAnswer& answer, PolicyBenchRow& row) {
+  row.processor_time = answer.processor_time;
   const Json json = told(answer, row.failure);
   if (json.is_null()) return;
   const Pass pass(json);

@@ -3,6 +3,7 @@
 // Thread safety: values.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -27,6 +28,8 @@ struct PolicyBenchRow {
   std::uint64_t lower_bound_ns = 0;
   std::uint64_t bytes_h2d = 0, bytes_d2h = 0, bytes_file_read = 0, bytes_file_written = 0, bytes_peer_in = 0,
                 bytes_peer_out = 0;
+  // That the whole replay took on this machine. Not reproducible, so no file has it but the costs.
+  std::chrono::microseconds processor_time{};
 
   bool well() const { return failure.empty(); }
   // Step time over the lower bound. REQUIRES: well().

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "csv_field.hpp"
 #include "policy_bench_scores.hpp"
 #include "rounded.hpp"
 
@@ -84,12 +85,6 @@ std::string lines_of(const PolicyBench& bench, const Members& members) {
     before = ",\n";
   }
   return text + "]";
-}
-
-std::string csv_field(std::string text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  for (std::size_t at = 0; (at = text.find('"', at)) != text.npos; at += 2) text.insert(at, 1, '"');
-  return '"' + text + '"';
 }
 
 std::string names_of(const PolicyBench& bench, const PolicyBenchCell& cell) {

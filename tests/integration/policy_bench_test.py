@@ -63,6 +63,15 @@ class PolicyBench(unittest.TestCase):
         self.assertEqual([(row["policy"], int(row["step_ns"])) for row in rows],
                          [(row["policy"], row["step_ns"]) for row in told])
 
+    def test_the_costs_are_a_file_of_their_own(self):
+        result = self.bench("deep.jsonl", "--policies", "auto,recency", "--budgets", "70,50")
+        rows = list(csv.DictReader((self.folder / "out" / "policy_bench_costs.csv").read_text().splitlines()))
+        self.assertEqual([(row["policy"], row["budget"]) for row in rows],
+                         [("auto", "70"), ("auto", "50"), ("recency", "70"), ("recency", "50")])
+        self.assertTrue(all(float(row["processor_s"]) >= 0 for row in rows))
+        self.assertGreater(float(rows[1]["processor_s"]), 0)
+        self.assertRegex(result.stdout, r"\nbeside the program `auto` takes -?[0-9.]+ s in the mean, ")
+
     def test_the_page_has_a_well_formed_curve_for_each_trace(self):
         self.bench("deep.jsonl", "flat.jsonl", "--policies", "lru,belady")
         curves = re.findall(r"<svg.*?</svg>", self.files()["policy_bench.html"].decode(), re.DOTALL)

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <ctime>
 #include <new>
+#include <thread>
 
 namespace {
 
@@ -67,6 +70,24 @@ TEST(ChildPool, MemoryIsBounded) {
   });
   EXPECT_EQ(answers[0].text, "xxx");
   EXPECT_NE(answers[1].failure, "");
+}
+
+TEST(ChildPool, AnAnswerHasTheProcessorTimeOfItsChildAndItsThreads) {
+  constexpr std::chrono::milliseconds kSpent{300};
+  const auto spend = [&](clockid_t clock) {
+    for (timespec now{}; std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec) < kSpent;) {
+      clock_gettime(clock, &now);
+    }
+  };
+  const auto answers = answers_of(3, 1, {}, [&](std::size_t i) {
+    if (i == 0) std::thread(spend, CLOCK_THREAD_CPUTIME_ID).join();
+    if (i == 1) spend(CLOCK_PROCESS_CPUTIME_ID);
+    if (i == 1) std::raise(SIGABRT);
+    return std::string("well");
+  });
+  EXPECT_GE(answers[0].processor_time, kSpent);
+  EXPECT_GE(answers[1].processor_time, kSpent) << "what failed was paid for as well";
+  EXPECT_LT(answers[2].processor_time, kSpent) << "of that child alone";
 }
 
 TEST(ChildPool, NoWorkGivesNoAnswers) {
