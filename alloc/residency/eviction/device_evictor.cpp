@@ -154,12 +154,15 @@ Result<Bytes> DeviceEvictor::page_out_dead(Bytes bytes) {
 Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which which, Recency recency, PageClass most,
                                       bool& full) {
   full = false;
-  const Decision decision = victims_.choose(bytes, which, recency, most);
+  const bool many = patience == Patience::kDemand && which == Which::kAll && most == PageClass::kLarge;
+  const auto [decision, ahead] =
+      many ? victims_.choose_many(bytes, recency) : VictimChoice::Choice{victims_.choose(bytes, which, recency, most)};
+  const std::span<const std::size_t> victims = decision.victims;
   std::vector<Run*> later;
   Bytes total, promised;
-  for (std::size_t index : decision.victims) {
-    if (total + promised >= bytes) break;
-    Run& run = *engine_.runs[index];
+  std::size_t next = 0;
+  for (; next < victims.size() && total + promised < bytes; ++next) {
+    Run& run = *engine_.runs[victims[next]];
     const bool dead = run.is_dead(), idle = engine_.streams.passed(run.users(), run.last_work());
     const bool strict = engine_.tracker.is_strict() && !(dead && idle);
     if (patience == Patience::kDemand && (strict || !dead)) {
@@ -185,6 +188,24 @@ Result<Bytes> DeviceEvictor::page_out(Bytes bytes, Patience patience, Which whic
     Bytes left;
     TESSERA_TRY_ASSIGN(left, eviction_.start(*run, bytes - total, patience, which));
     total += left;
+  }
+  if (full || !ahead || total < bytes) return total;
+  Bytes more;
+  TESSERA_TRY_ASSIGN(more, page_out_ahead(victims.subspan(next), ahead));
+  return total + more;
+}
+
+// The need is met, so a tier that is full is no error.
+Result<Bytes> DeviceEvictor::page_out_ahead(std::span<const std::size_t> victims, Bytes bytes) {
+  Bytes total;
+  for (const std::size_t index : victims) {
+    if (total >= bytes) break;
+    Run& run = *engine_.runs[index];
+    if (run.is_expected()) continue;
+    const Result<Bytes> left = eviction_.start(run, bytes - total, Patience::kAhead, Which::kIdle);
+    if (left.status().code() == Code::kOutOfMemory) break;
+    if (!left.is_ok()) return left.status();
+    total += left.value();
   }
   return total;
 }

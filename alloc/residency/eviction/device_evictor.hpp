@@ -57,6 +57,8 @@ class DeviceEvictor {
   Result<Bytes> page_out(Bytes bytes, Patience patience, Recency recency);
   // Of pages up to the class `most`. `full`: the tiers below had no frame for one of them.
   Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, Recency recency, PageClass most, bool& full);
+  // Ahead of need: only idle runs of these, up to `bytes`, and only while the tiers below have room.
+  Result<Bytes> page_out_ahead(std::span<const std::size_t> victims, Bytes bytes);
 
   Engine& engine_;
   PageMoves& moves_;

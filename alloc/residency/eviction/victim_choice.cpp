@@ -4,11 +4,21 @@
 
 namespace tessera {
 
-Decision VictimChoice::choose(Bytes need, Which which, Recency recency, PageClass most) {
-  Snapshot snapshot = picture(need, which, recency, most);
+Decision VictimChoice::decide(Snapshot snapshot) {
   Decision decision = engine_.tracker.device_decider().decide(snapshot);
   pictures_ = std::move(snapshot.runs);
   return decision;
+}
+
+VictimChoice::Choice VictimChoice::choose_many(Bytes need, Recency recency) {
+  Snapshot snapshot = picture(need, Which::kAll, recency, PageClass::kLarge);
+  Bytes ahead;
+  if (snapshot.runs.size() >= kMany && !engine_.tracker.has_active_plan()) {
+    for (const RunPicture& run : snapshot.runs) ahead += run.bytes;
+    ahead = ahead / kShare;
+  }
+  snapshot.need += ahead;
+  return {decide(std::move(snapshot)), ahead};
 }
 
 Snapshot VictimChoice::picture(Bytes need, Which which, Recency recency, PageClass most) {
