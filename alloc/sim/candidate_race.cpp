@@ -13,8 +13,8 @@ CandidateRace::CandidateRace(const Iteration& iteration, const Machine& machine,
 
 void CandidateRace::play(std::size_t place, Strategy strategy) {
   const bool likeliest = place == 0;
-  const auto [time, alone, uses] =
-      simulate_plan(iteration_, machine_, strategy, policy_, likeliest ? never_ : enough_, stop_);
+  const auto [time, alone, uses] = simulate_plan(iteration_, machine_, strategy, policy_, likeliest ? never_ : enough_,
+                                                 stop_, [&](Nanoseconds pass) { report_early(strategy, pass); });
   uses_ += uses;
   MutexLock lock(mutex_);
   if (likeliest) reports_ = true;
@@ -28,6 +28,12 @@ void CandidateRace::play(std::size_t place, Strategy strategy) {
   if (best.candidate.time >= reported_) return;
   reported_ = best.candidate.time;
   report_(best.candidate);
+}
+
+void CandidateRace::report_early(const Strategy& strategy, Nanoseconds pass) {
+  MutexLock lock(mutex_);
+  if (!entries_.empty() || std::exchange(reported_early_, true)) return;
+  report_({strategy, pass});
 }
 
 std::vector<Candidate> CandidateRace::best() {

@@ -3,7 +3,9 @@
 // Each candidate is simulated on an engine of its own (simulated_engine.hpp) and aborted when it is behind the best so
 // far. The most likely one, which is the reference for the others, is simulated to the end. No result is reported
 // before the most likely candidate has been simulated, or a candidate that is faster than the policy without
-// a plan: any other may be worse than what the program is currently doing.
+// a plan: any other may be worse than what the program is currently doing. As long as no candidate was simulated to the
+// end, one that is clearly faster than that after its first pass is reported, with the time of that pass: the program
+// follows it while the passes settle, and the next report replaces it.
 //
 // Thread safety: play() and goes_on() from any thread; best() when all simulations are over.
 #pragma once
@@ -43,6 +45,8 @@ class CandidateRace {
   std::vector<Candidate> best() EXCLUDES_LOCK(mutex_);
 
  private:
+  void report_early(const Strategy& strategy, Nanoseconds pass) EXCLUDES_LOCK(mutex_);
+
   struct Entry {
     std::size_t place = 0;
     Candidate candidate;
@@ -62,6 +66,7 @@ class CandidateRace {
   Mutex mutex_{LockRank::kSimulation};
   std::vector<Entry> entries_ GUARDED_BY(mutex_);
   bool reports_ GUARDED_BY(mutex_) = false;
+  bool reported_early_ GUARDED_BY(mutex_) = false;
   Nanoseconds reported_ GUARDED_BY(mutex_){~std::uint64_t{0}};  // time of the best when last reported
 };
 

@@ -84,7 +84,8 @@ SimulatedEngine::~SimulatedEngine() {
   for (const StreamId stream : streams_) note(driver_.destroy_stream(stream));
 }
 
-Result<Nanoseconds> SimulatedEngine::play(const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop) {
+Result<Nanoseconds> SimulatedEngine::play(const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop,
+                                          const NoteFaster& faster) {
   std::uint32_t first = 0;
   if (learned_.last_step) {
     TESSERA_TRY(restore_residency(stop));
@@ -100,6 +101,8 @@ Result<Nanoseconds> SimulatedEngine::play(const std::atomic<Nanoseconds>& enough
       const bool stopped = is_hopeless() || stop.load(std::memory_order_relaxed);
       if (stopped) return Status(Code::kBusy, "stopped");
       TESSERA_TRY(play_step(step));
+      const Nanoseconds clearly = std::exchange(clearly_, {});
+      if (clearly && faster) faster(clearly);
     }
   }
   return *settled_;
@@ -154,6 +157,7 @@ void SimulatedEngine::begin_pass(int pass) {
   const Nanoseconds began = std::exchange(pass_began_, clock_.now());
   const Nanoseconds before = std::exchange(last_pass_, pass_began_ - began);
   if (pass == kAlone && !learned_.last_step) alone_ = last_pass_;
+  if (pass == kAlone + 1 && last_pass_ + last_pass_ / kClearly < alone_) clearly_ = last_pass_;
   if (pass == kUnsettled) unsettled_ = pass_began_;
   if (pass < kAlone + 2 || settled_) return;
   longer_ = last_pass_ > enough_ ? longer_ + 1 : 0;
@@ -274,9 +278,11 @@ void SimulatedEngine::look() {
 }
 
 Simulated simulate_plan(const Iteration& iteration, const Machine& machine, const Strategy& strategy,
-                        const Policy& policy, const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop) {
+                        const Policy& policy, const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop,
+                        const SimulatedEngine::NoteFaster& faster) {
   const auto engine = SimulatedEngine::create(iteration, machine, strategy, policy);
-  Simulated played{engine.is_ok() ? engine.value()->play(enough, stop) : Result<Nanoseconds>(engine.status()), {}};
+  Simulated played{engine.is_ok() ? engine.value()->play(enough, stop, faster) : Result<Nanoseconds>(engine.status()),
+                   {}};
   if (engine.is_ok()) {
     played.alone = engine.value()->alone();
     played.uses = static_cast<std::uint64_t>(engine.value()->passes()) * iteration.uses.size();

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -32,6 +33,9 @@ class SimulatedEngine {
   // A pass that exceeds `enough` by more than a fraction 1 / kHopeless will not settle below it, and neither will
   // kMostLonger longer passes in a row.
   static constexpr std::uint64_t kHopeless = 4;
+  // A strategy is clearly faster than none if its first whole pass takes less than the pass without a strategy by more
+  // than this fraction of its time, which is more than passes differ while they settle.
+  static constexpr std::uint64_t kClearly = 8;
   static constexpr int kMostLonger = 3;
 
   // REQUIRES: all arguments but the machine, and the strategy's policy, outlive it; the machine's rates are not
@@ -42,10 +46,14 @@ class SimulatedEngine {
   SimulatedEngine(const SimulatedEngine&) = delete;
   SimulatedEngine& operator=(const SimulatedEngine&) = delete;
 
+  // Called with the time of the strategy's first whole pass if that is clearly faster than none. A long iteration takes
+  // long to settle, and the program waits for a plan meanwhile.
+  using NoteFaster = std::function<void(Nanoseconds pass)>;
   // The time of one settled iteration. Stops early with kBusy when the passes show that it takes longer than
   // `enough`, which may shrink meanwhile, or when `stop` is set. Errors: kOutOfMemory if a step does not fit,
   // and the engine's.
-  Result<Nanoseconds> play(const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop);
+  Result<Nanoseconds> play(const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop,
+                           const NoteFaster& faster = {});
   int passes() const { return passes_; }  // started so far
   // The time of the pass without a strategy; slightly too short, because it begins with an empty device. 0 if
   // there was no such pass or it has not ended.
@@ -98,6 +106,7 @@ class SimulatedEngine {
   Nanoseconds pass_began_{};  // its begin
   Nanoseconds last_pass_{};   // duration of the previous one
   Nanoseconds alone_{};       // duration of the one without a strategy
+  Nanoseconds clearly_{};     // duration of the strategy's first pass if that is clearly faster; 0 once it is noted
   Nanoseconds unsettled_{};   // end of the passes excluded from the mean
   std::optional<Nanoseconds> settled_;
 };
@@ -109,6 +118,7 @@ struct Simulated {
 };
 // Runs on a temporary SimulatedEngine.
 Simulated simulate_plan(const Iteration& iteration, const Machine& machine, const Strategy& strategy,
-                        const Policy& policy, const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop);
+                        const Policy& policy, const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop,
+                        const SimulatedEngine::NoteFaster& faster = {});
 
 }  // namespace tessera

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <vector>
 
 #include "policy/lru_policy.hpp"
+#include "policy/mru_policy.hpp"
 #include "policy/recency_policy.hpp"
 
 namespace tessera {
@@ -203,6 +205,36 @@ TEST_F(SimulatedEngineTest, StopsWhenBeatenOrStopped) {
   EXPECT_EQ(play(machine(640_MiB, 1e9), {}, kStep).status().code(), Code::kBusy);
   stop_.store(true);
   EXPECT_EQ(play(machine(640_MiB)).status().code(), Code::kBusy);
+}
+
+// Fourteen runs in a circle, six times around, and room for ten: LRU evicts the one that is needed next.
+TEST_F(SimulatedEngineTest, AStrategyThatIsClearlyFasterIsNotedAfterItsFirstPass) {
+  iteration_ = {};
+  for (std::uint32_t i = 0; i < 14; ++i) iteration_.runs.push_back({.bytes = 64_MiB});
+  for (std::uint32_t round = 0; round < 6; ++round) {
+    iteration_.runs.push_back({.bytes = 4_MiB + round * kBasePage});  // distinguishes the rounds
+  }
+  for (std::uint32_t i = 0; i < 6 * 14; ++i) {
+    iteration_.uses.push_back({.run = i % 14});
+    iteration_.uses.push_back({.run = 14 + i / 14});
+    iteration_.steps.push_back({.duration = Nanoseconds(1'000'000), .first_use = 2 * i, .end_use = 2 * i + 2});
+  }
+  const std::atomic<Nanoseconds> enough(kAnyTime);
+  const auto times_noted = [&](const Policy& fallback) {
+    std::vector<Nanoseconds> noted;
+    const Strategy strategy{"", {}, &fallback};
+    const auto engine = SimulatedEngine::create(iteration_, machine(640_MiB, 10e9), strategy, lru_).take();
+    const auto played = engine->play(enough, stop_, [&](Nanoseconds pass) {
+      noted.push_back(pass);
+      EXPECT_LT(pass + pass / SimulatedEngine::kClearly, engine->alone());
+      EXPECT_LE(engine->passes(), SimulatedEngine::kAlone + 1) << "it is noted while the next pass is queued";
+    });
+    EXPECT_TRUE(played.is_ok()) << played.status().to_string();
+    EXPECT_GT(engine->passes(), SimulatedEngine::kAlone + 1);
+    return noted.size();
+  };
+  EXPECT_EQ(times_noted(MruPolicy()), 1U);
+  EXPECT_EQ(times_noted(lru_), 0U) << "it is no faster than itself";
 }
 
 }  // namespace
