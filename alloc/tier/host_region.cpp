@@ -22,6 +22,16 @@ std::uint64_t unit_of(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer) / HostRegion::kUnit.value();
 }
 
+// That other programs use it is how programs of a ledger share, and no fault.
+void report_refusal(Bytes bytes, int why) {
+  if (why == kHostPagesInUseElsewhere) {
+    log_line(LogLevel::kInfo, "no further {} of host memory: other programs use it", rounded_size(bytes));
+  } else {
+    log_line(LogLevel::kWarning, "the machine refused {} of host memory: {}; a smaller --host-memory avoids this",
+             rounded_size(bytes), std::strerror(why));
+  }
+}
+
 }  // namespace
 
 HostRegion::HostRegion(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages, Unregistered unregistered)
@@ -156,10 +166,7 @@ bool HostRegion::back(Chunk& chunk, Bytes bytes) {
   if (!pages_.open(chunk.start, bytes)) {
     const int why = errno;
     // Every eviction asks again; one line reports all refusals in a row.
-    if (!refused_) {
-      log_line(LogLevel::kWarning, "the machine refused {} of host memory: {}; a smaller --host-memory avoids this",
-               rounded_size(bytes), why == kHostPagesInUseElsewhere ? "other programs use it" : std::strerror(why));
-    }
+    if (!refused_) report_refusal(bytes, why);
     refused_ = true;
     return false;
   }

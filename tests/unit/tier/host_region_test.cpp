@@ -243,12 +243,22 @@ TEST_F(HostRegionTest, ABudgetBeyondAllAddressesLeavesAnEmptyRegion) {
 class RefusedPages final : public HostPages {
  public:
   bool open(void*, Bytes) override {
-    if (refuses) errno = ENOMEM;
+    if (refuses) errno = why;
     return !refuses;
   }
   void close(void*, Bytes) override {}
   bool refuses = true;
+  int why = ENOMEM;
 };
+
+TEST_F(HostRegionTest, MemoryThatOtherProgramsUseIsNoWarning) {
+  RefusedPages pages;
+  pages.why = kHostPagesInUseElsewhere;
+  HostRegion region(machine_.driver(), 16_MiB, 4_MiB, pages);
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(region.grow(4_KiB));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
 
 TEST_F(HostRegionTest, WarnsOncePerRefusalPeriod) {
   RefusedPages pages;
