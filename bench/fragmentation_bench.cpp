@@ -70,12 +70,12 @@ void print_rows(const std::vector<Row>& rows) {
 double ratio(Bytes bytes, Bytes to) { return static_cast<double>(bytes.value()) / static_cast<double>(to.value()); }
 
 void print_compaction(const std::vector<CompactionRow>& rows) {
-  fmt::print("\n{:<18}{:<34}{:>9}{:>9}{:>10}{:>10}{:>8}{:>10}{:>9}{:>8}{:>8}\n", "blocks", "MiB", "used", "held",
-             "in slabs", "repacked", "won", "to move", "cached", "spare", "unmaps");
-  for (const auto& [blocks, when, is, trimmed] : rows) {
-    fmt::print("{:<18}{:<34}{:>9}{:>9}{:>10}{:>10}{:>7.1f}%{:>10}{:>9}{:>8}{:>8}\n", blocks, when, is.used / 1_MiB,
-               is.held / 1_MiB, is.in_slabs / 1_MiB, is.repacked / 1_MiB, 100 * is.won(), is.moved / 1_MiB,
-               trimmed.cached / 1_MiB, trimmed.spare / 1_MiB, trimmed.unmaps);
+  fmt::print("\n{:<18}{:<34}{:>9}{:>9}{:>10}{:>10}{:>10}{:>8}{:>10}{:>9}{:>8}{:>8}\n", "blocks", "MiB", "used", "held",
+             "best fit", "in slabs", "repacked", "won", "to move", "cached", "spare", "unmaps");
+  for (const auto& [blocks, when, is, trimmed, best_fit] : rows) {
+    fmt::print("{:<18}{:<34}{:>9}{:>9}{:>10}{:>10}{:>10}{:>7.1f}%{:>10}{:>9}{:>8}{:>8}\n", blocks, when,
+               is.used / 1_MiB, is.held / 1_MiB, best_fit / 1_MiB, is.in_slabs / 1_MiB, is.repacked / 1_MiB,
+               100 * is.won(), is.moved / 1_MiB, trimmed.cached / 1_MiB, trimmed.spare / 1_MiB, trimmed.unmaps);
   }
 }
 
@@ -100,11 +100,12 @@ std::optional<Results> run(bool smoke) {
                                        {"mean_ratio", figures.mean},
                                        {"least_memory", least.value_or(Bytes()).value()}});
   }
-  for (const auto& [blocks, when, is, trimmed] : compaction) {
+  for (const auto& [blocks, when, is, trimmed, best_fit] : compaction) {
     results.json["compaction"].push_back({{"blocks", blocks},
                                           {"when", when},
                                           {"used", is.used.value()},
                                           {"held", is.held.value()},
+                                          {"held by best fit", best_fit.value()},
                                           {"of it slabs", is.in_slabs.value()},
                                           {"held if repacked", is.repacked.value()},
                                           {"would be won", is.won()},
