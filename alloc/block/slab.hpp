@@ -1,8 +1,8 @@
 // A base page, or a part of a shared one, divided into slots of one class for one domain, with a bitmap of free
 // slots.
 //
-// A bitmap rather than a free list: it costs one bit per slot, serves the lowest address first (which keeps
-// sparse slabs sparse, so that they empty), and cannot contain a slot twice.
+// A bitmap rather than a free list: it costs one bit per slot, serves the lowest address first, and cannot contain a
+// slot twice.
 //
 // A thread takes the slots of one cache line of words at a time, so threads that share a slab do not share a
 // line. For large slots a line holds fewer words: the slots of a line span at most kLineBytes, and the words of
@@ -73,6 +73,12 @@ class Slab : public BlockOwner {
   void give(std::uint32_t slot);
   bool is_free(std::uint32_t slot) const { return (free_[slot / 64] >> slot % 64 & 1) != 0; }
   std::uint32_t free_slots() const { return free_slots_; }
+  // How empty it is: 0 to kEmptiest.
+  static constexpr std::uint32_t kEmptiest = 8;
+  std::uint32_t emptiness() const { return free_slots_ * kEmptiest / slots_; }
+  // The emptiness by which the slot cache lists it.
+  std::uint32_t listed_as() const { return listed_as_; }
+  void note_listed() { listed_as_ = emptiness(); }
   bool is_empty() const { return free_slots_ == slots_; }
   // Checks that free slots are not live and that the count is right.
   Status validate() const;
@@ -97,6 +103,7 @@ class Slab : public BlockOwner {
   alignas(64) std::vector<std::uint64_t> free_;
   std::uint32_t free_slots_;
   std::uint32_t first_word_ = 0;  // words of free_ before this index have no free slot
+  std::uint32_t listed_as_ = 0;
 };
 
 }  // namespace tessera

@@ -20,7 +20,11 @@ std::size_t SlotCache::take(const CacheKey& key, std::span<Address> out) {
   if (with_free.empty()) return 0;
   Slab& slab = **with_free.begin();
   const std::size_t taken = take_line(slab, out);
-  if (slab.free_slots() == 0) with_free.erase(with_free.begin());
+  if (slab.free_slots() == 0) {
+    with_free.erase(with_free.begin());
+  } else {
+    relist(found->second, slab);
+  }
   return taken;
 }
 
@@ -69,9 +73,27 @@ void SlotCache::settle_home(Home& home) {
   });
 }
 
+void SlotCache::list(Home& home, Slab& slab) {
+  slab.note_listed();
+  home.with_free.insert(&slab);
+}
+
+// Its slots have changed.
+void SlotCache::relist(Home& home, Slab& slab) {
+  if (slab.listed_as() == slab.emptiness()) return;
+  auto node = home.with_free.extract(&slab);
+  slab.note_listed();
+  home.with_free.insert(std::move(node));
+}
+
 void SlotCache::free_slot(Home& home, Slab& slab, std::uint32_t slot) {
-  if (slab.free_slots() == 0) home.with_free.insert(&slab);
+  const bool was_full = slab.free_slots() == 0;
   slab.give(slot);
+  if (was_full) {
+    list(home, slab);
+  } else {
+    relist(home, slab);
+  }
   if (slab.is_empty()) empty_.note_unused(slab);
 }
 
@@ -137,7 +159,7 @@ std::size_t SlotCache::add(std::unique_ptr<Slab> slab, std::span<Address> out) {
   Home& home = shard.homes[key];
   home.bytes += slab->bytes();
   const std::size_t taken = out.empty() ? 0 : take_line(*slab, out);
-  if (slab->free_slots() > 0) home.with_free.insert(slab.get());
+  if (slab->free_slots() > 0) list(home, *slab);
   const Slab* const known = slab.get();
   shard.slabs.emplace(known, std::move(slab));
   return taken;
@@ -214,8 +236,8 @@ Status SlotCache::validate_shard(const Shard& shard, const std::function<std::ui
   for (const auto& [key, home] : shard.homes) {
     for (const LateSlot& slot : home.late) ++late[slot.slab];
     for (const Slab* const slab : home.with_free) {
-      if (key_of(*slab) != key || slab->free_slots() == 0) {
-        return Status(Code::kInternal, "a slab is listed in the wrong domain, or full");
+      if (key_of(*slab) != key || slab->free_slots() == 0 || slab->listed_as() != slab->emptiness()) {
+        return Status(Code::kInternal, "a slab is listed in the wrong domain or place, or full");
       }
     }
   }

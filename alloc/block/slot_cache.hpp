@@ -35,7 +35,7 @@ class SlotCache {
   // REQUIRES: `streams` outlives it.
   explicit SlotCache(const StreamTable& streams) : streams_(streams) {}
 
-  // Takes free slots of one line of the lowest slab that has any, at most out.size(); returns the number taken.
+  // Takes free slots of one line of the fullest slab that has any, at most out.size(); returns the number taken.
   std::size_t take(const CacheKey& key, std::span<Address> out);
   // Frees the queued slots of the domain with streams that have passed, as of the last poll. Returns false if
   // the queue is empty.
@@ -79,11 +79,14 @@ class SlotCache {
     std::uint32_t slot;
     Late late;
   };
-  struct ByAddress {
-    bool operator()(const Slab* a, const Slab* b) const { return a->address(0) < b->address(0); }
+  // In eighths, then by address: sparse slabs stay sparse, so that they empty.
+  struct FullestFirst {
+    bool operator()(const Slab* a, const Slab* b) const {
+      return a->listed_as() != b->listed_as() ? a->listed_as() < b->listed_as() : a->address(0) < b->address(0);
+    }
   };
   struct Home {
-    std::set<Slab*, ByAddress> with_free;
+    std::set<Slab*, FullestFirst> with_free;
     std::deque<LateSlot> late;  // in order of their frees
     Bytes bytes;                // of all its slabs
   };
@@ -102,6 +105,8 @@ class SlotCache {
   const Shard& shard_of(const CacheKey& key) const { return shards_[mixed(key) >> kShardShift]; }
   // take_line() to settle_home() REQUIRE the lock of the slab's shard.
   std::size_t take_line(Slab& slab, std::span<Address> out);
+  static void list(Home& home, Slab& slab);
+  static void relist(Home& home, Slab& slab);
   void free_slot(Home& home, Slab& slab, std::uint32_t slot);
   void settle_home(Home& home);
   Status validate_shard(const Shard& shard, const std::function<std::uint32_t(const Slab&)>& cached,

@@ -34,6 +34,26 @@ TEST_F(SlotCacheTest, FillsTheLowestSlabFirst) {
   EXPECT_EQ(pages().find(slots[4]), (&low == &one ? two : one).run);
 }
 
+TEST_F(SlotCacheTest, FillsTheFullestSlabBeforeALowerOne) {
+  Slab& one = add();
+  Slab& two = add();
+  Slab& low = one.run->address < two.run->address ? one : two;
+  Slab& high = &low == &one ? two : one;
+  const auto slots = take(8);
+  ASSERT_EQ(slots.size(), 8u);
+  for (std::size_t i = 0; i < 3; ++i) cache_.give(low, slots[i]);
+  cache_.give(high, slots[4]);
+  const auto next = take(2);
+  ASSERT_EQ(next.size(), 2u);
+  EXPECT_EQ(pages().find(next[0]), high.run) << "three quarters of it are in use";
+  EXPECT_EQ(pages().find(next[1]), low.run) << "the other is full";
+  cache_.give(low, slots[3]);
+  cache_.give(low, next[1]);
+  EXPECT_TRUE(low.is_empty()) << "a sparse slab stays sparse, so that its page can go";
+  for (const Address slot : {slots[5], slots[6], slots[7], next[0]}) cache_.give(high, slot);
+  expect_sound(0);
+}
+
 TEST_F(SlotCacheTest, AnotherTagHasOtherSlabs) {
   add();
   EXPECT_TRUE(take(1, TagId(2)).empty());
