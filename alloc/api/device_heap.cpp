@@ -65,12 +65,12 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
     before_fetch = [share](Bytes needed, Bytes missing) { share->before_fetch(needed, missing); };
   }
   const TierStack tiers{heap->tier_, below.host, below.file, below.backing, below.peer, below.zero_copy};
-  TESSERA_TRY_ASSIGN(heap->residency_,
-                     Residency::create(driver, device, tiers, std::move(policy), log,
-                                       {options.low_watermark, options.high_watermark, simulate,
-                                        options.fingerprints == "on", std::move(class_of_tag), options.grace,
-                                        Nanoseconds(std::uint64_t{options.patience} * 1'000'000),
-                                        properties.queue_depth, std::move(before_fetch)}));
+  TESSERA_TRY_ASSIGN(heap->residency_, Residency::create(driver, device, tiers, std::move(policy), log,
+                                                         {options.low_watermark, options.high_watermark, simulate,
+                                                          options.fingerprints == "on", std::move(class_of_tag),
+                                                          options.grace, options.unhinted_access == "auto",
+                                                          Nanoseconds(std::uint64_t{options.patience} * 1'000'000),
+                                                          properties.queue_depth, std::move(before_fetch)}));
   if (heap->share_) {
     const Bytes own = memory.total - std::min(memory.total, below.to_lend);
     heap->share_->attach(heap->tier_, *heap->residency_, device_budget(Options(), {own, memory.total}));

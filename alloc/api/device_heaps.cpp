@@ -36,19 +36,19 @@ Result<DeviceHeap*> DeviceHeaps::heap(DeviceId device) {
   static_assert(kMaxDevices * PageFiles::kMostInFile <= FileIo::kMaxTransfers);
   MutexLock lock(mutex_);
   if (DeviceHeap* known = entry.load()) return known;
-  BackingTier* backing = nullptr;
-  TESSERA_TRY_ASSIGN(backing, backing_for(device));
-  TESSERA_TRY_ASSIGN(ZeroCopyTier* const zero_copy, lower_.zero_copy_for(device));
+  TESSERA_TRY_ASSIGN(BackingTier* const backing, lower_.choose_backing(device));
+  TESSERA_TRY_ASSIGN(const LowerTiers::ZeroCopy zero_copy, lower_.zero_copy_for(device));
+  note_unhinted(backing != nullptr, zero_copy);
   Options options = options_;
   options.policy = policies_.back().name;
   std::unique_ptr<DeviceHeap> made;
   TESSERA_TRY_ASSIGN(
       made,
-      DeviceHeap::create(
-          driver_, device,
-          {lower_.host(), lower_.file(), backing, lower_.peer_for(device), zero_copy, lower_.to_lend(device), ledgers_},
-          log_, options, pumps_ ? PlanSimulator::Answer::kWhenReady : PlanSimulator::Answer::kWaits,
-          [this](TagId tag) { return tags_.class_of(tag); }));
+      DeviceHeap::create(driver_, device,
+                         {lower_.host(), lower_.file(), backing, lower_.peer_for(device), zero_copy.tier,
+                          lower_.to_lend(device), ledgers_},
+                         log_, options, pumps_ ? PlanSimulator::Answer::kWhenReady : PlanSimulator::Answer::kWaits,
+                         [this](TagId tag) { return tags_.class_of(tag); }));
   const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();
   if (high_.load() == 0 || low < low_.load()) low_.store(low);
   if (high > high_.load()) high_.store(high);
@@ -68,14 +68,15 @@ Result<DeviceHeap*> DeviceHeaps::heap(DeviceId device) {
   return owned_.back().get();
 }
 
-Result<BackingTier*> DeviceHeaps::backing_for(DeviceId device) {
-  TESSERA_TRY_ASSIGN(const LowerTiers::Choice choice, lower_.choose_backing(device));
-  if (choice.tier != nullptr) {
-    unhinted_ = "host-backed";
-  } else if (!choice.reason.empty() && !lower_.has_backing()) {
-    unhinted_ = fmt::format("off: {}", choice.reason);
+// One device that has it is enough.
+void DeviceHeaps::note_unhinted(bool backed, const LowerTiers::ZeroCopy& zero_copy) {
+  if (options_.unhinted_access == "off") return;
+  if (backed || zero_copy.tier != nullptr) {
+    unhinted_ = backed ? "host-backed" : "by block";
+  } else if (unhinted_ == "off") {
+    unhinted_ = fmt::format("off: {}", zero_copy.reason);
+    log_line(LogLevel::kInfo, "unhinted-access {}", unhinted_);
   }
-  return choice.tier;
 }
 
 DeviceHeap* DeviceHeaps::of(Address address) const {

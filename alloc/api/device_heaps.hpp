@@ -135,7 +135,7 @@ class DeviceHeaps {
   static constexpr std::size_t kMostTurns = 64;
 
   void expect_unseen_work_from_now_on();
-  Result<BackingTier*> backing_for(DeviceId device) REQUIRES_LOCK(mutex_);
+  void note_unhinted(bool backed, const LowerTiers::ZeroCopy& zero_copy) REQUIRES_LOCK(mutex_);
 
   Driver& driver_;
   LowerTiers& lower_;

@@ -98,8 +98,16 @@ Result<GradedUses::Chosen> GradedUses::choose_fitting(const GradedAddresses& wor
   return chosen;
 }
 
+// Words that may be none are fetched to be safe; they show nothing.
 Status GradedUses::begin(const GradedAddresses& words, StreamId stream, Access access, const char* name,
                          AnnouncedUse& use) {
+  const Status begun = begin_fitting(words, stream, access, name, use);
+  if (begun.is_ok()) uses_.note_unshown(words.all.subspan(words.certain), words.all.first(words.certain));
+  return begun;
+}
+
+Status GradedUses::begin_fitting(const GradedAddresses& words, StreamId stream, Access access, const char* name,
+                                 AnnouncedUse& use) {
   use.use.work = name;
   if (uses_.try_begin(words.all, stream, access, use)) return {};
   const bool refuses_strays = std::exchange(use.refuses_strays, false);

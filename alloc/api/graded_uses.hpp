@@ -26,6 +26,8 @@ class GradedUses {
     std::vector<Address> addresses;  // the first `needed` are required
     std::size_t needed = 0;
   };
+  Status begin_fitting(const GradedAddresses& words, StreamId stream, Access access, const char* name,
+                       AnnouncedUse& use);
   Result<Chosen> choose_fitting(const GradedAddresses& words, bool refuses_strays);
 
   DeviceHeaps& heaps_;

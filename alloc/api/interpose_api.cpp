@@ -89,6 +89,11 @@ tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void*
   });
 }
 
+void tessera_note_handed(tessera_allocator* allocator, const tessera_address* addresses, size_t count) {
+  if (allocator == nullptr || addresses == nullptr) return;
+  allocator->allocator->uses().note_unshown({reinterpret_cast<const Address*>(addresses), count});
+}
+
 void tessera_expect_waiting(tessera_allocator* allocator, const char* name) {
   if (allocator != nullptr && name != nullptr) allocator->allocator->heaps().expect_waiting(name);
 }

@@ -16,6 +16,11 @@ constexpr std::uint64_t kSharedReserves = 4;
 // Of a budget that is shared, the part that a reserve is taken from; what is larger, on a small budget, is beside it.
 constexpr std::uint64_t kKeptForStaging = 8;
 
+std::string no_host_frames(const DeviceProperties& of) {
+  return fmt::format("host memory cannot be mapped at device addresses of {}{}{}", of.name,
+                     of.host_frames_problem.empty() ? "" : ": ", of.host_frames_problem);
+}
+
 }  // namespace
 
 LowerTiers::LowerTiers(Driver& driver, std::unique_ptr<FileTier> file, HostPages& pages, std::vector<Loan> loans,
@@ -50,14 +55,13 @@ void LowerTiers::note_staging() {
   if (node_pages_) node_pages_->keep(std::min(staging_, node_->host_limit() / kKeptForStaging));
 }
 
-Result<LowerTiers::Choice> LowerTiers::choose_backing(DeviceId device) {
-  if (options_.unhinted_access == "off") return Choice();
+Result<BackingTier*> LowerTiers::choose_backing(DeviceId device) {
+  if (options_.unhinted_access != "host-backed") return nullptr;
   TESSERA_TRY_ASSIGN(const DeviceProperties properties, driver_.properties(device));
   const Bytes capacity = host_->usage().capacity;
   std::string reason;
   if (!properties.host_frames) {
-    reason = fmt::format("host memory cannot be mapped at device addresses of {}{}{}", properties.name,
-                         properties.host_frames_problem.empty() ? "" : ": ", properties.host_frames_problem);
+    reason = no_host_frames(properties);
   } else if (file_->usage().capacity != Bytes()) {
     reason = "a spill file cannot be mapped at a device address";
   } else if (peer_ != nullptr) {
@@ -65,32 +69,27 @@ Result<LowerTiers::Choice> LowerTiers::choose_backing(DeviceId device) {
   } else if (capacity < 2 * kBasePage) {
     reason = "there is no host memory to map";
   }
-  if (!reason.empty() && options_.unhinted_access == "host-backed") {
-    return Status(Code::kNotSupported, fmt::format("unhinted-access host-backed: {}", reason));
-  }
-  if (!reason.empty()) {
-    log_line(LogLevel::kInfo, "unhinted-access off: {}", reason);
-    return Choice{nullptr, std::move(reason)};
-  }
+  if (!reason.empty()) return Status(Code::kNotSupported, fmt::format("unhinted-access host-backed: {}", reason));
   if (backing_ == nullptr) {
     backing_ = std::make_unique<BackingTier>(driver_, device, capacity);
     if (grows_) backing_->grow_in_background();
   } else {
     TESSERA_TRY(backing_->admit(device));
   }
-  return Choice{backing_.get(), {}};
+  return backing_.get();
 }
 
-Result<ZeroCopyTier*> LowerTiers::zero_copy_for(DeviceId device) {
-  if (backing_ != nullptr || host_->usage().capacity < kBasePage) return nullptr;
+Result<LowerTiers::ZeroCopy> LowerTiers::zero_copy_for(DeviceId device) {
+  if (backing_ != nullptr) return ZeroCopy{nullptr, "pages are host-backed"};
+  if (host_->usage().capacity < kBasePage) return ZeroCopy{nullptr, "there is no host memory to map"};
   TESSERA_TRY_ASSIGN(const DeviceProperties properties, driver_.properties(device));
-  if (!properties.host_frames) return nullptr;
+  if (!properties.host_frames) return ZeroCopy{nullptr, no_host_frames(properties)};
   if (zero_copy_ == nullptr) {
     zero_copy_ = std::make_unique<ZeroCopyTier>(driver_, device, *host_);
   } else {
     TESSERA_TRY(zero_copy_->admit(device));
   }
-  return zero_copy_.get();
+  return ZeroCopy{zero_copy_.get(), {}};
 }
 
 Bytes LowerTiers::to_lend(DeviceId device) {

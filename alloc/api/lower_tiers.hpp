@@ -45,17 +45,16 @@ class LowerTiers {
   // One more device uses a staging reserve of host memory.
   void note_staging();
 
-  struct Choice {
-    BackingTier* tier = nullptr;  // null where options or machine provide no host-backed pages
-    std::string reason;           // why there is none; empty where none was asked for
+  // Null where the options do not ask for host-backed pages. Errors: kNotSupported where they do and the machine was
+  // not seen to have them (DeviceProperties::host_frames). REQUIRES: one call at a time.
+  Result<BackingTier*> choose_backing(DeviceId device);
+  struct ZeroCopy {
+    ZeroCopyTier* tier = nullptr;
+    std::string reason;  // why there is none
   };
-  // The option decides, then the observed capability of the machine (DeviceProperties::host_frames). Errors:
-  // kNotSupported where the options require host-backed pages. REQUIRES: one call at a time.
-  Result<Choice> choose_backing(DeviceId device);
-  bool has_backing() const { return backing_ != nullptr; }
-  // The tier for what kernels use in host memory; null where the machine has no such memory, or where pages are
+  // The tier for what kernels use in host memory; none where the machine has no such memory, or where pages are
   // host-backed anyway. REQUIRES: one call at a time, after choose_backing().
-  Result<ZeroCopyTier*> zero_copy_for(DeviceId device);
+  Result<ZeroCopy> zero_copy_for(DeviceId device);
   // From now on the device has host-backed pages. REQUIRES: its heap can be found, and choose_backing() returned a
   // tier.
   void note_backed(DeviceId device) { backed_devices_.fetch_or(std::uint64_t{1} << device.value()); }

@@ -94,12 +94,12 @@ constexpr OptionEntry kTable[] = {
      "The total and free memory that a program sees: device is the real device, virtual the whole heap, as if host "
      "memory and file were part of it.",
      "virtual is for frameworks that size themselves by it and would otherwise leave the heap unused."},
-    {"unhinted-access", kBehaviour, &Options::unhinted_access, "off", "off|auto|host-backed",
+    {"unhinted-access", kBehaviour, &Options::unhinted_access, "auto", "off|auto|host-backed",
      "What happens when a kernel uses an evicted block through an address that Tessera could not see: with off it "
-     "faults, with host-backed it reads and writes the block in host memory at the same address.",
-     "host-backed is slower: the program's work stops while blocks change places, and there is no file. auto selects "
-     "it where the machine supports it (see `tessera doctor`), no file is requested, and no device lends "
-     "(`peer-memory`)."},
+     "faults, with host-backed it reads and writes the block in host memory at the same address. auto does so for "
+     "blocks that launches were not seen to name, where the machine supports it (see `tessera doctor`).",
+     "auto costs where such blocks leave the device: the program's work stops for that moment. host-backed does so for "
+     "all blocks, is slower, and has no file."},
     {"sleep-when-idle", kBehaviour, &Options::sleep_when_idle, "off", "",
      "After this time without a launch, a copy or another use of a block, all blocks that can be evicted leave the "
      "device; off: never.",

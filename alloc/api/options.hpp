@@ -44,7 +44,7 @@ struct Options {
   Nanoseconds sleep_when_idle{};  // 0: never
   std::string control_dir;        // "" to disable control from outside
   std::string report_memory = "device";
-  std::string unhinted_access = "off";
+  std::string unhinted_access = "auto";
   bool off = false;
   // Performance.
   std::string policy = "auto";

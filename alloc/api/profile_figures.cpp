@@ -35,7 +35,8 @@ constexpr std::uint64_t tessera_stats::*kCounters[] = {&tessera_stats::allocatio
                                                        &tessera_stats::checks_changed,
                                                        &tessera_stats::unchanged_evictions,
                                                        &tessera_stats::unchanged_bytes,
-                                                       &tessera_stats::idle_sleeps};
+                                                       &tessera_stats::idle_sleeps,
+                                                       &tessera_stats::left_unreachable};
 
 // None if it is less than before in any part.
 std::optional<RunCost> growth(const RunCost& before, const RunCost& now) {

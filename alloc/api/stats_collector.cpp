@@ -44,6 +44,8 @@ void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
   s.pinned_bytes += moves.pinned_bytes.value();
   s.exposed_bytes += moves.exposed_bytes.value();
   s.zero_copy_bytes += moves.zero_copy_bytes.value();
+  s.reachable_bytes += moves.reachable_bytes.value();
+  s.left_unreachable += moves.left_unreachable;
   s.dropped_bytes += moves.dropped_bytes.value();
   s.recomputes += moves.recomputes;
   s.recomputed_bytes += moves.recomputed_bytes.value();

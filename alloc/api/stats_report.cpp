@@ -74,6 +74,8 @@ void add_totals(Emitter& out, const tessera_stats& s) {
   out.bytes("pinned_bytes", Bytes(s.pinned_bytes));
   out.bytes("exposed_bytes", Bytes(s.exposed_bytes));
   out.bytes("zero_copy_bytes", Bytes(s.zero_copy_bytes));
+  out.bytes("reachable_bytes", Bytes(s.reachable_bytes));
+  out.count("left_unreachable", s.left_unreachable);
   out.group("host_blocks");
   out.count("host_blocks", s.host_blocks);
   out.bytes("host_block_bytes", Bytes(s.host_block_bytes));

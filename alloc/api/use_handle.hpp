@@ -18,6 +18,12 @@ inline constexpr std::size_t kMaxUseAddresses = 4096;
 inline StreamId stream_id(tessera_stream stream) { return StreamId(reinterpret_cast<std::uint64_t>(stream)); }
 inline Access access_of(tessera_access access) { return access == TESSERA_READ ? Access::kRead : Access::kWrite; }
 
+// Of a use that holds its runs.
+struct PackedHeld {
+  std::vector<AnnouncedUse::Part> parts;
+  bool copies = false;
+};
+
 inline constexpr std::uint64_t kGatesAlone = 1;  // in the word of the heap: the last word holds the gates
 
 // words: device heap · gate slot and watch · stream · held parts, or the gates
@@ -28,7 +34,7 @@ inline void pack_use(AnnouncedUse announced, tessera_use* use) {
   use->opaque[3] = announced.gates;
   if (announced.gates != 0) use->opaque[0] = kGatesAlone;
   if (announced.held.empty()) return;
-  auto* held = new std::vector<AnnouncedUse::Part>(std::move(announced.held));
+  auto* held = new PackedHeld{std::move(announced.held), announced.use.copies};
   use->opaque[3] = reinterpret_cast<std::uint64_t>(held);
 }
 
@@ -42,9 +48,10 @@ inline AnnouncedUse unpack_use(tessera_use* use) {
   announced.stream = StreamId(use->opaque[2]);
   if (gates_alone) {
     announced.gates = use->opaque[3];
-  } else if (auto* held = reinterpret_cast<std::vector<AnnouncedUse::Part>*>(use->opaque[3])) {
-    announced.held = std::move(*held);
+  } else if (auto* held = reinterpret_cast<PackedHeld*>(use->opaque[3])) {
+    announced.held = std::move(held->parts);
     announced.use.kind = Use::Kind::kHold;
+    announced.use.copies = held->copies;
     delete held;
   }
   *use = {};

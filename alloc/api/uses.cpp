@@ -106,6 +106,7 @@ template <class Named>
 Status Uses::begin_named(std::span<const Named> named, StreamId stream, Access access, Use::Kind kind, const char* name,
                          AnnouncedUse& use) {
   use.use.work = name;
+  use.use.copies = std::is_same_v<Named, AddressRange>;
   FoundRuns runs;
   use.stream = stream;
   DeviceHeap* heap = nullptr;
@@ -246,6 +247,21 @@ void Uses::end(AnnouncedUse& use) {
 Status Uses::explain(Status status, DeviceHeap& heap, std::span<Run* const> runs) const {
   return oom_.explain(std::move(status), heap, heap.residency().ranges().bytes_of(runs),
                       OomFigures::Cause::kWorkingSet);
+}
+
+// What `shown` names too is shown.
+void Uses::note_unshown(std::span<const Address> addresses, std::span<const Address> shown) {
+  const auto add_runs = [this](Address address, std::vector<Run*>& runs) {
+    DeviceHeap* const heap = heaps_.of(address);
+    Run* const run = heap == nullptr ? nullptr : BlockCache::live_run_of(heap->pages().map(), address);
+    if (run == nullptr) return;
+    for_each_named(heap->pages().map(), run, address, [&runs](Run* each) { runs.push_back(each); });
+  };
+  std::vector<Run*> of_shown, others;
+  for (const Address address : shown) add_runs(address, of_shown);
+  for (const Address address : addresses) add_runs(address, others);
+  std::erase_if(others, [&](const Run* run) { return std::ranges::find(of_shown, run) != of_shown.end(); });
+  Residency::note_unshown(others);
 }
 
 // The common case of touch(), as try_begin() is for begin().

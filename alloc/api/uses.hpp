@@ -37,6 +37,9 @@ class Uses {
   // The common case: queued work with all of its blocks on one device and resident. Takes no lock and looks each
   // address up once. False: nothing has changed.
   bool try_begin(std::span<const Address> addresses, StreamId stream, Access access, AnnouncedUse& use);
+  // Of queued work that has begun: that it names these does not show that its kernel uses them, or that kernels which
+  // do are given their addresses. REQUIRES: its use has not ended.
+  void note_unshown(std::span<const Address> addresses, std::span<const Address> shown = {});
   // Ends a use of any kind, also of unnamed work and of graded addresses.
   void end(AnnouncedUse& use);
   // A use without work of its own. Errors: as begin(), and kNotFound.

@@ -24,6 +24,7 @@
 #include "residency/pages/recompute.hpp"
 #include "residency/pages/run.hpp"
 #include "residency/pages/runs_by_trait.hpp"
+#include "residency/pages/visibility.hpp"
 #include "residency/residency_options.hpp"
 #include "residency/residency_stats.hpp"
 #include "residency/streams/gate.hpp"
@@ -54,6 +55,7 @@ struct Engine {
   const HeldUses& held_uses;
   const std::atomic<bool>& automatic;  // live runs may be evicted automatically
   const std::atomic<bool>& unseen;     // work may use a run without announcing it
+  std::atomic<bool>& any_in_host;      // pages may be kZeroCopy or kReachable, for threads without the lock
   WaitingKernels& waiting;
 
   RunList runs{};          // those with pages
@@ -76,9 +78,26 @@ struct Engine {
     return closed.is_closed() ? streams.fence(slots, StreamTable::kAllSoFar) : closed.status();
   }
   // Unannounced kernels may use the run through an address that a kernel wrote; they follow within a few launches.
-  // False while that is still likely.
+  // False while that is still likely, and for a run that no launch has named.
   bool is_settled(const Run& run) const {
-    return !unseen.load() || run.is_dead() || streams.is_past_grace(run.users(), run.last_work(), options.grace);
+    if (!unseen.load() || run.is_dead()) return true;
+    if (visibility_of(run) == Visibility::kUnseen) return false;
+    return streams.is_past_grace(run.users(), run.last_work(), options.grace);
+  }
+  // Whether launches show the uses of a run that lives: kSeen where no difference is made.
+  Visibility visibility_of(const Run& run) const {
+    if (!options.by_visibility || !unseen.load()) return Visibility::kSeen;
+    return tessera::visibility_of(evidence_of(run));
+  }
+  // A launch that names all of a row names its parts.
+  UseEvidence evidence_of(const Run& run) const {
+    const Run &whole = run.whole(), &known = run.learned();
+    const Epoch now = streams.epoch(), freed = std::max(run.freed.load(), whole.freed.load());
+    const auto names = [freed](const Run& each) { return each.named.any({each.used.load(), each.gap.load(), freed}); };
+    return {.named = names(run) || names(whole),
+            .idle = now - std::min(now, std::max(run.used.load(), whole.used.load())),
+            .gap = known.gap.load(),
+            .expected = !tracker.next_use(known, now).is_never()};
   }
   // REQUIRES: the gate is closed.
   Status await_all_work() {

@@ -32,6 +32,7 @@ LockedEngine::LockedEngine(Driver& driver, DeviceId device, TierStack tiers, std
              .held_uses = held_uses,
              .automatic = automatic,
              .unseen = unseen,
+             .any_in_host = any_in_host,
              .waiting = waiting},
       moves({.driver = driver,
              .device = device,
@@ -47,7 +48,7 @@ LockedEngine::LockedEngine(Driver& driver, DeviceId device, TierStack tiers, std
       run_eviction(engine, moves, transfers, host_evictor),
       planned_evictions(engine, transfers, run_eviction),
       device_evictor(engine, moves, transfers, run_eviction, planned_evictions),
-      partial(engine, moves, transfers, host_evictor, device_evictor, any_partial),
+      partial(engine, moves, transfers, host_evictor, device_evictor),
       fetcher(engine, transfers, host_evictor, device_evictor, partial),
       executor(engine, moves, transfers, host_evictor, planned_evictions, device_evictor, awaits_room),
       rows(engine, moves, transfers) {

@@ -58,7 +58,7 @@ struct LockedEngine {
   UseCounts counts;
   std::atomic<std::uint32_t> in_flight{0};
   std::atomic<bool> awaits_room{false};
-  std::atomic<bool> any_partial{false};
+  std::atomic<bool> any_in_host{false};
   HeldUses held_uses;
   std::atomic<bool> automatic{true};
   std::atomic<bool> unseen{false};

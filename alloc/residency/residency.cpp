@@ -9,7 +9,6 @@
 #include "residency/pages/row.hpp"
 
 namespace tessera {
-
 Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId device, TierStack tiers,
                                                      std::unique_ptr<Policy> policy, EventLog& log,
                                                      ResidencyOptions options) {
@@ -71,8 +70,9 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
     held = true;
     gate_slot = locked_.gate.enter();
   }
-  use = {.kind = kind, .work = use.work, .gate_slot = gate_slot, .named = use.named};
+  use = {.kind = kind, .copies = use.copies, .work = use.work, .gate_slot = gate_slot, .named = use.named};
   note_use(runs, stream, slot_for_use(stream), access, use);
+  if (use.copies) note_unshown(runs);
   if (kind == Use::Kind::kHold && !held) locked_.held_uses.hold(runs);
   if (kind == Use::Kind::kHold) locked_.gate.leave(gate_slot);
   if (kind == Use::Kind::kGate && held) locked_.held_uses.let_go(runs);  // inside the gate they are just as safe
@@ -84,6 +84,7 @@ void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const
   const bool held = use.kind == Use::Kind::kHold;
   // Work may have been queued after a fence labelled with the first stamp: stamp again.
   if (held) stamp_outside(runs, stream, slot_for_use(stream));
+  if (held && use.copies) note_unshown(runs);
   if (stream == kPerThreadStream) {
     if (Status status = locked_.streams.fence_own(locked_.streams.slot_of(stream)); !status.is_ok()) {
       log_line(LogLevel::kDebug, "a thread's own stream has no fence: {}", status.to_string());
@@ -120,6 +121,10 @@ void Residency::end_unnamed(StreamId stream, std::uint32_t gate_slot, std::uint3
   end_use({}, stream, {.kind = Use::Kind::kGate, .gate_slot = gate_slot, .watch = watch});
 }
 
+void Residency::note_unshown(Runs runs) {
+  for (Run* const run : runs) run->named.note_other(run->stamps());
+}
+
 void Residency::note_written(Run& run) {
   const Epoch epoch = run.used.load();
   raise_to(run.written, epoch);
@@ -148,7 +153,10 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
 Epoch Residency::note_free(Run* run, StreamId stream) {
   if (run->is_row.load(std::memory_order_acquire)) [[unlikely]]
     end_block(*run);
-  if (stream == kNoStream) return {};
+  if (stream == kNoStream) {
+    run->named.note_end(run->used.load());
+    return {};
+  }
   expect_use(stream);
   const std::uint32_t slot = slot_for_use(stream);
   for (;;) {
@@ -186,7 +194,7 @@ void Residency::note_over(std::optional<StreamId> stream, Epoch epoch) {
     locked_.streams.note_all_over(epoch);
     // Our copies are over as well. What they have brought is mapped before the program goes on.
     if (locked_.unseen.load() && locked_.in_flight.load(std::memory_order_relaxed) != 0) advance();
-    if (locked_.any_partial.load(std::memory_order_relaxed)) bring_back();
+    if (locked_.any_in_host.load(std::memory_order_relaxed)) bring_back();
   }
 }
 

@@ -81,6 +81,8 @@ class Residency {
   // time before they proceed without it. Cheap.
   void expect_waiting(const void* work) { locked_.waiting.add(work, locked_.options.patience / kBrief); }
   void note_written(Run& run);  // during a use: it may write this run too
+  // During a use of these runs: it does not show that kernels are given their addresses (visibility.hpp).
+  static void note_unshown(Runs runs);
   // For a block that was just allocated (already counted in Run::live): maps frames for use on `stream`; with kNoStream
   // it waits for the bytes. kUndefined: if no other block lives in the run, the old contents are not fetched.
   Status ensure(Run* run, StreamId stream, Contents contents = Contents::kKept);

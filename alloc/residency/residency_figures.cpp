@@ -17,6 +17,7 @@ ResidencyStats ResidencyFigures::stats() const {
   for (const auto& run : locked_.engine.runs) {
     if (run->stays_for() != nullptr) stats.exposed_bytes += run->shape.bytes();
     stats.zero_copy_bytes += run->bytes_in(PageState::kZeroCopy);
+    stats.reachable_bytes += run->bytes_in(PageState::kReachable);
   }
   return stats;
 }

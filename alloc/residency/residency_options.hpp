@@ -27,6 +27,9 @@ struct ResidencyOptions {
   // Where work may be unannounced: launches on its stream for which a run stays after its last announced use, while
   // other runs can be evicted. At most StreamTable::kMostGrace.
   std::uint32_t grace = 0;
+  // Where work may be unannounced: runs that launches do not show stay mapped when they leave the device
+  // (visibility.hpp).
+  bool by_visibility = false;
   // How long a call waits for work that makes no progress before it proceeds without work that may wait for the
   // program.
   Nanoseconds patience{2'000'000'000};

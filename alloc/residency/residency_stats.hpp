@@ -22,6 +22,7 @@ struct ResidencyStats {
   std::uint64_t checks_changed = 0;          // and those of them that had changed
   std::uint64_t unchanged_evictions = 0;     // of clean_evictions: proven unchanged by a check
   Bytes unchanged_bytes;                     // of these
+  std::uint64_t left_unreachable = 0;        // pages of runs that launches do not show, which did not stay reachable
   std::uint64_t discards = 0;                // pages evicted without a copy: the bytes were dead
   Bytes dropped_bytes;                       // evicted without a copy: a callback recomputes them
   std::uint64_t recomputes = 0;              // runs recomputed by a callback
@@ -36,6 +37,7 @@ struct ResidencyStats {
   Bytes run_bytes;                       // pages of all runs
   Bytes pinned_bytes, exposed_bytes;     // of runs that may not move
   Bytes zero_copy_bytes;                 // used in host memory
+  Bytes reachable_bytes;                 // there in case that kernels use them unannounced
   CostliestRuns costliest;               // of runs that were freed
 };
 

@@ -11,8 +11,8 @@ constexpr Bytes kBatch = 256_MiB;
 // Dead bytes are never fetched, so they do not count.
 Bytes bytes_away(const Run& run) {
   if (run.is_dead()) return {};
-  return run.bytes_in(PageState::kCold) + run.bytes_in(PageState::kSpilling) + run.bytes_in(PageState::kLoading) +
-         run.bytes_in(PageState::kGone) + run.bytes_in(PageState::kLost);
+  return run.bytes_in(PageState::kReachable) + run.bytes_in(PageState::kCold) + run.bytes_in(PageState::kSpilling) +
+         run.bytes_in(PageState::kLoading) + run.bytes_in(PageState::kGone) + run.bytes_in(PageState::kLost);
 }
 
 bool no_room_code(Code code) { return code == Code::kOutOfMemory || code == Code::kBusy || code == Code::kNotReady; }

@@ -25,6 +25,7 @@ struct Use {
   enum class Kind : std::uint8_t { kGate, kHold };
   Kind kind = Kind::kGate;
   Oversized oversized = Oversized::kUsedInHost;  // set by the caller: kRefused if it has another way out
+  bool copies = false;                           // set by the caller: a copy or a set, not a kernel
   const void* work = nullptr;                    // set by the caller: equal pointers mean equal work, for the learner
   std::uint32_t gate_slot = 0;
   std::uint32_t watch = kNoWatch;  // times the work, if the learner requested it

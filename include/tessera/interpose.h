@@ -39,6 +39,10 @@ TESSERA_API int tessera_manages(tessera_allocator* allocator, tessera_address ad
  * repeated without that word. */
 TESSERA_API tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words, size_t bytes,
                                                    tessera_stream stream, const char* name, tessera_use* use);
+/* Between the begin and the end of such a use: its kernel was given these addresses and may do no more than write
+ * them down for others. So it does not show that kernels which use those blocks are given their addresses
+ * (option `unhinted-access`). */
+TESSERA_API void tessera_note_handed(tessera_allocator* allocator, const tessera_address* addresses, size_t count);
 /* The same for words of which some are less likely to be addresses: a pair of small numbers can look like one.
  * The first `certain` words are treated as addresses, and so is each of the next `likely` that equals the start
  * of a block. The remaining `likely` words and the `maybe` words after them are only fetched as far as they fit

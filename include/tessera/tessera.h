@@ -239,6 +239,8 @@ typedef struct tessera_stats {
   uint64_t idle_ns;                     /* since the last use or allocation; observed a few times a second */
   uint64_t asleep;                      /* 1: all blocks were put to sleep, and none was used since */
   uint64_t idle_sleeps;                 /* of all blocks, because of the option sleep-when-idle */
+  uint64_t reachable_bytes;             /* in host memory at their addresses, as launches do not show their uses */
+  uint64_t left_unreachable;            /* pages of such blocks that were evicted without that */
 } tessera_stats;
 
 TESSERA_API tessera_result tessera_get_stats(tessera_allocator* allocator, tessera_stats* stats);

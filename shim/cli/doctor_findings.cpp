@@ -24,11 +24,13 @@ Finding judge_virtual_memory(const DeviceFacts& device, const std::string& name)
           "or a full (not fractional) virtual GPU supports it"};
 }
 
-// Never missing: without host-backed pages, eviction is decided by tracking alone, as it is by default.
+// Never missing: without host-backed pages, eviction is decided by tracking alone.
 Finding judge_host_frames(const DeviceFacts& device, const std::string& name) {
   if (device.host_frames) {
     return {name + " host-backed pages", State::kGood,
-            "yes: with --unhinted-access host-backed, access to an evicted block is slow instead of fatal", ""};
+            "yes: access to an evicted block that launches do not show is slow instead of fatal; with "
+            "--unhinted-access host-backed to any evicted block",
+            ""};
   }
   return {name + " host-backed pages", State::kGood,
           fmt::format("no ({}): eviction relies on tracking alone", device.host_frames_problem), ""};

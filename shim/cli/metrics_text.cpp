@@ -78,6 +78,8 @@ constexpr MetricFigure kFigures[] = {
     {"held", "pinned_bytes", "pinned_bytes", "", Type::kGauge},
     {"held", "exposed_bytes", "exposed_bytes", "", Type::kGauge},
     {"held", "zero_copy_bytes", "zero_copy_bytes", "", Type::kGauge},
+    {"held", "reachable_bytes", "reachable_bytes", "", Type::kGauge},
+    {"held", "left_unreachable", "left_unreachable_pages", "", Type::kCounter},
     {"exposed_bytes_by_reason", "", "exposed_by_reason_bytes", "reason", Type::kGauge},
     {"host_blocks", "host_blocks", "host_blocks", "", Type::kGauge},
     {"host_blocks", "host_block_bytes", "host_block_bytes", "", Type::kGauge},

@@ -87,6 +87,8 @@ ReplayCommandOptions::ReplayCommandOptions()
           {"iterations", "TESSERA_ITERATIONS", "N", "number of times to replay the trace's steps (1)", ""},
           {"unseen-work", "TESSERA_UNSEEN_WORK", "on|off",
            "fence all work before evicting a block, as if uses were read from launches (off)", ""},
+          {"unhinted-access", "TESSERA_REPLAY_UNHINTED_ACCESS", "off|auto",
+           "with --unseen-work: auto keeps blocks that operations do not name mapped, in host memory (auto)", ""},
           {"extents", "TESSERA_EXTENTS", "on|off",
            "off: operations name whole blocks, whatever parts of them they use (on)", ""},
           {"timeline", "TESSERA_TIMELINE", "FILE", "write a timeline for ui.perfetto.dev", ""},

@@ -90,7 +90,9 @@ RunOptions::RunOptions()
           {"report-memory", "TESSERA_REPORT_MEMORY", "device|virtual",
            "what cuMemGetInfo reports: device (the real device) or virtual (the whole heap)", ""},
           {"unhinted-access", "TESSERA_UNHINTED_ACCESS", "off|auto|host-backed",
-           "kernel access to an evicted block by an unseen address: off (faults), auto, or host-backed", ""},
+           "kernel access to an evicted block by an unseen address: off (faults), host-backed, or auto (for blocks "
+           "that launches do not name)",
+           ""},
           {"sleep-when-idle", "TESSERA_SLEEP_WHEN_IDLE", "TIME",
            "evict all blocks from the device after this time without use, as 5m (off)", ""},
           {"control-dir", "TESSERA_CONTROL_DIR", "DIR",

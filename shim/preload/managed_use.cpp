@@ -123,6 +123,12 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
   }
   if (launched == Launched::kOneBlock) handed_addresses().note(kernel, words.certain, {});
   begin_launch(words, stream, kernel, launched);
+  if (launched == Launched::kOneBlock) note_handed(words.certain);
+}
+
+// As HandedAddresses, which has the reason.
+[[gnu::noinline]] void ManagedUse::note_handed(std::span<const std::uint64_t> given) const {
+  if (begun_) tessera_note_handed(allocator_, given.data(), given.size());
 }
 
 [[gnu::noinline]] void ManagedUse::begin_with_tables(const WordSpans& words, CUstream stream, const char* kernel,
@@ -137,6 +143,7 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
     handed_addresses().add_handed(with_tables, in_one_block);
   }
   begin_launch(with_tables, stream, kernel, launched);
+  if (launched == Launched::kOneBlock) note_handed(words.certain);
 }
 
 [[gnu::always_inline]] inline void ManagedUse::begin_launch(const WordSpans& words, CUstream stream, const char* kernel,

@@ -68,6 +68,7 @@ class ManagedUse {
   tessera_result begin(std::span<const tessera_range> ranges, CUstream stream, Waits waits);
   void settle(tessera_result result, const char* call);
   void begin_unnamed(CUstream stream, const char* kernel);
+  void note_handed(std::span<const std::uint64_t> given) const;
 
   const Entry entry_;
   tessera_allocator* const allocator_;

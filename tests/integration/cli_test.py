@@ -337,7 +337,7 @@ class Doctor(unittest.TestCase):
         self.assertNotEqual(found[1]["state"], "missing")
 
     def test_it_reports_what_eviction_relies_on(self):
-        for frames, word in (("1", "yes: with --unhinted-access"), ("0", "eviction relies on tracking alone")):
+        for frames, word in (("1", "yes: access to an evicted block that launches do not show is slow"), ("0", "eviction relies on tracking alone")):
             report = json.loads(tessera("doctor", "--software", "--json", TESSERA_SOFTWARE_HOST_FRAMES=frames).stdout)
             details = [finding["value"] for finding in report["findings"] if "host-backed" in finding["name"]]
             self.assertEqual(len(details), 1, report)

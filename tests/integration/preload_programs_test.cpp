@@ -200,6 +200,19 @@ TEST(PreloadPrograms, HostBackedPagesServeUnseenAddresses) {
   EXPECT_GT(report["moves"]["evictions"].get<std::uint64_t>(), 0u);
 }
 
+// By default: the blocks are named only where a kernel of one block is given them, and used unseen from then on.
+TEST(PreloadPrograms, BlocksThatNoLaunchNamesAreFoundByDefault) {
+  const std::string stats = scratch("s.json");
+  const Environment plain = {{"TESSERA_HOST_MEMORY", "512MiB"}, {"TESSERA_STATS", stats}};
+  for (const char* const ways : {"children", "maps"}) {
+    expect_same_on_small_device(std::string("./device_made preload_kernels.so ") + ways, "14MiB", plain);
+    const auto report = nlohmann::json::parse(contents(stats));
+    EXPECT_EQ(report["tessera"].value("unhinted_access", ""), "by block");
+    EXPECT_EQ(report["held"]["left_unreachable"].get<int>(), 0) << ways;
+    EXPECT_GT(report["moves"]["evictions"].get<std::uint64_t>(), 0u);
+  }
+}
+
 // Without host memory at device addresses, eviction relies on what calls show.
 TEST(PreloadPrograms, WithoutHostBackedPagesTracksAndPinsUntrackableBlocks) {
   const std::string stats = scratch("s.json");

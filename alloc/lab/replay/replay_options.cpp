@@ -102,6 +102,11 @@ Status ReplayOptions::set(std::string_view name, std::string_view value) {
     iterations = count;
     return {};
   }
+  if (name == "unhinted-access") {
+    if (value != "off" && value != "auto") return refused(name, value, "off or auto");
+    unhinted = value == "auto";
+    return {};
+  }
   if (name == "seed") {
     if (!parse(value, seed)) return refused(name, value, "a whole number");
     return {};

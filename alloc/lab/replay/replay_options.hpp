@@ -36,6 +36,7 @@ struct ReplayOptions {
   std::uint32_t iterations = 1;
   std::uint64_t seed = 0;    // for randomised policies
   bool unseen_work = false;  // as in a program with uses derived from its launches instead of announced
+  bool unhinted = true;      // with unseen work: the option unhinted-access is auto, not off
   bool extents = true;       // false: as in a program that names whole blocks, whatever parts its operations use
   std::string timeline;      // file to write it to; "" for none
 

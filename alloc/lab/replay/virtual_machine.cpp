@@ -36,6 +36,7 @@ Options allocator_options(const ReplayOptions& options, std::uint32_t lender, co
   own.policy = with_seed(options.policy, options.seed);
   own.log_level = "quiet";
   own.share = "off";
+  own.unhinted_access = options.unhinted ? "auto" : "off";
   if (place == nullptr) return own;
   if (place->use.shares) own.share = "on";
   own.time_slice = place->use.time_slice;

@@ -26,7 +26,7 @@ constexpr Bytes kPart = 64_MiB;
 // The driver may be out of memory although the budget is not; this many times more is evicted to help it.
 constexpr int kMountRounds = 16;
 
-bool has_frame(const PageRef& page) { return page->device.has_value(); }
+bool has_frame(const PageRef& page) { return page->device || page->state == PageState::kZeroCopy; }
 
 Status data_loss(PageRef page) {
   return Status(Code::kDataLoss,
@@ -128,7 +128,8 @@ Result<std::vector<PageRef>> Fetcher::absent_pages(Runs runs, Transfers::Mapped 
         apart.push_back(page);
         continue;
       }
-      if (page->state == PageState::kCold) engine_.stats.late_fetches += 1;
+      const bool has_bytes = page->state == PageState::kCold || page->state == PageState::kReachable;
+      if (has_bytes) engine_.stats.late_fetches += 1;
       pages.push_back(page);
     }
   }

@@ -16,7 +16,7 @@ Bytes batch_of(const HostTier& host) { return std::min(kSinkBatch, host.usage().
 
 Status HostEvictor::make_room(Bytes bytes) {
   if (drop_idle_copies(Location::kHost, bytes)) return {};
-  TESSERA_TRY_ASSIGN(const Bytes ended, discard_zero_copies());
+  TESSERA_TRY_ASSIGN(const Bytes ended, discard_in_host());
   if (ended) return {};
   Bytes sunk;
   if (!moves_.ledger.moving(PageState::kSpilling)) {
@@ -74,16 +74,18 @@ Result<Bytes> HostEvictor::discard_dead(Location in, Bytes bytes) {
   return discarded;
 }
 
-Result<Bytes> HostEvictor::discard_zero_copies() {
+Result<Bytes> HostEvictor::discard_in_host() {
   Bytes discarded;
-  const auto partial = engine_.with(PageTrait::kZeroCopy);
-  if (partial.begin() == partial.end()) return discarded;  // most programs: no launch waits for this
+  if (!engine_.any_in_host.load()) return discarded;  // most programs: no launch waits for this
   const Gate::Closed closed(engine_.gate);
   if (!closed.is_closed()) return discarded;
-  for (Run& run : partial) {
-    if (!run.is_evictable() || !engine_.streams.passed(run.users(), run.last_work())) continue;
-    TESSERA_TRY_ASSIGN(const Bytes more, moves_.zero_copy.discard_dead(run));
-    discarded += more;
+  for (const PageTrait trait : {PageTrait::kZeroCopy, PageTrait::kReachable}) {
+    for (Run& run : engine_.with(trait)) {
+      const std::uint64_t users = trait == PageTrait::kZeroCopy ? run.users() : StreamTable::kAllStreams;
+      if (!run.is_evictable() || !engine_.streams.passed(users, run.last_work())) continue;
+      TESSERA_TRY_ASSIGN(const Bytes more, moves_.zero_copy.discard_dead(run));
+      discarded += more;
+    }
   }
   return discarded;
 }

@@ -41,7 +41,7 @@ class HostEvictor {
 
  private:
   // Pages of freed blocks that kernels used in host memory, as far as these are over.
-  Result<Bytes> discard_zero_copies();
+  Result<Bytes> discard_in_host();
   // Of pages up to the class `most`.
   Snapshot picture(Bytes need, PageClass most);
   // `full`: the file had no frame for one of them.

@@ -25,7 +25,8 @@ enum class Ease : std::uint8_t { kEmpty, kNear, kOnDevice, kInFile, kNever };
 
 Ease ease_of(const Page& page) {
   switch (page.state) {
-    case PageState::kEmpty: return Ease::kEmpty;
+    case PageState::kEmpty:
+    case PageState::kReachable: return Ease::kEmpty;
     case PageState::kCold: return page.is_near() ? Ease::kNear : Ease::kInFile;
     case PageState::kResident: return Ease::kOnDevice;
     default: return Ease::kNever;
@@ -71,7 +72,7 @@ Status PartialRuns::make_fit(Runs runs, Bytes excess) {
 
 // In steps of what is kept at first: a launch waits for each.
 Status PartialRuns::keep_more(Runs runs) {
-  if (!any_.load() || engine_.held_uses.count() != 0) return {};
+  if (!engine_.any_in_host.load() || engine_.held_uses.count() != 0) return {};
   std::vector<Run*> partial;
   Bytes left;
   for (Run* const run : runs) {
@@ -172,7 +173,7 @@ Result<Bytes> PartialRuns::use_in_host(std::span<const PageRef> pages) {
   TESSERA_TRY(closed.status());
   TESSERA_TRY(engine_.await_all_work());
   const StallWait waiting(engine_.stall, StallCause::kCopyOut);
-  any_.store(true);
+  engine_.any_in_host.store(true);
   return moves_.zero_copy.begin(pages);
 }
 
@@ -193,8 +194,7 @@ Status PartialRuns::make_whole(Run& run) {
   const Gate::Closed closed(engine_.gate);
   TESSERA_TRY(closed.status());
   TESSERA_TRY(engine_.await_all_work());
-  for (const PageRef& page : pages) TESSERA_TRY(moves_.zero_copy.end(page));
-  return {};
+  return moves_.zero_copy.end(pages);
 }
 
 Status PartialRuns::begin_anew(Run& run) {
@@ -216,21 +216,27 @@ void PartialRuns::bring_back() {
   const Gate::Closed closed(engine_.gate);
   // Other threads may have launched meanwhile.
   if (!closed.is_closed() || !engine_.streams.passed(StreamTable::kAllStreams, engine_.streams.epoch())) return;
-  bool left = false;
-  for (Run& run : engine_.with(PageTrait::kZeroCopy)) {
-    Status status = moves_.zero_copy.discard_dead(run).status();
-    for (std::uint32_t i = 0; i < run.shape.pages() && status.is_ok(); ++i) {
-      const PageRef page{&run, i};
-      if (page->state != PageState::kZeroCopy || page.bytes() > most) continue;
-      if (status = moves_.zero_copy.end(page); !status.is_ok()) break;
-      most -= page.bytes();
-      has_returned_ = true;
-    }
-    if (!status.is_ok()) log_line(LogLevel::kDebug, "a page stays in host memory: {}", status.to_string());
-    left |= run.has(PageState::kZeroCopy);
+  bool partial = false, reachable = false;
+  for (Run& run : engine_.with(PageTrait::kZeroCopy)) partial |= bring_back(run, PageState::kZeroCopy, most);
+  for (Run& run : engine_.with(PageTrait::kReachable)) reachable |= bring_back(run, PageState::kReachable, most);
+  engine_.any_in_host.store(partial || reachable);
+  if (!partial) kept_ = {};
+}
+
+// Up to `most` bytes of it, which are subtracted there. Returns whether pages stay. What launches name returns with the
+// next of them.
+bool PartialRuns::bring_back(Run& run, PageState from, Bytes& most) {
+  Status status = moves_.zero_copy.discard_dead(run).status();
+  const bool returns = from == PageState::kZeroCopy || engine_.visibility_of(run) == Visibility::kUnseen;
+  for (std::uint32_t i = 0; returns && i < run.shape.pages() && status.is_ok(); ++i) {
+    const PageRef page{&run, i};
+    if (page->state != from || page.bytes() > most) continue;
+    if (status = moves_.zero_copy.end({&page, 1}); !status.is_ok()) break;
+    most -= page.bytes();
+    has_returned_ |= from == PageState::kZeroCopy;
   }
-  any_.store(left);
-  if (!left) kept_ = {};
+  if (!status.is_ok()) log_line(LogLevel::kDebug, "a page stays in host memory: {}", status.to_string());
+  return run.has(from);
 }
 
 }  // namespace tessera

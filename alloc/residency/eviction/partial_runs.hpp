@@ -9,7 +9,6 @@
 // Thread safety: none; the engine's lock.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -27,15 +26,13 @@ class PartialRuns {
   // Pages return after this many quiet points, and after twice as many each time that this was too early.
   static constexpr std::uint32_t kQuietPoints = 4;
 
-  // `any`: whether there may be partial runs, for threads without the lock.
   PartialRuns(Engine& engine, PageMoves& moves, Transfers& transfers, HostEvictor& host_evictor,
-              DeviceEvictor& device_evictor, std::atomic<bool>& any)
+              DeviceEvictor& device_evictor)
       : engine_(engine),
         moves_(moves),
         transfers_(transfers),
         host_evictor_(host_evictor),
-        device_evictor_(device_evictor),
-        any_(any) {}
+        device_evictor_(device_evictor) {}
 
   // Host memory can be mapped at pages' addresses.
   bool are_possible() const { return engine_.tiers.zero_copy != nullptr; }
@@ -55,7 +52,8 @@ class PartialRuns {
   // block end within the patience. REQUIRES: the contents do not matter, and no launch can find the run yet. Errors:
   // kInternal.
   Status begin_anew(Run& run);
-  // The program has waited for all its work: pages return to unused device memory, a few at a time.
+  // The program has waited for all its work: pages return to unused device memory, a few at a time. So do those of runs
+  // that no launch names.
   void bring_back();
 
  private:
@@ -66,13 +64,13 @@ class PartialRuns {
   Result<Bytes> use_in_host(std::span<const PageRef> pages);
   Status load(PageRef page);
   void note_split();
+  bool bring_back(Run& run, PageState from, Bytes& most);
 
   Engine& engine_;
   PageMoves& moves_;
   Transfers& transfers_;
   HostEvictor& host_evictor_;
   DeviceEvictor& device_evictor_;
-  std::atomic<bool>& any_;
   Bytes kept_;                      // for other blocks, since runs are partial
   std::uint32_t quiet_points_ = 0;  // since the last launch that made runs partial
   std::uint32_t wanted_quiet_points_ = kQuietPoints;

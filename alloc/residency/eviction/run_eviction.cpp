@@ -9,6 +9,9 @@
 namespace tessera {
 namespace {
 
+// Room that is made in host memory may be in pieces that cannot be used.
+constexpr int kRoomRounds = 4;
+
 // Whether recomputing is cheaper than the copies it saves; false while the rates are unknown.
 bool recompute_pays(const Run& run, double out_rate, double in_rate) {
   if (out_rate <= 0 || in_rate <= 0) return false;
@@ -152,8 +155,14 @@ Result<Bytes> RunEviction::start(Run& run, Bytes wanted, Patience patience, Whic
   if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays, to)) return in_turn ? drop(run, *work) : Bytes();
 
   const Location beside = first_choice(to);
+  const bool reachable = which != Which::kWithoutCopy && should_stay_reachable(run);
+  if (reachable && patience == Patience::kAhead) return Bytes();  // nothing waits for all work ahead of need
   EvictionSet set;
   TESSERA_TRY_ASSIGN(set, part(run, wanted, to));
+  if (reachable && patience == Patience::kDemand) {
+    const Result<Bytes> kept = keep_reachable(run, set, *work);
+    if (!kept.is_ok() || kept.value()) return kept;
+  }
   const bool swaps = engine_.tiers.is_backed();
   set.apart = which != Which::kWithoutCopy && !swaps && engine_.unseen.load() && !run.is_dead() &&
               moves_.mappings.open_aliases(set.to_check) && moves_.mappings.open_aliases(set.to_copy);
@@ -263,6 +272,51 @@ Result<std::size_t> RunEviction::copy_to_peer(std::span<const PageRef> batch, Ep
   if (room < wanted && moves_.ledger.idle_peer_bytes()) host_evictor_.drop_idle_copies(Location::kPeer, wanted - room);
   for (const PageRef& page : batch) page->copy.epoch = used;
   return begin_copies(batch, Location::kPeer);
+}
+
+// Launches do not show all of its uses, and host memory can be mapped at its address.
+bool RunEviction::should_stay_reachable(const Run& run) const {
+  if (engine_.tiers.zero_copy == nullptr || run.is_dead() || run.recompute) return false;
+  return engine_.visibility_of(run) != Visibility::kSeen;
+}
+
+// Pages in host memory that is mapped cannot be spilled, so with a file the others keep half of it.
+bool RunEviction::has_room_for_reachable(Bytes bytes) const {
+  const TierStack& tiers = engine_.tiers;
+  if (!tiers.file.reach()) return true;
+  Bytes reachable;
+  for (const Run& run : engine_.with(PageTrait::kReachable)) reachable += run.bytes_in(PageState::kReachable);
+  return reachable + bytes <= (tiers.host.usage().capacity + tiers.zero_copy->usage().used) / 2;
+}
+
+// Waits for all work on the device, including unannounced work, as a swap does. Returns the bytes that left: none where
+// host memory has no room or work does not end, so that the pages have to leave as all others do. Errors: the driver's,
+// where none has left.
+Result<Bytes> RunEviction::keep_reachable(const Run& run, const EvictionSet& set, const Work& work) {
+  std::vector<PageRef> pages = set.to_copy;
+  pages.insert(pages.end(), set.to_check.begin(), set.to_check.end());
+  const auto once = [&]() -> Result<Bytes> {
+    const Gate::Closed closed(engine_.gate);
+    TESSERA_TRY(closed.status());
+    if (!run.is_evictable()) return Status(Code::kNotReady, "it is used");
+    TESSERA_TRY(engine_.await_all_work());
+    const StallWait waiting(engine_.stall, StallCause::kCopyOut);
+    engine_.any_in_host.store(true);
+    return moves_.zero_copy.keep_reachable(pages);
+  };
+  // Work that makes no progress has been waited for already.
+  if (!pages.empty() && engine_.streams.passed(StreamTable::kAllStreams, work.until) &&
+      has_room_for_reachable(total_bytes(pages))) {
+    Result<Bytes> kept = once();
+    for (int rounds = 0; kept.status().code() == Code::kOutOfMemory && rounds < kRoomRounds; ++rounds) {
+      if (!host_evictor_.make_room(pages.front().bytes()).is_ok()) break;
+      kept = once();
+    }
+    const Code code = kept.status().code();
+    if (code != Code::kOutOfMemory && code != Code::kNotReady) return kept;
+  }
+  engine_.stats.left_unreachable += pages.size();
+  return Bytes();
 }
 
 // Waits for all work on the device, including unannounced work, so the swap is complete on return.

@@ -1,5 +1,6 @@
 // Evicts one run from the device, by pages: dead and clean ones at once, the others by a copy, some only after a check
-// whether they have changed. A run that a callback recomputes is dropped whole and without a copy.
+// whether they have changed. A run that a callback recomputes is dropped whole and without a copy. One whose uses
+// launches do not show stays mapped, in host memory (docs/decisions/0047-unhinted-access-by-block.md).
 //
 // Thread safety: none; the engine's lock.
 #pragma once
@@ -66,6 +67,9 @@ class RunEviction {
   Result<Bytes> peer_room(Bytes wanted);
   Result<std::size_t> copy_to_peer(std::span<const PageRef> batch, Epoch used);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience);
+  bool should_stay_reachable(const Run& run) const;
+  bool has_room_for_reachable(Bytes bytes) const;
+  Result<Bytes> keep_reachable(const Run& run, const EvictionSet& set, const Work& work);
   Result<Bytes> drop(Run& run, const Work& work);
   template <class Act>
   Result<Bytes> free_behind(Run& run, const Work& work, Act act);

@@ -15,7 +15,7 @@ Status RunReleases::discard(Run& run) {
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
     // Pages that are apart are mapped again, and work on the run's last block may not be over.
-    if (page->device || page->state == PageState::kEmpty || page->state == PageState::kZeroCopy) continue;
+    if (page->device || page->state == PageState::kEmpty || is_in_host(page->state)) continue;
     // The outcome of the transfer does not matter.
     if (Status status = ends_.settle(page); !status.is_ok()) {
       log_line(LogLevel::kDebug, "a transfer of discarded bytes failed: {}", status.to_string());

@@ -13,7 +13,28 @@ constexpr std::uint32_t kCrowdedPercent = 75;
 
 }  // namespace
 
+// Pages that are reachable come last: the others have no frames yet if they fail.
 Status TransferStarts::mount(std::span<const PageRef> pages, Mapped mapped) {
+  const auto is_reachable = [](const PageRef& page) { return page->state == PageState::kReachable; };
+  if (std::ranges::none_of(pages, is_reachable)) return mount_others(pages, mapped);
+  std::vector<PageRef> reachable, others;
+  for (const PageRef& page : pages) (is_reachable(page) ? reachable : others).push_back(page);
+  TESSERA_TRY(mount_others(others, mapped));
+  return fetch_reachable(reachable);
+}
+
+// Kernels may use them unannounced at any moment, so all work is waited for. Where it does not end, they are used where
+// they are.
+Status TransferStarts::fetch_reachable(std::span<const PageRef> pages) {
+  const Gate::Closed closed(engine_.gate);
+  const Status over = closed.is_closed() ? engine_.await_all_work() : closed.status();
+  if (over.code() == Code::kNotReady) return moves_.zero_copy.begin(pages).status();
+  TESSERA_TRY(over);
+  const StallWait waiting(engine_.stall, StallCause::kCopyIn);
+  return moves_.zero_copy.end(pages);
+}
+
+Status TransferStarts::mount_others(std::span<const PageRef> pages, Mapped mapped) {
   const auto swaps = [](const PageRef& page) { return page->state == PageState::kCold; };
   Status status;
   if (engine_.tiers.is_backed() && std::any_of(pages.begin(), pages.end(), swaps)) {

@@ -22,7 +22,8 @@ class TransferStarts {
   TransferStarts(Engine& engine, PageMoves& moves, PagesInFlight& in_flight)
       : engine_(engine), moves_(moves), in_flight_(in_flight) {}
 
-  // Where pages are host-backed, first waits for all work on the device.
+  // Where pages are host-backed or reachable, first waits for all work on the device. Reachable pages for which that
+  // does not end become kZeroCopy.
   Status mount(std::span<const PageRef> pages, Mapped mapped);
   Result<std::size_t> copy_out(std::span<const PageRef> batch, Location to);
   // Frees host frames of candidates for it.
@@ -36,6 +37,8 @@ class TransferStarts {
   void spare_host_room(Bytes bytes);
 
  private:
+  Status mount_others(std::span<const PageRef> pages, Mapped mapped);
+  Status fetch_reachable(std::span<const PageRef> pages);
   Status mount_apart(std::span<const PageRef> pages);
   Bytes drop_file_copies(Bytes bytes);
 

@@ -32,6 +32,7 @@ Locations locations_of(const Run& run, const Page& page) {
     case PageState::kSpilling: return Location::kFile;
     case PageState::kLoading:
     case PageState::kZeroCopy:
+    case PageState::kReachable:
     case PageState::kCold: return copies;
     case PageState::kEmpty:
     case PageState::kGone:

@@ -9,8 +9,10 @@
 //  3. A kGone page's bytes can be recomputed, or are dead.
 //  4. A candidate is present or apart, and has a host frame and the fingerprint of the copy there.
 //  5. A fingerprint is pending only while the page is evicted, and only a copy in the host or the file has one.
-//  6. A page is recalled only in kEvicting and kChecking, and backed only in kCold and kZeroCopy, with a host frame.
-//  7. A kZeroCopy page has a host frame of the tier for these, which is mapped at its address, and no other frame.
+//  6. A page is recalled only in kEvicting and kChecking, and backed only in kCold, kZeroCopy and kReachable, with a
+//     host frame.
+//  7. A kZeroCopy or kReachable page has a host frame of the tier for these, which is mapped at its address, and no
+//     other frame.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +37,7 @@ struct PageCopy {
   bool candidate = false;  // the host frame is kept below a page that may have changed
   bool listed = false;     // in the list of candidates (page_copies.hpp)
   bool staging = false;    // the host frame is from the staging reserve, and must be vacated soon
-  bool backed = false;     // kCold, kZeroCopy: the host frame is mapped at the page's own address
+  bool backed = false;     // the host frame is mapped at the page's own address
 };
 
 // How the page leaves the device. Set when its eviction begins.

@@ -16,7 +16,7 @@ Status PageMoves::rehome(Run& run, Address to) {
     if (is_moving(page->state)) return Status(Code::kBusy, "a page of the block is in transfer");
     if (page->state == PageState::kResident) resident.push_back(page);
     if (page->state == PageState::kApart) apart.push_back(page);
-    if (page->copy.backed) (page->state == PageState::kZeroCopy ? in_host : backed).push_back(page);
+    if (page->copy.backed) (is_in_host(page->state) ? in_host : backed).push_back(page);
   }
   std::vector<PageRef> unmapped;
   Status status = mappings.unmap(resident, unmapped);

@@ -70,23 +70,28 @@ constexpr Step kSteps[] = {
     {S::kZeroCopy, E::kBack, S::kResident},
     {S::kZeroCopy, E::kDiscard, S::kEmpty},
     {S::kZeroCopy, E::kLose, S::kLost},  // it could not be mapped any more
+    {S::kResident, E::kKeepMapped, S::kReachable},
+    {S::kReachable, E::kBack, S::kResident},
+    {S::kReachable, E::kMapHost, S::kZeroCopy},  // nothing moves: an announced use finds it there
+    {S::kReachable, E::kDiscard, S::kEmpty},
+    {S::kReachable, E::kLose, S::kLost},
 };
 
 }  // namespace
 
 const char* name_of(PageState state) {
   constexpr const char* kNames[] = {
-      "empty",         "resident",       "leaving",        "checking",    "parting",   "apart",
-      "apart-leaving", "apart-checking", "apart-arriving", "cold",        "sinking",   "rising",
-      "arriving",      "gone",           "blank",          "recomputing", "zero-copy", "lost"};
+      "empty",          "resident",       "leaving",   "checking",  "parting", "apart",    "apart-leaving",
+      "apart-checking", "apart-arriving", "cold",      "sinking",   "rising",  "arriving", "gone",
+      "blank",          "recomputing",    "zero-copy", "reachable", "lost"};
   return kNames[static_cast<std::size_t>(state)];
 }
 
 const char* name_of(PageEvent event) {
-  constexpr const char* kNames[] = {"back",       "copy-out",    "check",      "checked",       "forward", "part",
-                                    "take-apart", "unmap",       "discard",    "sink",          "sunk",    "rise",
-                                    "risen",      "rise-failed", "copy-in",    "copy-in-apart", "arrive",  "drop",
-                                    "mount",      "recompute",   "recomputed", "map-host",      "lose"};
+  constexpr const char* kNames[] = {"back",       "copy-out",    "check",      "checked",       "forward",     "part",
+                                    "take-apart", "unmap",       "discard",    "sink",          "sunk",        "rise",
+                                    "risen",      "rise-failed", "copy-in",    "copy-in-apart", "arrive",      "drop",
+                                    "mount",      "recompute",   "recomputed", "map-host",      "keep-mapped", "lose"};
   return kNames[static_cast<std::size_t>(event)];
 }
 

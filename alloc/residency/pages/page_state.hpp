@@ -18,6 +18,7 @@
 //   kLoading    as kCold in file, with a read to the host in flight
 //   kFetching  a device frame is mapped, with a copy into it in flight
 //   kZeroCopy  no device frame; a host frame is mapped at the page's address, and kernels use it there
+//   kReachable  as kZeroCopy, for kernels that use it unannounced; an announced use fetches it
 //   kGone      the bytes exist nowhere; the run's callback recomputes them (recompute.hpp)
 //   kBlank     a device frame is mapped for bytes that are to be recomputed
 //   kRecomputing  as kBlank, with the recomputing work queued
@@ -52,9 +53,10 @@ enum class PageState : std::uint8_t {
   kBlank,
   kRecomputing,
   kZeroCopy,
+  kReachable,
   kLost,
 };
-inline constexpr std::size_t kPageStates = 18;
+inline constexpr std::size_t kPageStates = 19;
 
 enum class PageEvent : std::uint8_t {
   kBack,         // a device frame was mapped; nothing to copy
@@ -79,6 +81,7 @@ enum class PageEvent : std::uint8_t {
   kRecompute,    // the work that recomputes them was queued
   kRecomputed,   // that work is done
   kMapHost,      // a host frame with its bytes was mapped at its address
+  kKeepMapped,   // the same, in place of its device frame, for kernels that use it unannounced
   kLose,         // the only copy turned out to be corrupt
 };
 
@@ -102,6 +105,8 @@ constexpr bool is_apart(PageState state) {
 constexpr bool is_on_device(PageState state) {
   return state == PageState::kResident || (is_evicting(state) && !is_apart(state));
 }
+// Whether a host frame is mapped at its address.
+constexpr bool is_in_host(PageState state) { return state == PageState::kZeroCopy || state == PageState::kReachable; }
 // Whether a launch may access the page right now: it is mapped and its bytes have arrived.
 constexpr bool is_present(PageState state) { return is_on_device(state) || state == PageState::kZeroCopy; }
 // Whether a device frame is mapped at its address.

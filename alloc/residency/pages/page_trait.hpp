@@ -1,5 +1,5 @@
 // What is searched for (runs_by_trait.hpp): pages that are kResident, those of them that also have a copy in a lower
-// tier, pages that are kCold, by where their bytes are, and pages that are kZeroCopy.
+// tier, pages that are kCold, by where their bytes are, and pages that are kZeroCopy or kReachable.
 //
 // Not a Location: a trait says what could be done with a page, which takes its state and all its frames to know.
 //
@@ -19,7 +19,8 @@ enum class PageTrait : std::uint8_t {
   kColdInPeer,
   kColdInHost,
   kZeroCopy,
+  kReachable,
 };
-inline constexpr std::size_t kPageTraits = 7;
+inline constexpr std::size_t kPageTraits = 8;
 
 }  // namespace tessera

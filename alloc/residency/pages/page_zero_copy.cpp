@@ -6,8 +6,30 @@
 
 namespace tessera {
 
-// The bytes are complete in the host frames before any page is mapped there.
+// Of a page that is kReachable already only the state changes.
 Result<Bytes> PageZeroCopy::begin(std::span<const PageRef> pages) {
+  Bytes there;
+  std::vector<PageRef> others;
+  for (const PageRef& page : pages) {
+    if (page->state == PageState::kReachable) {
+      TESSERA_TRY(ledger_.step(page, PageEvent::kMapHost));
+      there += page.bytes();
+    } else {
+      others.push_back(page);
+    }
+  }
+  const Result<Bytes> more = begin(others, PageEvent::kMapHost);
+  if (!more.is_ok() && there) return there;
+  if (!more.is_ok()) return more;
+  return there + more.value();
+}
+
+Result<Bytes> PageZeroCopy::keep_reachable(std::span<const PageRef> pages) {
+  return begin(pages, PageEvent::kKeepMapped);
+}
+
+// The bytes are complete in the host frames before any page is mapped there.
+Result<Bytes> PageZeroCopy::begin(std::span<const PageRef> pages, PageEvent event) {
   ZeroCopyTier& tier = *machine_.tiers.zero_copy;
   std::vector<Frame> frames;
   Status status;
@@ -21,7 +43,7 @@ Result<Bytes> PageZeroCopy::begin(std::span<const PageRef> pages) {
   Bytes bytes;
   if (const Status copied = copy(pages.first(frames.size()), frames); copied.is_ok()) {
     for (; done < frames.size(); ++done) {
-      if (status = begin(pages[done], frames[done]); !status.is_ok()) break;
+      if (status = begin(pages[done], frames[done], event); !status.is_ok()) break;
       bytes += pages[done].bytes();
     }
   } else {
@@ -51,7 +73,7 @@ Status PageZeroCopy::queue(PageRef page, Address to, StreamId stream) {
   return {};  // kEmpty
 }
 
-Status PageZeroCopy::begin(PageRef page, const Frame& frame) {
+Status PageZeroCopy::begin(PageRef page, const Frame& frame, PageEvent event) {
   const bool was_on_device = page->device.has_value();
   TESSERA_TRY(was_on_device ? replace(page, frame) : map_host(page, frame));
   copies_.drop_all(page);
@@ -63,7 +85,7 @@ Status PageZeroCopy::begin(PageRef page, const Frame& frame) {
     machine_.stats.evictions += 1;
     ledger_.note_move(page, EventKind::kEvict);
   }
-  return ledger_.step(page, PageEvent::kMapHost);
+  return ledger_.step(page, event);
 }
 
 Status PageZeroCopy::map_host(PageRef page, const Frame& frame) {
@@ -86,18 +108,49 @@ Status PageZeroCopy::replace(PageRef page, const Frame& frame) {
   return status;
 }
 
-Status PageZeroCopy::end(PageRef page) {
+Status PageZeroCopy::end(std::span<const PageRef> pages) {
+  std::size_t placed = 0;
+  Status status;
+  while (placed < pages.size() && (status = replace_host(pages[placed])).is_ok()) ++placed;
+  const auto ready = pages.first(placed);
+  if (Status filled = fill(ready); !filled.is_ok()) {
+    for (const PageRef& page : ready) mappings_.give_back(page);
+    map_again(ready);
+    return filled;
+  }
+  for (const PageRef& page : ready) TESSERA_TRY(finish_end(page));
+  return status;
+}
+
+// Maps a device frame there, as yet without the bytes.
+Status PageZeroCopy::replace_host(PageRef page) {
   page->transfer.started = machine_.log.begin_move(Link::kIn, page.address(), page.bytes());
   TESSERA_TRY_ASSIGN(page->device, machine_.tiers.device.take(page.page_class()));
   if (Status unmapped = machine_.driver.unmap(page.address(), page.bytes()); !unmapped.is_ok()) {
-    machine_.tiers.device.give_back(*page->device);
-    page->device.reset();
+    mappings_.give_back_apart(page);
     return unmapped;
   }
-  if (Status filled = fill(page); !filled.is_ok()) {
-    map_again({&page, 1});
-    return filled;
+  Status mapped = mappings_.map_or_give_back(page);
+  if (!mapped.is_ok()) map_again({&page, 1});
+  return mapped;
+}
+
+// Waits for the copies that were queued, also if another could not be.
+Status PageZeroCopy::fill(std::span<const PageRef> pages) {
+  if (pages.empty()) return {};
+  TESSERA_TRY(mappings_.grant_access(pages));
+  const StreamId inbound = machine_.lanes.inbound(Location::kHost);
+  Status status;
+  for (const PageRef& page : pages) {
+    status = machine_.driver.copy(page.address(), BackingTier::alias_of(*page->host), page.bytes(), inbound);
+    if (!status.is_ok()) break;
   }
+  Status waited = machine_.driver.synchronize(inbound);
+  if (!waited.is_ok()) waited = machine_.driver.synchronize(machine_.device);
+  return status.is_ok() ? waited : status;
+}
+
+Status PageZeroCopy::finish_end(PageRef page) {
   page->copy.backed = false;
   machine_.tiers.zero_copy->give_back(*page->host);
   page->host.reset();
@@ -106,26 +159,13 @@ Status PageZeroCopy::end(PageRef page) {
   return ledger_.step(page, PageEvent::kBack);
 }
 
-// Maps the device frame and copies the bytes there, or gives it back.
-Status PageZeroCopy::fill(PageRef page) {
-  TESSERA_TRY(mappings_.map_or_give_back(page));
-  const StreamId inbound = machine_.lanes.inbound(Location::kHost);
-  Status status = mappings_.grant_access({&page, 1});
-  if (status.is_ok()) {
-    status = machine_.driver.copy(page.address(), BackingTier::alias_of(*page->host), page.bytes(), inbound);
-  }
-  if (status.is_ok()) status = machine_.driver.synchronize(inbound);
-  if (!status.is_ok()) mappings_.give_back(page);
-  return status;
-}
-
 // Counts the page as missing before it reads whether the run is dead: an allocation first counts itself live and then
 // looks for missing pages, so one side always sees the other.
 Result<Bytes> PageZeroCopy::discard_dead(Run& run) {
   Bytes discarded;
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
-    if (page->state != PageState::kZeroCopy) continue;
+    if (!is_in_host(page->state)) continue;
     run.add_missing();
     Status status;
     if (run.is_dead()) {

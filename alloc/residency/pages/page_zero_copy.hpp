@@ -1,5 +1,5 @@
-// Takes pages to and from kZeroCopy: a host frame is mapped at the page's address in place of a device frame, and
-// kernels read and write it there, over the link (CUDA's name for that is zero-copy).
+// Takes pages to and from kZeroCopy and kReachable: a host frame is mapped at the page's address in place of a device
+// frame, and kernels read and write it there, over the link (CUDA's name for that is zero-copy).
 //
 // Every access finds the bytes at the same address before and after; it must not happen meanwhile.
 //
@@ -21,20 +21,23 @@ class PageZeroCopy {
   PageZeroCopy(const PageMachine& machine, PageLedger& ledger, PageMappings& mappings, PageCopies& copies)
       : machine_(machine), ledger_(ledger), mappings_(mappings), copies_(copies) {}
 
-  // kEmpty, kResident, kCold near -> kZeroCopy. Returns the bytes of the pages that are; pages after the first that
-  // fails stay as they were. Errors: where not even the first is: kOutOfMemory when the tier has no frame for it; the
-  // driver's.
+  // kEmpty, kResident, kCold near, kReachable -> kZeroCopy. Returns the bytes of the pages that are; pages after the
+  // first that fails stay as they were. Errors: where not even the first is: kOutOfMemory when the tier has no frame
+  // for it; the driver's.
   Result<Bytes> begin(std::span<const PageRef> pages);
-  // kZeroCopy -> kResident. Errors: kOutOfMemory when there is no device frame, the driver's: it is still kZeroCopy, or
-  // kLost if the driver also refuses to map its host frame again.
-  Status end(PageRef page);
-  // kZeroCopy -> kEmpty, for pages of a run in which no block lives. Returns their bytes. It is enough that all uses
-  // of the run are over. Errors: kInternal.
+  // kResident -> kReachable; otherwise as begin().
+  Result<Bytes> keep_reachable(std::span<const PageRef> pages);
+  // kZeroCopy, kReachable -> kResident. Errors: kOutOfMemory when there is no device frame, the driver's: pages done
+  // before it stay done; the others are as before, or kLost if the driver also refuses to map their host frames again.
+  Status end(std::span<const PageRef> pages);
+  // kZeroCopy, kReachable -> kEmpty, for pages of a run in which no block lives. Returns their bytes. It is enough that
+  // all uses of the run are over; of kReachable pages, all work that could use them. Errors: kInternal.
   Result<Bytes> discard_dead(Run& run);
-  // The same for a run whose bytes do not matter, as another block begins in it. REQUIRES: no launch can find it yet.
+  // kZeroCopy -> kEmpty for a run whose bytes do not matter, as another block begins in it. It is enough that its
+  // announced uses are over. REQUIRES: no launch can find it yet.
   Status discard_all(Run& run);
   // Maps the pages, which are not mapped anywhere any more, at the addresses that they have now. A page that cannot be
-  // mapped is kLost. REQUIRES: they are kZeroCopy.
+  // mapped is kLost. REQUIRES: they are kZeroCopy or kReachable.
   void map_again(std::span<const PageRef> pages);
 
  private:
@@ -42,8 +45,11 @@ class PageZeroCopy {
   Status queue(PageRef page, Address to, StreamId stream);
   Status map_host(PageRef page, const Frame& frame);
   Status replace(PageRef page, const Frame& frame);
-  Status begin(PageRef page, const Frame& frame);
-  Status fill(PageRef page);
+  Result<Bytes> begin(std::span<const PageRef> pages, PageEvent event);
+  Status begin(PageRef page, const Frame& frame, PageEvent event);
+  Status replace_host(PageRef page);
+  Status fill(std::span<const PageRef> pages);
+  Status finish_end(PageRef page);
   Status discard(PageRef page);
   void lose(PageRef page, const Status& reason);
 

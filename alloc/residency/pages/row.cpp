@@ -159,6 +159,7 @@ void end_block(Run& row) {
   std::uint64_t users = 0;
   for (Run* const part : row.parts) {
     part->fresh.store(true, std::memory_order_relaxed);
+    part->named.note_end(part->used.load());
     users |= part->streams.load();
   }
   row.streams.fetch_or(users);

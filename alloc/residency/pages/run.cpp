@@ -25,7 +25,7 @@ Status validate_run(const Run& run) {
     if (page.device && page.device->page_class != run.shape.page_class(i)) {
       return broken(run, i, "a device frame of another page class");
     }
-    const bool may_be_backed = page.state == PageState::kCold || page.state == PageState::kZeroCopy;
+    const bool may_be_backed = page.state == PageState::kCold || is_in_host(page.state);
     if (page.copy.backed && (!may_be_backed || !page.host)) {
       return broken(run, i, "backed, but without a host frame or in another state");
     }
@@ -72,6 +72,7 @@ Status validate_run(const Run& run) {
         if (page.has_copy()) return broken(run, i, "copies of bytes that are not needed");
         break;
       case PageState::kZeroCopy:
+      case PageState::kReachable:
         if (!page.copy.backed || page.file || page.peer) return broken(run, i, "not used in its host frame alone");
         break;
       case PageState::kResident:

@@ -27,6 +27,7 @@
 #include "base/units.hpp"
 #include "residency/pages/extents.hpp"
 #include "residency/pages/launch_line.hpp"
+#include "residency/pages/named_uses.hpp"
 #include "residency/pages/page.hpp"
 #include "residency/pages/page_books.hpp"
 #include "residency/pages/page_state.hpp"
@@ -97,6 +98,7 @@ struct Run : LaunchLine, PageBooks {
   std::vector<Run*> parts;                       // of a row, in address order; constant but for a range
   std::atomic<const Extents*> extents{nullptr};  // of a row: owned; read inside the gate, or by a reader of the pages
 
+  NamedUses named;
   std::vector<Page> pages;
   std::size_t index = 0;  // in the engine's list
   Epoch quiet{};          // every use up to this epoch is known to be over
@@ -143,6 +145,7 @@ struct Run : LaunchLine, PageBooks {
   }
   // No announced use that may write is newer.
   Epoch last_write() const { return row == nullptr ? written.load() : std::max(written.load(), row->written.load()); }
+  UseStamps stamps() const { return {used.load(), gap.load(), freed.load()}; }
   // A bit per StreamTable slot that may still use it.
   std::uint64_t users() const { return row == nullptr ? streams.load() : streams.load() | row->streams.load(); }
   // The run that stands for all of its block.

@@ -15,7 +15,8 @@ std::uint8_t traits_of(const Page& page) {
       bit(PageTrait::kResident, resident) | bit(PageTrait::kCopyInPeer, resident && peer) |
       bit(PageTrait::kCopyInHost, resident && host) | bit(PageTrait::kCopyInFile, resident && file) |
       bit(PageTrait::kColdInPeer, cold && peer) | bit(PageTrait::kColdInHost, cold && host) |
-      bit(PageTrait::kZeroCopy, page.state == PageState::kZeroCopy));
+      bit(PageTrait::kZeroCopy, page.state == PageState::kZeroCopy) |
+      bit(PageTrait::kReachable, page.state == PageState::kReachable));
 }
 
 constexpr std::uint64_t bit_of(std::size_t index) { return std::uint64_t{1} << index % kBits; }

@@ -99,16 +99,15 @@ TEST_F(PeerMemoryTest, ReportsPeerMemoryOnlyToBorrowers) {
   expect_patterns(blocks);
 }
 
-TEST_F(PeerMemoryTest, WithoutABorrowerPagesAreHostBacked) {
+TEST_F(PeerMemoryTest, WithoutABorrowerNothingIsLent) {
   Options options = lending("0:64MiB");
-  options.unhinted_access = "auto";
   start(options, {.devices = 1, .memory = 256_MiB});
   const std::vector<Address> blocks = written(2);
   std::string unhinted;
   for (const auto& fact : allocator_->stats().snapshot().facts) {
     if (fact.name == "unhinted_access") unhinted = fact.value;
   }
-  EXPECT_EQ(unhinted, "host-backed");
+  EXPECT_EQ(unhinted, "by block");
   EXPECT_EQ(allocator_->stats().snapshot().totals.peer_capacity, 0U);
   expect_patterns(blocks);
 }

@@ -31,7 +31,7 @@ TEST(PageState, TheTableHasExactlyTheseTransitions) {
       table(),
       "empty: back>resident map-host>zero-copy\n"
       "resident: copy-out>leaving check>checking part>parting take-apart>apart unmap>cold discard>empty drop>gone "
-      "map-host>zero-copy\n"
+      "map-host>zero-copy keep-mapped>reachable\n"
       "leaving: forward>resident unmap>cold discard>empty\n"
       "checking: checked>resident discard>empty\n"
       "parting: forward>resident take-apart>apart discard>empty\n"
@@ -48,6 +48,7 @@ TEST(PageState, TheTableHasExactlyTheseTransitions) {
       "blank: back>resident discard>empty drop>gone recompute>recomputing\n"
       "recomputing: discard>empty recomputed>resident\n"
       "zero-copy: back>resident discard>empty lose>lost\n"
+      "reachable: back>resident discard>empty map-host>zero-copy lose>lost\n"
       "lost: discard>empty\n");
 }
 

@@ -20,7 +20,7 @@ TEST_F(PageZeroCopyTest, BytesOfAResidentPageAreFoundAtTheSameAddress) {
   EXPECT_EQ(run->missing.load(), 0U);
   EXPECT_EQ(device().usage().used, 0_B);
   fill(*run, 8);
-  for (const PageRef& page : pages(*run)) EXPECT_OK(moves().zero_copy.end(page));
+  EXPECT_OK(moves().zero_copy.end(pages(*run)));
   EXPECT_EQ(first_byte(*run), 8);
   EXPECT_EQ(host().usage_with_staging().used, 0_B);
   EXPECT_OK(validate_run(*run));
@@ -90,7 +90,7 @@ TEST_F(PageZeroCopyTest, APageThatCannotBeFilledOnTheDeviceStaysInHostMemory) {
     EXPECT_OK(begin(*run));
     fill(*run, 7);
     fail(call, 1);
-    EXPECT_EQ(moves().zero_copy.end({run.get(), 0}).code(), Code::kDriver) << static_cast<int>(call);
+    EXPECT_EQ(moves().zero_copy.end(pages(*run)).code(), Code::kDriver) << static_cast<int>(call);
     fault().clear();
     EXPECT_EQ(run->pages[0].state, PageState::kZeroCopy);
     EXPECT_EQ(first_byte(*run), 7);
@@ -105,7 +105,7 @@ TEST_F(PageZeroCopyTest, APageThatCannotBeMappedAnyMoreIsLost) {
   EXPECT_OK(begin(*run));
   wait_for_device();
   fault().fail({DriverCall::kMap, 1, Status(Code::kDriver, "injected", 999), true});
-  EXPECT_EQ(moves().zero_copy.end({run.get(), 0}).code(), Code::kDriver);
+  EXPECT_EQ(moves().zero_copy.end(pages(*run)).code(), Code::kDriver);
   fault().clear();
   EXPECT_EQ(run->pages[0].state, PageState::kLost);
   EXPECT_EQ(run->missing.load(), 1U);
@@ -120,6 +120,58 @@ TEST_F(PageZeroCopyTest, AMovedBlockIsUsedInHostMemoryAtItsNewAddress) {
   EXPECT_OK(moves().rehome(*run, reserve({0, 2})));
   EXPECT_EQ(first_byte(*run), 7);
   EXPECT_EQ(reinterpret_cast<const unsigned char*>(run->page_address(1).value())[0], 7);
+  EXPECT_OK(validate_run(*run));
+  take_all(*run);
+}
+
+TEST_F(PageZeroCopyTest, AReachablePageHasItsBytesAtItsAddressAndIsMissing) {
+  const auto run = resident_run({0, 2});
+  fill(*run, 7);
+  EXPECT_EQ(moves().zero_copy.keep_reachable(pages(*run)).take(), 4_MiB);
+  EXPECT_EQ(run->missing.load(), 2U) << "an announced use has to fetch it";
+  EXPECT_EQ(first_byte(*run), 7);
+  fill(*run, 8);
+  EXPECT_OK(validate_run(*run));
+  EXPECT_OK(moves().zero_copy.end(pages(*run)));
+  EXPECT_EQ(run->missing.load(), 0U);
+  EXPECT_EQ(first_byte(*run), 8);
+  take_all(*run);
+}
+
+TEST_F(PageZeroCopyTest, AReachablePageIsUsedWhereItIs) {
+  const auto run = resident_run({0, 2});
+  fill(*run, 7);
+  EXPECT_OK(moves().zero_copy.keep_reachable(std::vector<PageRef>{{run.get(), 1}}).status());
+  const std::uint64_t copies = fault().calls(DriverCall::kCopy);
+  EXPECT_EQ(moves().zero_copy.begin(std::vector<PageRef>{{run.get(), 1}}).take(), 2_MiB);
+  EXPECT_EQ(fault().calls(DriverCall::kCopy), copies) << "nothing moves";
+  EXPECT_EQ(run->missing.load(), 0U);
+  EXPECT_EQ(run->bytes_in(PageState::kZeroCopy), 2_MiB);
+  EXPECT_OK(validate_run(*run));
+  take_all(*run);
+}
+
+TEST_F(PageZeroCopyTest, PagesThatCannotBeFilledTogetherStayInHostMemory) {
+  const auto run = resident_run({0, 3});
+  fill(*run, 7);
+  EXPECT_OK(moves().zero_copy.keep_reachable(pages(*run)).status());
+  fail(DriverCall::kCopy, 2);
+  EXPECT_EQ(moves().zero_copy.end(pages(*run)).code(), Code::kDriver);
+  fault().clear();
+  EXPECT_EQ(run->bytes_in(PageState::kReachable), 6_MiB);
+  EXPECT_EQ(first_byte(*run), 7);
+  EXPECT_EQ(device().usage().used, 0_B);
+  EXPECT_OK(validate_run(*run));
+  take_all(*run);
+}
+
+TEST_F(PageZeroCopyTest, AMovedBlockIsReachableAtItsNewAddress) {
+  const auto run = resident_run({0, 2});
+  fill(*run, 7);
+  EXPECT_OK(moves().zero_copy.keep_reachable(pages(*run)).status());
+  EXPECT_OK(moves().rehome(*run, reserve({0, 2})));
+  EXPECT_EQ(first_byte(*run), 7);
+  EXPECT_EQ(run->bytes_in(PageState::kReachable), 4_MiB);
   EXPECT_OK(validate_run(*run));
   take_all(*run);
 }
