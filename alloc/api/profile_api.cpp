@@ -14,7 +14,7 @@ namespace {
 
 constinit std::atomic<bool> awaited{false};  // a part of the shared allocator, which does not exist yet
 
-// The shared one for null. REQUIRES: `result` is TESSERA_OK if it returns an allocator, and otherwise says why not.
+// The shared one for null. `result` says why there is none.
 tessera_allocator* meant(tessera_allocator* allocator, tessera_result& result) {
   result = allocator == nullptr ? tessera_shared(&allocator) : TESSERA_OK;
   return result == TESSERA_OK ? allocator : nullptr;
