@@ -22,6 +22,7 @@ Machine machine_of(const FuzzSetup& setup) {
 SimOptions device_options(const FuzzSetup& setup) {
   SimOptions options = sim_options(machine_of(setup), setup.devices);
   if (setup.apart) options.apart = {{0, setup.devices}};
+  options.host_frames = setup.host_frames;
   if (setup.low_addresses) options.first_address = Address(0x3'0200'0000);
   options.name = "Tessera fuzz device";
   return options;

@@ -58,7 +58,8 @@ bool FuzzPlayer::explained(const Status& status) const {
     case Code::kDriver: return driver_struck_ + callbacks_failed_ > 0;
     case Code::kNotReady: return driver_struck_ > 0;
     case Code::kIo: return machine_.disk().struck() > 0;
-    case Code::kDataLoss: return machine_.disk().corrupted();
+    // A page in host memory is lost where neither a device frame nor its host frame can be mapped at its address.
+    case Code::kDataLoss: return machine_.disk().corrupted() || (setup_.host_frames && driver_struck_ > 0);
     default: return false;
   }
 }

@@ -296,6 +296,7 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
   }
   if (models.below(kOneModelIn) == 0) draw_model(models, program.ops);
   program.setup.low_addresses = seed % 4 == 3;
+  program.setup.host_frames = seed % 3 == 1;
   if (loans.below(kOneLoanIn) == 0) draw_loan(loans, program);
   if (refrains.below(kOneRefrainIn) == 0 && operations > 0) draw_pattern(refrains, program.ops);
   if (unseen.below(kOneUnseenIn) == 0) draw_unseen(unseen, program);
@@ -312,11 +313,11 @@ std::uint32_t extents_of(const FuzzOp& op) { return 2 + op.variant + op.nth % 5;
 
 std::string describe(const FuzzSetup& setup) {
   return fmt::format(
-      "{} devices of {} MiB, lent {} MiB{}, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}{}{}{}",
+      "{} devices of {} MiB, lent {} MiB{}, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}{}{}{}{}",
       setup.devices, setup.device / 1_MiB, setup.lent / 1_MiB, setup.apart ? " but to the first" : "",
       setup.host / 1_MiB, setup.file / 1_MiB, setup.policy, setup.low, setup.high, setup.unseen ? ", unseen work" : "",
       setup.shared ? ", a driver that takes memory" : "", setup.parts ? ", large blocks" : "",
-      setup.low_addresses ? ", low addresses" : "");
+      setup.low_addresses ? ", low addresses" : "", setup.host_frames ? ", host frames" : "");
 }
 
 namespace {

@@ -91,6 +91,7 @@ struct FuzzSetup {
   bool shared = false;         // the driver takes memory of the devices too
   bool parts = false;          // some blocks are large, and used in parts
   bool low_addresses = false;  // as a driver places them that ignores hints
+  bool host_frames = false;    // host memory can be mapped at blocks' addresses
 };
 
 struct FuzzProgram {

@@ -263,7 +263,9 @@ Status StampDriver::fingerprint(DeviceId, std::span<const DeviceRange> ranges, F
 
 Result<FrameId> StampDriver::create_frame(DeviceId device, FrameLocation location, Bytes bytes) {
   Result<FrameId> frame = sim_.create_frame(device, location, bytes);
-  if (frame.is_ok()) frames_[frame.value()] = {++last_frame_, device};
+  if (frame.is_ok()) {
+    frames_[frame.value()] = {++last_frame_, location == FrameLocation::kHost ? kHostFrames : device};
+  }
   return frame;
 }
 

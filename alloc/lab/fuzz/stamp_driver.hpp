@@ -76,13 +76,16 @@ class StampDriver final : public Driver {
   Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
   Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
   Status copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) override;
-  // Tessera copies between devices; a copy within one device, and a fill, are violations here.
+  // Tessera copies between devices, and to and from host frames; a copy within one device, and a fill, are violations
+  // here.
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   Status launch(const Launch& launch, StreamId stream) override;
   Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to, StreamId stream) override;
 
  private:
+  // Where the memory of a host frame is, which belongs to no device.
+  static constexpr DeviceId kHostFrames{~std::uint64_t{0}};
   struct Frame {
     std::uint64_t number = 0;  // assigned by this driver
     DeviceId device;
