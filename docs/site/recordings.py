@@ -29,10 +29,11 @@ ranks=$2; shift 2
 for rank in $(seq 0 $((ranks - 1))); do RANK=$rank python "$@" & done
 wait
 """
-RANK = """import os
+# Each line in one write: both ranks have one terminal.
+RANK = """import os, sys
 import worker_program
 worker_program.use_device(blocks=24)
-print(f"rank {os.environ['RANK']}: 24 blocks")
+sys.stdout.write(f"rank {os.environ['RANK']}: 24 blocks\\n")
 """
 CC = 'cc docs/examples/heap.c $(pkg-config --cflags --libs tessera) -I"$CUDA_HOME/include" -lcuda -o heap'
 TRAIN = """#!/bin/sh

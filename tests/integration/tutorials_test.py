@@ -168,12 +168,14 @@ class Python(Tutorial):
             "worker_program.use_device(blocks=1)\n"
             f"weights, bias, activations, table = (tessera.malloc({4 * MIB}) for _ in range(4))\n"
             f"arena = tessera.malloc({256 * MIB})\n"
-            f"allocate_cache = lambda: tessera.malloc({4 * MIB})\n" + calls +
+            f"allocate_cache = lambda: tessera.malloc({4 * MIB})\n"
+            f"step = lambda: tessera.free(tessera.malloc({4 * MIB}))\n" + calls +
             "print('all calls were made')\n", encoding="utf-8")
         done = subprocess.run(["tessera", "run", "--host-memory", "512MiB", "--", "python", "calls.py"], cwd=self.folder,
                               env=self.environment, capture_output=True, text=True, timeout=250, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("all calls were made", done.stdout)
+        self.assertGreater((self.folder / "part.json").stat().st_size, 0)
 
 
 class Cpp(Tutorial):
