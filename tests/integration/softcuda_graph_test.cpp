@@ -19,6 +19,7 @@ class SoftcudaGraph : public SoftwareDevice {
     ASSERT_OK(CU(cuEventCreate)(&event_, CU_EVENT_DISABLE_TIMING));
     block_ = allocate(4096);
     ASSERT_OK(CU(cuMemsetD32)(block_, 0, 1024));
+    ASSERT_OK(CU(cuStreamSynchronize)(nullptr));  // `other_` does not wait for it
   }
   void TearDown() override {
     EXPECT_OK(CU(cuMemFree)(block_));
