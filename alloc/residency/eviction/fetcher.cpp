@@ -29,8 +29,11 @@ constexpr int kMountRounds = 16;
 bool has_frame(const PageRef& page) { return page->device || page->state == PageState::kZeroCopy; }
 
 Status data_loss(PageRef page) {
-  return Status(Code::kDataLoss,
-                fmt::format("the page at {:#x} was read back corrupt from the spill file", page.address().value()));
+  return Status(
+      Code::kDataLoss,
+      fmt::format("the page at {:#x} is lost: it was read back corrupt from the spill file, or its host memory "
+                  "could not be mapped again",
+                  page.address().value()));
 }
 
 }  // namespace
