@@ -251,6 +251,7 @@ Status Uses::explain(Status status, DeviceHeap& heap, std::span<Run* const> runs
 
 // What `shown` names too is shown.
 void Uses::note_unshown(std::span<const Address> addresses, std::span<const Address> shown) {
+  if (addresses.empty()) return;
   const auto add_runs = [this](Address address, std::vector<Run*>& runs) {
     DeviceHeap* const heap = heaps_.of(address);
     Run* const run = heap == nullptr ? nullptr : BlockCache::live_run_of(heap->pages().map(), address);

@@ -31,7 +31,7 @@ class LedgerFolderTest : public LedgerTest {
     ASSERT_EQ(::chmod(shared().c_str(), mode), 0);
   }
   bool is_used() const { return ledger_folder_in(folder_).path == shared(); }
-  // In a child: another user, who keeps new files to themselves.
+  // In a child: as another user, whose new files are private.
   static void become(uid_t user, gid_t group) {
     ::umask(0077);
     if (::setgroups(1, &group) != 0 || ::setgid(user) != 0 || ::setuid(user) != 0) ::_exit(EXIT_FAILURE);
