@@ -7,6 +7,7 @@
 #include "planning/excess_cover.hpp"
 #include "planning/farthest_intervals.hpp"
 #include "planning/nearest_places.hpp"
+#include "planning/occupancy.hpp"
 #include "policy/belady_policy.hpp"
 #include "policy/capuchin_policy.hpp"
 #include "policy/delta_policy.hpp"
@@ -102,6 +103,17 @@ void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, cons
     if (chooses_well && !offer_aggressive("aggressive/published", plan)) return;
     if (!emit({rival->name(), std::move(plan), rest_of(*rival)})) return;
   }
+}
+
+// Of the strategies that need no simulation it is the fastest one to make, and as good as the others where lengths vary
+// (docs/experiments/several-sizes.md).
+std::optional<Strategy> AutoPolicy::quick_strategy(const Iteration& iteration, const Machine& all) const {
+  const Machine machine = needs_file(iteration, all) ? all : without_file(all);
+  const OffloadPlan chosen = spend_with_peer(iteration, machine, farthest_intervals(iteration, machine.device));
+  OffloadPlan plan = aggressive_plan(iteration, machine, spend_in_file(iteration, machine, chosen));
+  const bool fits = Occupancy(iteration, machine.device, GapTime(iteration, machine)).fits();
+  if (plan.empty() && !fits) return std::nullopt;
+  return Strategy{"aggressive", std::move(plan), rivals_.front().get(), false};
 }
 
 }  // namespace tessera

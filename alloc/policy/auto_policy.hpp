@@ -22,6 +22,8 @@ class AutoPolicy final : public Policy {
   std::string_view name() const override { return "auto"; }
   Decision decide(const Snapshot& snapshot) const override;
   std::vector<const Policy*> rules() const override;
+  bool has_quick_strategy() const override { return true; }
+  std::optional<Strategy> quick_strategy(const Iteration& iteration, const Machine& machine) const override;
   void strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const override;
 
  private:

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,11 @@ class Policy {
   // Calls `emit` with each candidate, at least one, the most likely best first. Each is generated just before
   // its call, because planning a long iteration may take seconds. The policy must outlive the candidates.
   virtual void strategies(const Iteration& iteration, const Machine& machine, const EmitCandidate& emit) const;
+  // A good strategy, not the best, that is found while the program waits: for an iteration whose sizes are known only
+  // when it has begun.
+  virtual bool has_quick_strategy() const { return false; }
+  // Nothing: there is none.
+  virtual std::optional<Strategy> quick_strategy(const Iteration&, const Machine&) const { return std::nullopt; }
   // Rules among which the engine chooses, by the program's own launches, what decides on the device while no plan is
   // active (residency/iteration/rule_choice.hpp); the first is preferred. None: decide() does.
   virtual std::vector<const Policy*> rules() const { return {}; }

@@ -1,11 +1,12 @@
 """Writes the trace of a model without running it: sizes from its architecture, times from a roofline.
 
-Usage: generate.py MODEL [--batch N] [--gpu NAME] [--precision mixed|full] [--iterations N] [--remakable TAG]...
-                   [--arena TAG] [-o FILE]
+Usage: generate.py MODEL [--batch N] [--gpu NAME] [--precision mixed|full] [--iterations N] [--least-batch N]
+                   [--seed N] [--remakable TAG]... [--arena TAG] [-o FILE]
        generate.py --list
 """
 
 import argparse
+import random
 import sys
 
 import alexnet
@@ -32,11 +33,11 @@ NAMES = (*TRAINING, *experts.SIZES, *decode.NAMES, *pipeline.NAMES, *interleaved
 PRECISIONS = {"mixed": MIXED, "full": FULL}
 
 
-def train(program: Program, name: str, batch: int, precision: str | None, iterations: int) -> int:
-    """Forward, backward, Adam. Returns the number of parameters."""
+def train(program: Program, name: str, batches: list[int], precision: str | None) -> int:
+    """Forward, backward, Adam, with a batch for each iteration. Returns the number of parameters."""
     precision = precision or ("full" if name in CONVOLUTIONAL else "mixed")
     weights = Weights(program, PRECISIONS[precision])
-    for number in range(1, iterations + 1):
+    for number, batch in enumerate(batches, 1):
         program.iteration(number)
         tape = Tape(weights)
         TRAINING[name](tape, batch)
@@ -46,11 +47,13 @@ def train(program: Program, name: str, batch: int, precision: str | None, iterat
 
 
 def generate(name: str, batch: int = 8, gpu: str = "A100-80G", precision: str | None = None,
-             iterations: int = 3, seed: int = 1) -> tuple[Program, int]:
-    """The program and the number of its parameters."""
+             iterations: int = 3, seed: int = 1, least_batch: int | None = None) -> tuple[Program, int]:
+    """The program and the number of its parameters. With a least batch, each iteration of a training draws its own."""
     program = Program(f"{name}-b{batch}", GPUS[gpu])
     if name in TRAINING:
-        return program, train(program, name, batch, precision, iterations)
+        draw = random.Random(seed)
+        batches = [draw.randint(least_batch or batch, batch) for _ in range(iterations)]
+        return program, train(program, name, batches, precision)
     if name in experts.SIZES:
         return program, experts.serve(program, name, batch, iterations, seed)
     if name in decode.NAMES:
@@ -68,7 +71,9 @@ def main() -> int:
     parser.add_argument("--gpu", choices=GPUS, default="A100-80G")
     parser.add_argument("--precision", choices=PRECISIONS, help="default: full for convolutions, else mixed")
     parser.add_argument("--iterations", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=1, help="seed of the routing to experts")
+    parser.add_argument("--least-batch", type=int, metavar="N",
+                        help="of a training: each iteration draws its batch, from N to the given one")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the routing to experts, and of batches that are drawn")
     parser.add_argument("--remakable", action="append", default=[], metavar="TAG",
                         help="blocks with this tag (activation) can be recomputed in the time of their op")
     parser.add_argument("--arena", metavar="TAG",
@@ -79,7 +84,12 @@ def main() -> int:
     if words.list or words.model is None:
         print("\n".join(NAMES))
         return 0 if words.list else 2
-    program, _ = generate(words.model, words.batch, words.gpu, words.precision, words.iterations, words.seed)
+    if words.least_batch is not None and not 1 <= words.least_batch <= words.batch:
+        parser.error(f"--least-batch {words.least_batch} is not between 1 and the batch, {words.batch}")
+    if words.least_batch is not None and words.model not in TRAINING:
+        parser.error(f"--least-batch is for trainings, and {words.model} is none")
+    program, _ = generate(words.model, words.batch, words.gpu, words.precision, words.iterations, words.seed,
+                          words.least_batch)
     program.remakable = frozenset(words.remakable)
     program.arena = words.arena
     if words.output == "-":

@@ -56,6 +56,19 @@ class WellFormed(unittest.TestCase):
                 self.assertGreater(sum(1 for _ in walk(lines)), 0)
                 self.assertLessEqual({line["t"] for line in lines[1:]}, {"alloc", "op", "mark", "free"})
 
+    def test_batches_that_are_drawn_change_sizes_and_nothing_else(self):
+        """Each iteration does the same work, on activations of its own sizes."""
+        lines = lines_of("bert-base", batch=16, iterations=6, least_batch=4, seed=3)
+        self.assertEqual(lines, lines_of("bert-base", batch=16, iterations=6, least_batch=4, seed=3))
+        self.assertNotEqual(lines, lines_of("bert-base", batch=16, iterations=6, least_batch=4, seed=4))
+        marks = [i for i, line in enumerate(lines) if line["t"] == "mark"]
+        iterations = [lines[a:b] for a, b in zip(marks, [*marks[1:], len(lines)], strict=True)]
+        works = [[line["name"] for line in iteration if line["t"] == "op"] for iteration in iterations]
+        self.assertTrue(all(each == works[0] for each in works))
+        sizes = {sum(line["bytes"] for line in iteration if line["t"] == "alloc") for iteration in iterations}
+        self.assertGreater(len(sizes), 2)
+        self.assertGreater(sum(1 for _ in walk(lines)), 0)
+
     def test_training_iterations_are_equal_and_begin_with_a_mark(self):
         lines = lines_of("resnet50", batch=2, iterations=3)
         marks = [number for number, line in enumerate(lines) if line["t"] == "mark"]

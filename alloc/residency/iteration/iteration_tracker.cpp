@@ -65,6 +65,7 @@ void IterationTracker::note_shortage() {
     finder_.interrupt();
     history_.drop_oldest(history_.size());
     learned_.clear();
+    scaled_.clear();
     newest_ = nullptr;
     wanted_ = asked_ = false;
     challenger_time_ = {};
@@ -103,7 +104,8 @@ void IterationTracker::read(Orders& orders, Nanoseconds now) {
     finder_.interrupt();
   }
   if (has_active_plan()) log_.call_at(active_->until_due());
-  times_.store(short_ && (wanted_ || !has_active_plan()) && (finder_.repeats() || untimely_ < kMaxSteps),
+  const bool is_timely = finder_.repeats() || scaled_.in_sync() || untimely_ < kMaxSteps;
+  times_.store(short_ && (wanted_ || scaled_.wants_times() || !has_active_plan()) && is_timely,
                std::memory_order_relaxed);
   history_.read_watches();
   history_.trim(wanted_ ? began_ : history_.next());
@@ -125,17 +127,46 @@ void IterationTracker::read_launch(const LaunchLog::Launch& launch, std::span<co
   for (const auto& learned : learned_) learned->note(signature, context, launch.epoch, parts);
   if (before != nullptr && !before->in_sync()) before->end_predictions();
   if (challenger_time_ && is_as_fast()) prefer_newest(history_.took(newest_->iteration().steps.size()));
+  const bool is_new_scale = follow_scale(launch, parts);
   const bool takes_over = choose_active();
   if (finder_.period() != 0 && read_ >= learn_from_ &&
       (first_in_sync(false) == nullptr || is_around_all() || is_longer_than_all())) {
     learn_iteration();
   }
   const LearnedIteration* const knows = has_active_plan() ? active_ : first_in_sync(false);
-  if (knows != nullptr) knows->predict(parts, read_);
+  if (knows != nullptr && knows == scaled_.known()) scaled_.predict(read_);
+  if (knows != nullptr && knows != scaled_.known()) knows->predict(parts, read_);
   let_rules_compete(launch, signature, parts);
   if (!has_active_plan()) return;
-  active_->collect_due(orders, now, takes_over);
+  active_->collect_due(orders, now, takes_over || is_new_scale);
   if (active_->measured_if_worse()) demote(*active_);
+}
+
+// A pass of another size gets a plan of its own, if no iteration of its size is known. True if it has one from now on.
+bool IterationTracker::follow_scale(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> parts) {
+  // One that has repeated for long will go on; a loop inside of an iteration ends.
+  const bool repeats_exactly = active_ != nullptr && active_ != scaled_.known() &&
+                               active_->iteration().steps.size() >= ScaledIteration::kLeast &&
+                               active_->kept() >= kLongRepeated * active_->iteration().steps.size();
+  if (!policy_->has_quick_strategy() || repeats_exactly) {
+    scaled_.interrupt();
+    return false;
+  }
+  scaled_.note(launch, parts, history_, all_runs_);
+  if (!short_ || !scaled_machine_.device || !scaled_.wants_plan()) return false;
+  if (first_in_sync(true) != nullptr) {
+    scaled_.drop_plan();
+    return false;
+  }
+  scaled_.make_plan(*policy_, scaled_machine_, class_of_tag_, history_);
+  return scaled_.planned() != nullptr;
+}
+
+void IterationTracker::set_machine(const Machine& machine) {
+  rules_.set_machine(machine);
+  scaled_machine_ = machine;
+  if (scaled_.is_learned()) scaled_machine_.device -= std::min(scaled_.pinned_beside(all_runs_), machine.device);
+  machine_until_ = read_ + kMachineLook;
 }
 
 // A plan that soon ends, as one for a short loop inside of something longer does, interrupts nothing.
@@ -157,8 +188,8 @@ void IterationTracker::note_extent(std::span<const LaunchLog::Use> uses) {
 
 // True if the active learned iteration changed.
 bool IterationTracker::choose_active() {
-  LearnedIteration* const first = first_in_sync(true);
-  if (first == active_ || stays_active(first)) return false;
+  LearnedIteration* const first = best_in_sync();
+  if (first == active_ || (active_ != scaled_.planned() && stays_active(first))) return false;
   LearnedIteration* const last = std::exchange(active_, first);
   if (last != nullptr) last->deactivate();
   by_rank_ = false;
@@ -181,11 +212,23 @@ LearnedIteration* IterationTracker::first_in_sync(bool with_plan) const {
   return first == learned_.end() ? nullptr : first->get();
 }
 
+// An iteration of just the sizes of this pass has a better plan. A part that passes of all sizes have in common does
+// not bring one of other sizes to the front.
+LearnedIteration* IterationTracker::best_in_sync() const {
+  LearnedIteration* const exact = first_in_sync(true);
+  LearnedIteration* const scaled = scaled_.planned();
+  if (scaled == nullptr || exact == nullptr) return scaled == nullptr ? exact : scaled;
+  const auto [less, more] = std::minmax(exact->run_bytes(), scaled->run_bytes());
+  const bool is_of_this_size = more - less <= more / kAlikeBytes;
+  return active_ == scaled && !is_of_this_size ? scaled : exact;
+}
+
 void IterationTracker::lose_sync() {
   for (const auto& learned : learned_) {
     if (learned->in_sync()) learned->end_predictions();
     learned->lose_sync();
   }
+  scaled_.interrupt();
   active_ = nullptr;
 }
 
@@ -364,6 +407,7 @@ void IterationTracker::set_policy(const Policy& policy, Planner& planner) {
   asked_ = false;
   challenger_time_ = {};
   active_ = nullptr;
+  scaled_.drop_plan();
   if (learned_.empty()) return;
   if (learned_.front()->has_plan()) {
     wanted_ = wanted_ && newest_ == learned_.front().get();
@@ -411,6 +455,7 @@ void IterationTracker::activate_plan(Iteration iteration, const Strategy& strate
 // REQUIRES (of the caller): every launch logged for the run has been read.
 void IterationTracker::forget(const Run& run) {
   for (const auto& learned : learned_) learned->forget(run);
+  scaled_.forget(run);
   rules_.forget(run);
 }
 

@@ -40,6 +40,7 @@
 #include "residency/iteration/learned_iteration.hpp"
 #include "residency/iteration/planner.hpp"
 #include "residency/iteration/rule_choice.hpp"
+#include "residency/iteration/scaled_iteration.hpp"
 
 namespace tessera {
 
@@ -115,14 +116,12 @@ class IterationTracker {
     const Policy* const rule = has_active_plan() ? nullptr : rules_.best();
     return rule != nullptr ? *rule : decider();
   }
-  // The rules compete on a device of an unknown or outdated size.
+  // The rules compete, or plans are made for passes of other sizes, on a device of an unknown or outdated size.
   bool wants_machine() const {
-    return has_news() && !rules_.is_idle() && !has_active_plan() && read_ >= machine_until_;
+    if (!has_news() || read_ < machine_until_) return false;
+    return scaled_.is_learned() || (!rules_.is_idle() && !has_active_plan());
   }
-  void set_machine(const Machine& machine) {
-    rules_.set_machine(machine);
-    machine_until_ = read_ + kMachineLook;
-  }
+  void set_machine(const Machine& machine);
   // The epoch of the run's next use, if only launches advance the epoch from `now` on; never = not known.
   Epoch next_use(const Run& run, Epoch now) const {
     return run.uses.next > read_ ? now + (run.uses.next - read_) : Epoch();
@@ -140,7 +139,9 @@ class IterationTracker {
   static constexpr std::size_t kLooks = 16;            // looks for durations per iteration,
   static constexpr std::size_t kFew = 64;              // of which 1/kFew may be unknown
   static constexpr std::uint64_t kTie = 32;            // times within 1/kTie count as equal
-  static constexpr std::size_t kSettled = 2;           // iterations: the first is still affected by the strategy before
+  static constexpr std::size_t kLongRepeated = 8;   // iterations in a row, after which sizes are not expected to vary
+  static constexpr std::uint64_t kAlikeBytes = 64;  // sums of bytes within 1/kAlikeBytes are of the same sizes
+  static constexpr std::size_t kSettled = 2;        // iterations: the first is still affected by the strategy before
 
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses, Orders& orders,
                    Nanoseconds now);
@@ -155,7 +156,9 @@ class IterationTracker {
   std::vector<Order> players(const Iteration& iteration) const;
   bool learns_durations();
   void take_answer(Orders& orders);
+  bool follow_scale(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> parts);
   LearnedIteration* first_in_sync(bool with_plan) const;
+  LearnedIteration* best_in_sync() const;
   bool choose_active();
   bool stays_active(const LearnedIteration* first) const;
   bool is_as_fast() const;
@@ -177,6 +180,8 @@ class IterationTracker {
   LaunchHistory history_;
   LaunchLog::Batch batch_;
   RuleChoice rules_;
+  ScaledIteration scaled_;
+  Machine scaled_machine_;           // for plans of passes of other sizes
   std::uint64_t planned_ = 0;        // launches in a row with an active plan
   std::uint64_t machine_until_ = 0;  // launches read when the rules look at the machine again
 

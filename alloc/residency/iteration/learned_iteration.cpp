@@ -11,7 +11,14 @@ LearnedIteration::LearnedIteration(Iteration iteration, std::vector<std::uint64_
     : iteration_(std::move(iteration)),
       place_(std::move(signatures), place),
       runs_(std::move(runs)),
-      distances_(next_use_distances(iteration_)) {}
+      distances_(next_use_distances(iteration_)) {
+  sum_runs();
+}
+
+void LearnedIteration::sum_runs() {
+  run_bytes_ = Bytes();
+  for (const IterationRun& run : iteration_.runs) run_bytes_ += run.bytes;
+}
 
 void LearnedIteration::set_durations(std::span<const Nanoseconds> durations, std::span<const Nanoseconds> before) {
   for (std::size_t i = 0; i < durations.size(); ++i) {
@@ -19,6 +26,14 @@ void LearnedIteration::set_durations(std::span<const Nanoseconds> durations, std
     iteration_.steps[i].before = before[i];
   }
 }
+
+void LearnedIteration::resize(const ScaledPass& pass) {
+  for (std::size_t i = 0; i < pass.bytes.size(); ++i) iteration_.runs[i].bytes = pass.bytes[i];
+  sum_runs();
+  set_durations(pass.durations, pass.before);
+}
+
+void LearnedIteration::set_sure(Bytes bytes) { sure_ = bytes; }
 
 // ---- position -----------------------------------------------------------------------------------
 
@@ -30,11 +45,31 @@ void LearnedIteration::note(std::uint64_t signature, std::optional<std::uint64_t
   if (!same_memory(*place(), uses)) {
     place_.move_to_like([&](std::size_t other) { return same_memory(other, uses).value_or(0) != 0; });
   }
-  const bool went_on = before && *place() == (*before + 1) % iteration_.steps.size();
+  if (goes_on_from(before, uses.size())) take(epoch, uses);
+}
+
+void LearnedIteration::advance(std::uint64_t signature, std::optional<std::uint64_t> context, std::size_t uses) {
+  const std::optional<std::size_t> before = place();
+  place_.note(signature, context);
+  if (!in_sync()) return lose_sync();
+  goes_on_from(before, uses);
+}
+
+// Counts the launch at this position, if the iteration has one with so many uses there; if not, it is another one with
+// the same hash.
+bool LearnedIteration::goes_on_from(std::optional<std::size_t> before, std::size_t uses) {
   const IterationStep& step = iteration_.steps[*place()];
-  if (uses.size() != step.end_use - step.first_use) return lose_sync();  // another launch with the same hash
+  if (uses != step.end_use - step.first_use) {
+    lose_sync();
+    return false;
+  }
+  kept_ = before && *place() == (*before + 1) % iteration_.steps.size() ? kept_ + 1 : 0;
+  return true;
+}
+
+void LearnedIteration::take(Epoch epoch, std::span<const LaunchLog::Use> uses) {
+  const IterationStep& step = iteration_.steps[*place()];
   last_known_ = epoch;
-  kept_ = went_on ? kept_ + 1 : 0;
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
     runs_[iteration_.uses[step.first_use + i].run] = {.run = uses[i].run, .used = epoch};
   }
@@ -116,9 +151,13 @@ void LearnedIteration::drop_strategies() {
 void LearnedIteration::adopt() {
   pass_began_.reset();
   due_.assign(iteration_.steps.size(), {});
+  Bytes sure = sure_;
   for (const OffloadInterval& interval : current().plan) {
     if (interval.gap.dead) continue;  // nothing to keep: freed when its room is needed
-    due_[interval.gap.after].evict.push_back({interval.gap.run, interval.to, interval.part});
+    const Bytes part = std::min(interval.part, iteration_.runs[interval.gap.run].bytes);
+    const bool is_sure = !interval.gap.wraps || part <= sure;
+    if (interval.gap.wraps && is_sure && sure != kWholeRun) sure -= part;
+    if (is_sure) due_[interval.gap.after].evict.push_back({interval.gap.run, interval.to, interval.part});
     if (interval.back_at != interval.gap.until) due_[interval.back_at].fetch.push_back(interval.gap.run);
   }
   note_when_due();

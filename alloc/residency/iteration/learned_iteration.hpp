@@ -17,6 +17,7 @@
 #include "base/epoch.hpp"
 #include "planning/period_place.hpp"
 #include "planning/plan_bandit.hpp"
+#include "planning/scaled_passes.hpp"
 #include "residency/iteration/launch_log.hpp"
 #include "residency/iteration/planner.hpp"
 #include "residency/pages/run.hpp"
@@ -49,16 +50,28 @@ class LearnedIteration {
                    std::size_t place);
 
   const Iteration& iteration() const { return iteration_; }
+  // The bytes of all its runs.
+  Bytes run_bytes() const { return run_bytes_; }
   // By run of the iteration, as last seen.
   const std::vector<Order>& players() const { return runs_; }
   // By step; `before` as IterationStep::before.
   void set_durations(std::span<const Nanoseconds> durations, std::span<const Nanoseconds> before);
+
+  // This pass has other sizes and times, and the next one may have others again.
+  void resize(const ScaledPass& pass);
+  // Of what a plan has away when a pass begins, so many bytes are evicted at once, and the rest when the size of the
+  // next pass is known: by catch_up(). From the next strategy on.
+  void set_sure(Bytes bytes);
 
   // ---- position
 
   // The next launch, and those of its runs that a plan may move.
   void note(std::uint64_t signature, std::optional<std::uint64_t> context, Epoch epoch,
             std::span<const LaunchLog::Use> uses);
+  // The same in two steps, for an iteration whose sizes vary: where the next launch is by its signature, and what it
+  // uses, in the order of the iteration's uses. A launch with another number of uses is not the iteration's.
+  void advance(std::uint64_t signature, std::optional<std::uint64_t> context, std::size_t uses);
+  void take(Epoch epoch, std::span<const LaunchLog::Use> uses);
   // The step of the last launch, if the launches follow the iteration.
   std::optional<std::size_t> place() const { return place_.position(); }
   bool in_sync() const { return place().has_value(); }
@@ -120,15 +133,19 @@ class LearnedIteration {
   };
 
   std::optional<std::uint32_t> same_memory(std::size_t place, std::span<const LaunchLog::Use> uses) const;
+  void sum_runs();
+  bool goes_on_from(std::optional<std::size_t> before, std::size_t uses);
   const Strategy& current() const { return candidates_[bandit_.current()].strategy; }
   void adopt();
   void note_when_due();
 
   Iteration iteration_;
+  Bytes run_bytes_;
   PeriodPlace place_;
   Epoch last_known_;
   std::size_t kept_ = 0;  // launches without a mismatch
   bool gives_way_ = false;
+  Bytes sure_ = kWholeRun;                 // set_sure()
   std::vector<Order> runs_;                // as last seen; null when gone
   std::vector<std::uint32_t> distances_;   // by use of the iteration: steps until the next use
   std::vector<Candidate> candidates_;      // the planner's answer

@@ -1,0 +1,280 @@
+#include "residency/iteration/scaled_iteration.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "residency/iteration/recorded_iteration.hpp"
+
+namespace tessera {
+namespace {
+
+std::uint64_t kind_of(const void* work, std::span<const LaunchLog::Use> parts) {
+  std::uint64_t kind = mix_into_context(reinterpret_cast<std::uint64_t>(work), parts.size());
+  return mix_into_context(kind, static_cast<std::uint64_t>(std::ranges::count(parts, true, &LaunchLog::Use::writes)));
+}
+
+bool repeats_exactly(const LaunchRecord& record, std::size_t period) {
+  const std::span<const RecordedLaunch> last = std::span(record.launches).last(2 * period);
+  return std::ranges::equal(last.first(period), last.last(period), {}, &RecordedLaunch::signature,
+                            &RecordedLaunch::signature);
+}
+
+// Where a pass ends, within the last two passes of the record: where the least bytes of runs are live that launches
+// have allocated. Moments near either end of the record are left out: uses ahead of or behind them are not known.
+std::size_t end_of_pass(const LaunchRecord& record, std::size_t period) {
+  struct Life {
+    std::size_t first = 0, last = 0;
+    Bytes bytes;
+  };
+  const std::size_t from = record.launches.size() - 2 * period;
+  std::unordered_map<std::uint64_t, Life> lives;  // by name
+  std::vector<std::int64_t> change(2 * period + 1);
+  const auto end = [&](const Life& life) {
+    change[life.first + 1] += static_cast<std::int64_t>(life.bytes.value());
+    change[life.last + 1] -= static_cast<std::int64_t>(life.bytes.value());
+  };
+  for (std::size_t i = 0; i < 2 * period; ++i) {
+    for (const RecordedUse& use : record.parts_of(record.launches[from + i])) {
+      const auto known = lives.find(use.run);
+      if (use.fresh) {
+        if (known != lives.end()) end(known->second);
+        lives[use.run] = {i, i, use.bytes};
+      } else if (known != lives.end()) {
+        known->second.last = i;
+      }
+    }
+  }
+  for (const auto& [name, life] : lives) end(life);
+  std::int64_t live = 0;
+  std::optional<std::int64_t> least;
+  std::size_t best = 0;
+  for (std::size_t i = 0; i <= period + period / 2; ++i) {
+    live += change[i];
+    if (i <= period / 2 || (least && live > *least)) continue;
+    least = live;
+    best = i;
+  }
+  return from + best + (best <= period ? period : 0);
+}
+
+// Runs that a pass does not allocate are the same in each: the rounds of a loop over layers are no passes.
+bool uses_same_memory(const LaunchRecord& record, std::size_t begin, std::size_t period) {
+  std::unordered_set<std::uint64_t> known;
+  const auto meet = [&](std::size_t from, std::size_t to) {
+    bool is_known = true;
+    for (std::size_t i = from; i < to; ++i) {
+      for (const RecordedUse& use : record.parts_of(record.launches[i])) {
+        is_known = (!known.insert(use.run).second || use.fresh) && is_known;
+      }
+    }
+    return is_known;
+  };
+  const std::size_t size = record.launches.size();
+  meet(size - 2 * period, begin);
+  meet(begin + period, size);
+  return meet(begin, begin + period);
+}
+
+// The launches from `begin` to `end` alone.
+LaunchRecord cut_out(const LaunchRecord& record, std::size_t begin, std::size_t end) {
+  LaunchRecord part;
+  for (std::size_t i = begin; i < end; ++i) {
+    RecordedLaunch launch = record.launches[i];
+    const std::span<const RecordedUse> uses = record.uses_of(launch);
+    launch.first = static_cast<std::uint32_t>(part.uses.size());
+    launch.watch.reset();  // is the record's
+    part.launches.push_back(launch);
+    part.uses.insert(part.uses.end(), uses.begin(), uses.end());
+  }
+  return part;
+}
+
+}  // namespace
+
+void ScaledIteration::note(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> parts,
+                           const LaunchHistory& history, const RunList& all_runs) {
+  const std::uint64_t kind = kind_of(launch.work, parts);
+  finder_.note(kind, 0);
+  const bool was_in_sync = in_sync();
+  if (iteration_ != nullptr) follow(launch, kind, parts, history);
+  const std::size_t period = finder_.period();
+  if (period < kLeast || finder_.agreed() < period || finder_.agreed() % period != 0) return;
+  if (!was_in_sync && !in_sync() && 2 * period <= history.size()) learn(history, all_runs);
+}
+
+void ScaledIteration::follow(const LaunchLog::Launch& launch, std::uint64_t kind, std::span<const LaunchLog::Use> parts,
+                             const LaunchHistory& history) {
+  const bool was_in_sync = iteration_->in_sync();
+  iteration_->advance(kind, finder_.context(), parts.size());
+  if (was_in_sync && !iteration_->in_sync()) iteration_->end_predictions();
+  const bool goes_on = was_in_sync && iteration_->in_sync() && iteration_->kept() != 0;
+  if (!goes_on) {  // launches were left out of this pass, if it is known where it is now
+    began_.reset();
+    scale_.reset();
+    looked_ = false;
+  }
+  if (!iteration_->in_sync()) return;
+  const auto step = static_cast<std::uint32_t>(*iteration_->place());
+  if (step == 0) end_pass(history);
+  uses_.clear();
+  for (const LaunchLog::Use& use : parts) {
+    uses_.push_back({use.run->name, use.run->shape.bytes(), use.writes, use.fresh});
+  }
+  in_order_.clear();
+  for (const std::uint32_t i : roles_->match(iteration_->iteration(), step, uses_)) in_order_.push_back(parts[i]);
+  iteration_->take(launch.epoch, in_order_);
+  const std::optional<std::uint32_t> teller = passes_->teller();
+  if (scale_ || !teller || !began_) return;
+  const auto used = iteration_->iteration().uses_of(step);
+  if (std::ranges::find(used, *teller, &RunUse::run) != used.end()) scale_ = roles_->bytes()[*teller];
+}
+
+void ScaledIteration::end_pass(const LaunchHistory& history) {
+  if (began_) {
+    if (looked_) note_error();
+    record_pass(history);
+    ended_ = {*began_, roles_->bytes()};
+  }
+  began_ = history.next() - 1;
+  scale_.reset();
+  looked_ = false;
+  roles_->begin_pass();
+}
+
+// How far the sizes of this pass are from those that were expected, of runs whose sizes vary.
+void ScaledIteration::note_error() {
+  const std::vector<IterationRun>& expected = iteration_->iteration().runs;
+  Bytes all, off;
+  for (std::uint32_t run = 0; run < expected.size(); ++run) {
+    if (!passes_->varies(run)) continue;
+    const auto [least, most] = std::minmax(expected[run].bytes, roles_->bytes()[run]);
+    all += roles_->bytes()[run];
+    off += most - least;
+  }
+  if (!all) return;
+  const double error = static_cast<double>(off.value()) / static_cast<double>(all.value());
+  error_ += (error - error_) / kErrorPasses;
+}
+
+// Times that are not known are those of other passes, or the mean of the others.
+void ScaledIteration::record_pass(const LaunchHistory& history) {
+  if (!ended_) return;
+  const std::size_t count = iteration_->iteration().steps.size();
+  ScaledPass pass{std::move(ended_->bytes), history.durations(ended_->began, count),
+                  history.other_times(ended_->began, count)};
+  ended_.reset();
+  std::uint64_t sum = 0, known = 0;
+  for (const Nanoseconds time : pass.durations) {
+    sum += time.value();
+    known += time ? 1 : 0;
+  }
+  const std::optional<std::uint32_t> teller = passes_->teller();
+  const std::optional<ScaledPass> others = teller ? std::optional(passes_->at(pass.bytes[*teller])) : std::nullopt;
+  const Nanoseconds mean(known == 0 ? 1 : sum / known);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!pass.durations[i]) pass.durations[i] = others ? others->durations[i] : mean;
+  }
+  passes_->add(std::move(pass));
+}
+
+void ScaledIteration::learn(const LaunchHistory& history, const RunList& all_runs) {
+  const LaunchRecord& record = history.record();
+  const std::size_t period = finder_.period(), size = record.launches.size();
+  if (repeats_exactly(record, period)) return;
+  const std::size_t end = end_of_pass(record, period), begin = end - period;
+  if (!uses_same_memory(record, begin, period)) return;
+  const LaunchRecord pass = cut_out(record, begin, end);
+  Iteration iteration = iteration_of(pass, period, 0);
+  if (iteration.uses.empty()) return;
+  std::vector<std::uint64_t> kinds = finder_.last(period + size - end);
+  kinds.resize(period);
+  std::unordered_map<std::uint64_t, Run*> run_of;  // by name
+  for (const auto& run : all_runs) {
+    run_of[run->name] = run.get();
+    run_of[run->whole().name] = &run->whole();
+  }
+  error_ = kErrorAtFirst;
+  roles_.emplace(iteration);
+  passes_.emplace(iteration);
+  std::vector<LearnedIteration::Order> runs(iteration.runs.size());
+  const auto meet = [&](const RecordedLaunch& launch, const LaunchRecord& of, std::uint32_t step) {
+    if (launch.parts != iteration.uses_of(step).size()) return false;  // its blocks have moved to shared runs since
+    uses_.clear();
+    for (const RecordedUse& use : of.parts_of(launch)) uses_.push_back({use.run, use.bytes, use.writes, use.fresh});
+    const std::span<const std::uint32_t> order = roles_->match(iteration, step, uses_);
+    for (std::size_t slot = 0; slot < order.size(); ++slot) {
+      const auto found = run_of.find(uses_[order[slot]].run);
+      if (found == run_of.end()) continue;
+      runs[iteration.uses_of(step)[slot].run] = {.run = found->second, .used = launch.epoch};
+    }
+    return true;
+  };
+  for (std::size_t i = 0; i < period; ++i) meet(pass.launches[i], pass, static_cast<std::uint32_t>(i));
+  ended_ = {history.next() - (size - begin), roles_->bytes()};
+  roles_->begin_pass();
+  for (std::size_t i = end; i < size; ++i) {
+    if (!meet(record.launches[i], record, static_cast<std::uint32_t>(i - end))) return iteration_.reset();
+  }
+  const std::size_t place = (size - end + period - 1) % period;
+  iteration_ = std::make_unique<LearnedIteration>(std::move(iteration), std::move(kinds), std::move(runs), place);
+  scale_.reset();
+  looked_ = false;
+  began_.reset();
+  if (size != end) began_ = history.next() - (size - end);
+}
+
+void ScaledIteration::make_plan(const Policy& policy, const Machine& machine, const ClassOfTag& class_of_tag,
+                                const LaunchHistory& history) {
+  record_pass(history);
+  looked_ = true;
+  iteration_->resize(passes_->at(*scale_));
+  if (error_ > kMostError) return iteration_->drop_strategies();
+  Iteration question = iteration_->iteration();
+  if (class_of_tag) {
+    for (IterationRun& run : question.runs) run.kind = class_of_tag(run.tag);
+  }
+  std::optional<Strategy> strategy = policy.quick_strategy(question, machine);
+  const Bytes sure = strategy ? away_in_all(strategy->plan) : Bytes();
+  if (!strategy) return iteration_->drop_strategies();
+  iteration_->set_sure(sure);
+  iteration_->set_candidates({{std::move(*strategy), {}}}, machine);
+}
+
+// The bytes that the plans of this pass and of the last ones have away when a pass begins.
+Bytes ScaledIteration::away_in_all(const OffloadPlan& plan) {
+  Bytes away;
+  for (const OffloadInterval& interval : plan) {
+    const Bytes bytes = iteration_->iteration().runs[interval.gap.run].bytes;
+    if (interval.gap.wraps && !interval.gap.dead) away += std::min(interval.part, bytes);
+  }
+  away_.push_back(away);
+  if (away_.size() > kAwayPasses) away_.erase(away_.begin());
+  return away_.size() < kAwayPasses ? Bytes() : *std::ranges::min_element(away_);
+}
+
+void ScaledIteration::drop_plan() {
+  if (iteration_ != nullptr) iteration_->drop_strategies();
+}
+
+void ScaledIteration::interrupt() {
+  if (finder_.size() == 0) return;
+  finder_.interrupt();
+  if (iteration_ != nullptr) iteration_->lose_sync();
+  began_.reset();
+  scale_.reset();
+  ended_.reset();
+  looked_ = false;
+}
+
+void ScaledIteration::clear() {
+  interrupt();
+  iteration_.reset();
+}
+
+void ScaledIteration::forget(const Run& run) {
+  if (iteration_ != nullptr) iteration_->forget(run);
+}
+
+}  // namespace tessera

@@ -1,0 +1,197 @@
+// Iterations that return with other sizes: seen through the tracker that follows them.
+#include "residency/iteration/scaled_iteration.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <random>
+#include <vector>
+
+#include "iteration_tracker_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+using test::DeviceRun;
+using test::EveryGap;
+using test::IterationTrackerTest;
+
+class QuickGaps final : public Policy {
+ public:
+  std::string_view name() const override { return "quick-gaps"; }
+  Decision decide(const Snapshot&) const override { return {}; }
+  OffloadPlan plan(const Iteration& iteration, const Machine& machine) const override {
+    return gaps.plan(iteration, machine);
+  }
+  bool has_quick_strategy() const override { return true; }
+  std::optional<Strategy> quick_strategy(const Iteration& iteration, const Machine& machine) const override {
+    ++plans;
+    return Strategy{"quick", plan(iteration, machine), this, false};
+  }
+  EveryGap gaps;
+  mutable std::size_t plans = 0;
+};
+
+// Each pass makes kStages activations, uses them in the opposite order, and updates a state that stays.
+class ScaledIterationTest : public IterationTrackerTest {
+ protected:
+  static constexpr std::size_t kStages = 40, kSteps = 2 * kStages + 1;
+  static constexpr std::uint32_t kUnseen[] = {7, 20, 45};
+
+  ScaledIterationTest() {
+    for (std::uint32_t scale = 4; scale <= 40; ++scale) {
+      if (std::ranges::find(kUnseen, scale) == std::end(kUnseen)) scales_.push_back(scale);
+    }
+    std::ranges::shuffle(scales_, random_);
+    tracker_.set_policy(quick_, quick_planner_);
+    tracker_.set_machine({.device = 64_MiB});
+    state_->fresh = false;
+  }
+
+  static RunShape shape_of(std::size_t stage, std::uint32_t scale) {
+    return {0, stage % 4 == 0 ? 2 * scale : stage % 4 == 1 ? 3 : scale};
+  }
+  DeviceRun* make_fresh(RunShape shape) {
+    DeviceRun* const run = make_run(shape);
+    return run;
+  }
+  void pass(std::uint32_t scale) {
+    pass_of([&](std::size_t stage) { return shape_of(stage, scale); });
+  }
+  template <class ShapeOf>
+  void pass_of(ShapeOf shape_of_stage) {
+    activations_.clear();
+    for (std::size_t i = 0; i < kStages; ++i) {
+      activations_.push_back(make_fresh(shape_of_stage(i)));
+      launch(works_[i], activations_.back(), true);
+    }
+    for (std::size_t i = kStages; i-- > 0;) launch(works_[2 * kStages - 1 - i], activations_[i], false);
+    launch(works_[2 * kStages], state_, true);
+  }
+  // No size comes twice: none of them is learned by its sizes.
+  void passes(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) pass(scales_[played_++]);
+  }
+  bool has_left(const DeviceRun* run) const {
+    return std::ranges::any_of(left_, [&](const auto& order) { return order.run == run; });
+  }
+
+  QuickGaps quick_;
+  FirstStrategy quick_planner_{quick_};
+  DeviceRun* const state_ = make_run({0, 4});
+  std::vector<DeviceRun*> activations_;
+  std::mt19937 random_{1};
+  std::vector<std::uint32_t> scales_;  // in a random order, without kUnseen
+  std::size_t played_ = 0;
+};
+
+TEST_F(ScaledIterationTest, PlansForTheSizesOfThisPass) {
+  passes(10);
+  forget_orders();
+  for (const std::uint32_t scale : kUnseen) {  // the last is beyond all that were seen
+    pass(scale);
+    EXPECT_TRUE(tracker_.has_active_plan());
+    const Iteration& seen = quick_.gaps.seen;
+    ASSERT_EQ(seen.steps.size(), kSteps);
+    for (std::uint32_t step = 0; step < kStages; ++step) {
+      ASSERT_EQ(seen.uses_of(step).size(), 1u);
+      EXPECT_EQ(seen.runs[seen.uses_of(step)[0].run].bytes, shape_of(step, scale).bytes()) << step << " at " << scale;
+    }
+    // All but the last were evicted before they were used again, and fetched.
+    for (std::size_t i = 0; i + 1 < kStages; ++i) {
+      EXPECT_TRUE(has_left(activations_[i])) << i;
+      EXPECT_NE(std::ranges::count(came_, activations_[i]), 0) << i;
+    }
+  }
+}
+
+TEST_F(ScaledIterationTest, PlansOncePerPass) {
+  passes(10);
+  const std::size_t before = quick_.plans;
+  passes(3);
+  EXPECT_EQ(quick_.plans, before + 3);
+}
+
+// What is away across the beginning of a pass may be needed there if the pass is small.
+TEST_F(ScaledIterationTest, WaitsForTheSizeOfTheNextPassUnlessAllHaveItAway) {
+  passes(2 + 8);
+  forget_orders();
+  passes(1);
+  EXPECT_TRUE(has_left(state_));  // behind the first launch of the pass
+  EXPECT_EQ(left_.back().run == state_, false);
+  passes(ScaledIteration::kAwayPasses);
+  forget_orders();
+  passes(1);
+  ASSERT_TRUE(has_left(state_));
+  EXPECT_EQ(left_.back().run, state_);  // behind its use at the end
+}
+
+// Sizes that one scale does not tell, as those of sampled graphs.
+TEST_F(ScaledIterationTest, MakesNoPlanForSizesThatItCannotExpect) {
+  std::size_t planned = 0;
+  for (int i = 0; i < 30; ++i) {
+    pass_of([&](std::size_t) { return RunShape{0, 2 + static_cast<std::uint32_t>(random_() % 30)}; });
+    planned += tracker_.has_active_plan() ? 1 : 0;
+  }
+  EXPECT_EQ(planned, 0u);
+  EXPECT_EQ(quick_.plans, 0u);
+}
+
+TEST_F(ScaledIterationTest, IsFoundAgainAfterSomethingElse) {
+  passes(10);
+  for (std::size_t i = 0; i < 30; ++i) launch(works_[200 + i], make_fresh({0, 2}), true);
+  EXPECT_FALSE(tracker_.has_active_plan());
+  const std::size_t before = quick_.plans;
+  passes(2);
+  EXPECT_TRUE(tracker_.has_active_plan());
+  EXPECT_GT(quick_.plans, before);
+}
+
+// It is found at another place at once, and is no pass whose sizes and times count.
+TEST_F(ScaledIterationTest, ALoopThatEndsEarlierLeavesLaunchesOut) {
+  constexpr std::size_t kRounds = 9, kRound = 10;
+  const auto shape = [](std::size_t i, std::uint32_t scale) {
+    return RunShape{0, i == 0 ? 8 * scale : 3 * scale + static_cast<std::uint32_t>(i * i % 11)};
+  };
+  const auto pass_with = [&](std::size_t rounds, std::uint32_t scale) {
+    std::size_t launched = 0;
+    const auto next = [&](std::size_t work) { launch(works_[work], make_run(shape(launched++, scale)), true); };
+    next(0);
+    for (std::size_t i = 0; i < rounds * kRound; ++i) next(1 + i % kRound);
+    for (std::size_t i = 0; i < 2 * kRound; ++i) next(kRound + 1 + i);
+    launch(works_[3 * kRound + 1], runs_[runs_.size() - launched].get(), false);  // the first one lives to the end
+  };
+  for (std::size_t i = 0; i < 12; ++i) pass_with(kRounds, scales_[i]);
+  EXPECT_TRUE(tracker_.has_active_plan());
+  for (std::size_t i = 12; i < 15; ++i) pass_with(kRounds - 2, scales_[i]);
+  for (const std::uint32_t scale : kUnseen) pass_with(kRounds, scale);
+  const Iteration& seen = quick_.gaps.seen;
+  ASSERT_EQ(seen.steps.size(), 2 + (kRounds + 2) * kRound);
+  for (std::uint32_t step = 0; step + 1 < seen.steps.size(); ++step) {
+    EXPECT_EQ(seen.runs[seen.uses_of(step)[0].run].bytes, shape(step, kUnseen[2]).bytes()) << step;
+  }
+}
+
+// Each round uses weights of its own.
+TEST_F(ScaledIterationTest, TheRoundsOfALoopAreNoPasses) {
+  for (int round = 0; round < 12; ++round) {
+    for (std::size_t i = 0; i < kSteps; ++i) {
+      DeviceRun* const weight = make_run({0, 2 + static_cast<std::uint32_t>(round)});
+      weight->fresh = false;
+      launch(works_[i], weight, false);
+    }
+  }
+  EXPECT_EQ(quick_.plans, 0u);
+  EXPECT_FALSE(tracker_.has_active_plan());
+}
+
+// An iteration whose sizes do not vary is learned as before.
+TEST_F(ScaledIterationTest, EqualPassesNeedNoScale) {
+  for (int i = 0; i < 12; ++i) pass(6);
+  EXPECT_TRUE(tracker_.has_active_plan());
+  EXPECT_EQ(quick_.plans, 0u);
+}
+
+}  // namespace
+}  // namespace tessera
