@@ -30,9 +30,9 @@ def layer_norm(tape: Tape, name: str, x: Tensor, rows: int, width: int) -> Tenso
     return tape.map(name, [x], rows * width, 8 * rows * width, ["inputs"], scales, extra=8 * rows)
 
 
-def rms_norm(tape: Tape, name: str, x: Tensor, rows: int, width: int) -> Tensor:
+def rms_norm(tape: Tape, name: str, x: Tensor, rows: int, width: int, remade: bool = False) -> Tensor:
     scales = [tape.weights.get(f"{name}.weight", width)]
-    return tape.map(name, [x], rows * width, 5 * rows * width, ["inputs"], scales, extra=4 * rows)
+    return tape.map(name, [x], rows * width, 5 * rows * width, ["inputs"], scales, extra=4 * rows, remade=remade)
 
 
 def add(tape: Tape, name: str, a: Tensor, b: Tensor, elements: int) -> Tensor:

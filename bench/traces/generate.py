@@ -59,7 +59,7 @@ def generate(name: str, batch: int = 8, gpu: str = "A100-80G", precision: str | 
     if name in decode.NAMES:
         return program, decode.serve(program, name, batch, iterations)
     if name in interleaved.NAMES:
-        return program, interleaved.train(program, interleaved.NAMES.index(name), batch, iterations)
+        return program, interleaved.train(program, name, batch, iterations)
     model, stage = name.removeprefix("pipeline-").rsplit("-stage", 1)
     return program, pipeline.train(program, model, int(stage), batch, iterations)
 

@@ -32,6 +32,7 @@ def rotate(tape: Tape, name: str, x: Tensor, elements: int) -> Tensor:
 
 
 def self_attention(tape: Tape, name: str, x: Tensor, batch: int, length: int, shape: Shape, keys: int) -> Tensor:
+    """`length` tokens of each sequence, of which each attends to `keys` tokens: more if devices share a sequence."""
     rows, inner = batch * length, shape.kv_heads * shape.head
     q = linear(tape, f"{name}.q", x, rows, shape.width, shape.width, False)
     k = linear(tape, f"{name}.k", x, rows, shape.width, inner, False)
@@ -47,12 +48,11 @@ def embed(tape: Tape, rows: int, size: Size) -> Tensor:
     return tape.lookup("embed", tape.weights.get("words", size.words * size.width), rows, size.width)
 
 
-def decoder_block(tape: Tape, name: str, x: Tensor, batch: int, length: int, size: Size, keys: int) -> Tensor:
-    """`length` tokens of each sequence, of which each attends to `keys` tokens: more if devices share a sequence."""
+def decoder_block(tape: Tape, name: str, x: Tensor, batch: int, length: int, size: Size) -> Tensor:
     shape = Shape(size.width, size.heads, size.kv_heads, size.width // size.heads, biased=False)
     rows = batch * length
     y = rms_norm(tape, f"{name}.norm1", x, rows, size.width)
-    y = self_attention(tape, f"{name}.attention", y, batch, length, shape, keys)
+    y = self_attention(tape, f"{name}.attention", y, batch, length, shape, length)
     x = add(tape, f"{name}.add1", x, y, rows * size.width)
     y = rms_norm(tape, f"{name}.norm2", x, rows, size.width)
     y = gated_feed_forward(tape, f"{name}.mlp", y, rows, size.width, size.inner)
@@ -69,7 +69,7 @@ def head(tape: Tape, x: Tensor, rows: int, size: Size, tied: bool = False) -> No
 def forward(tape: Tape, batch: int, size: Size, tied: bool = False) -> None:
     x = embed(tape, batch * size.length, size)
     for layer in range(size.layers):
-        x = decoder_block(tape, f"layer{layer}", x, batch, size.length, size, size.length)
+        x = decoder_block(tape, f"layer{layer}", x, batch, size.length, size)
     head(tape, x, batch * size.length, size, tied)
 
 

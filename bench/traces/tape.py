@@ -34,16 +34,21 @@ class Weights:
     """All weights of a model, created once, before the first iteration."""
     program: Program
     precision: Precision
-    shares: int = 1  # devices that hold one share each of every weight
+    shares: int = 1          # devices that hold one share each of every weight
+    state_shares: int = 1    # devices that divide Adam's states of a weight
+    kept_gradients: int = 0  # bytes per element of gradients that live to the end; 0: they are made in each iteration
     all: dict[str, Weight] = field(default_factory=dict)
 
     def get(self, name: str, elements: int) -> Weight:
         if name not in self.all:
             elements //= self.shares
             value = self.program.persistent(name, elements * self.precision.element, "weight")
-            states = [self.program.persistent(f"{name}.adam{number}", elements * 4, "optimizer")
+            states = [self.program.persistent(f"{name}.adam{number}", elements * 4 // self.state_shares, "optimizer")
                       for number in range(3 if self.precision.master else 2)]
-            self.all[name] = Weight(elements, value, states)
+            gradient = None
+            if self.kept_gradients:
+                gradient = self.program.persistent(f"{name}.gradient", elements * self.kept_gradients, "weight-gradient")
+            self.all[name] = Weight(elements, value, states, gradient)
         return self.all[name]
 
     @property
@@ -51,13 +56,15 @@ class Weights:
         return sum(weight.elements for weight in self.all.values())
 
     def adam(self) -> None:
-        """One step, after which the gradients are freed."""
+        """One step, after which the gradients are freed, or zero."""
         for name, weight in self.all.items():
             if weight.gradient is None:
                 continue
+            zeroed = [weight.gradient] if self.kept_gradients else []
             self.program.op(f"adam.{name}", [weight.gradient, weight.value, *weight.states],
-                            [weight.value, *weight.states], 12 * weight.elements)
-            weight.gradient = None
+                            [weight.value, *weight.states, *zeroed], 12 * weight.elements)
+            if not zeroed:
+                weight.gradient = None
 
 
 @dataclass
@@ -67,6 +74,8 @@ class Tape:
     undo: list[Callable[[], None]] = field(default_factory=list)
     gradients: dict[Tensor, Tensor] = field(default_factory=dict)
     without_gradient: set[Tensor] = field(default_factory=set)
+    makers: dict[Tensor, Callable[[], Tensor]] = field(default_factory=dict)  # of tensors that are not kept
+    again: dict[Tensor, Tensor] = field(default_factory=dict)                 # those that have been recomputed
 
     @property
     def program(self) -> Program:
@@ -106,16 +115,25 @@ class Tape:
         return [], [weight.gradient]
 
     def map(self, name: str, inputs: Sequence[Tensor], elements: int, flops: float, saved: Sequence[str] = (),
-            scales: Sequence[Weight] = (), extra: int = 0, tag: str = "activation") -> Tensor:
+            scales: Sequence[Weight] = (), extra: int = 0, tag: str = "activation", remade: bool = False) -> Tensor:
         """An op without a matrix product. `saved` is a subset of "inputs", "output"; `extra` bytes (a mask,
-        statistics) are saved too; `scales` are small weights such as those of a norm."""
+        statistics) are saved too; `scales` are small weights such as those of a norm. The output of a `remade` op is
+        not kept for the backward pass, which runs the op again."""
         output = self.tensor(elements, tag)
         kept = [self.tensor(extra, "saved", 1)] if extra else []
         self.run(name, [*inputs, *(w.value for w in scales)], [output, *kept], flops)
 
+        def make_again() -> Tensor:
+            copy = self.tensor(elements, tag)
+            self.run(f"{name}.again", [*map(self.for_backward, inputs), *(w.value for w in scales)], [copy], flops)
+            return copy
+
+        if remade:
+            self.makers[output] = make_again
+
         def back() -> None:
             reads = [self.gradients[output], *kept, *(w.value for w in scales)]
-            reads += list(inputs) if "inputs" in saved else []
+            reads += list(map(self.for_backward, inputs)) if "inputs" in saved else []
             reads += [output] if "output" in saved else []
             self.backward(f"{name}.backward", reads, inputs, scales, 2 * flops)
 
@@ -130,12 +148,18 @@ class Tape:
 
         def back() -> None:
             gradient = self.gradients[output]
-            self.backward(f"{name}.wgrad", [gradient, x], [], weights, flops)
+            self.backward(f"{name}.wgrad", [gradient, self.for_backward(x)], [], weights, flops)
             if x not in self.without_gradient:
                 self.backward(f"{name}.dgrad", [gradient, *(w.value for w in weights)], [x], [], flops)
 
         self.undo.append(back)
         return output
+
+    def for_backward(self, tensor: Tensor) -> Tensor:
+        """What the backward pass reads in its place: itself, or the tensor that an op has made again."""
+        if tensor in self.makers and tensor not in self.again:
+            self.again[tensor] = self.makers[tensor]()
+        return self.again.get(tensor, tensor)
 
     def backward(self, name: str, reads: Sequence[Tensor], inputs: Sequence[Tensor],
                  weights: Sequence[Weight], flops: float) -> None:

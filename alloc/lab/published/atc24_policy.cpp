@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "base/page_class.hpp"
@@ -19,20 +21,20 @@ class RatioShares {
  public:
   RatioShares(const PlanGround& ground, double alpha) : ground_(ground), alpha_(alpha) {}
 
-  void take_of(std::vector<Gap> saved) {
+  std::vector<OffloadInterval> of(std::vector<Gap> saved) {
     std::erase_if(saved, [this](const Gap& gap) { return ground_.bytes_of(gap) <= kLeastBlock; });
     std::ranges::stable_sort(saved, std::greater(), [this](const Gap& gap) { return ground_.bytes_of(gap); });
     for (const Gap& gap : saved) seen_ += ground_.bytes_of(gap);
     const Bytes share(static_cast<std::uint64_t>(std::ceil(alpha_ * static_cast<double>(seen_.value()))));
+    std::vector<OffloadInterval> leaving;
     for (const Gap& gap : saved) {
-      if (taken_ >= share) return;
+      if (taken_ >= share) break;
       const Bytes whole = ground_.bytes_of(gap), part = last_pages(whole, share - taken_);
       leaving.push_back({.gap = gap, .part = part < whole ? part : kWholeRun});
       taken_ += std::min(part, whole);
     }
+    return leaving;
   }
-
-  std::vector<OffloadInterval> leaving;
 
  private:
   const PlanGround& ground_;
@@ -40,11 +42,52 @@ class RatioShares {
   Bytes seen_, taken_;
 };
 
+// Two buffers in turn: while the backward pass of one runs, the share of the next is fetched. So the fetch begins when
+// the backward pass before it begins, and of the first when the last forward pass before it does.
+class FetchBuffers {
+ public:
+  explicit FetchBuffers(const std::vector<std::vector<Gap>>& passes) {
+    for (const std::vector<Gap>& saved : passes) {
+      forward_.push_back(std::ranges::min(saved, {}, &Gap::after).after);
+      backward_.push_back(first_use(saved));
+    }
+    std::ranges::sort(forward_);
+    std::ranges::sort(backward_);
+  }
+
+  // The step at which the fetch of a pass begins; none if no other pass runs between its forward and its backward pass.
+  std::optional<std::uint32_t> fetched_at(const std::vector<Gap>& saved) const {
+    const std::uint32_t begin = first_use(saved);
+    const auto before = std::ranges::lower_bound(backward_, begin);
+    const std::uint32_t step =
+        before != backward_.begin() ? *std::prev(before) : *std::prev(std::ranges::lower_bound(forward_, begin));
+    const bool between = std::ranges::all_of(saved, [step](const Gap& gap) { return gap.after < step; });
+    return between ? std::optional(step) : std::nullopt;
+  }
+
+ private:
+  static std::uint32_t first_use(const std::vector<Gap>& saved) {
+    return std::ranges::min(saved, {}, &Gap::until).until;
+  }
+
+  // Ascending: the steps after which passes save first, and those that use first what they saved.
+  std::vector<std::uint32_t> forward_, backward_;
+};
+
 OffloadPlan plan_of_share(const Iteration& iteration, const Machine& machine, double alpha) {
   PlanGround ground(iteration, machine);
+  const std::vector<std::vector<Gap>> passes = saved_by_pass(ground);
+  const FetchBuffers buffers(passes);
   RatioShares shares(ground, alpha);
-  for (std::vector<Gap>& pass : saved_by_pass(ground)) shares.take_of(std::move(pass));
-  ground.leave_in_chain(std::move(shares.leaving));
+  std::vector<OffloadInterval> alone;
+  for (const std::vector<Gap>& saved : passes) {
+    const std::optional<std::uint32_t> step = buffers.fetched_at(saved);
+    for (OffloadInterval interval : shares.of(saved)) {
+      if (step) interval.back_at = *step;
+      (step ? ground.plan : alone).push_back(interval);
+    }
+  }
+  ground.leave_in_chain(std::move(alone));
   return std::move(ground.plan);
 }
 

@@ -3,11 +3,14 @@
 // Yuan et al., "Accelerating the Training of Large Language Models using Efficient Activation Rematerialization
 // and Optimal Hybrid Parallelism", USENIX ATC 2024. Applied to each pass of a micro-batch through a model
 // chunk: of the activations above 1 MiB that it saves, the largest are offloaded first, up to the share alpha
-// of their bytes. Each is fetched while the previous one is in use. The last one is offloaded in part, in whole
-// base pages, to meet the share. Alpha is given ("atc24:0.5"), or is the smallest multiple of 0.1 that fits.
+// of their bytes. The last one is offloaded in part, in whole base pages, to meet the share. The shares come back in
+// two buffers: that of the next backward pass is fetched while one runs. A pass that no other runs between is left
+// alone by the paper; here, as in a program without a pipeline, each run of it is fetched while the one before it is
+// in use. Alpha is given ("atc24:0.5"), or is the smallest multiple of 0.1 that fits.
 //
-// Not implemented: the paper's two buffers of a whole pass each for fetching, its balanced checkpointing, and
-// its search for parallel settings.
+// Runs leave as soon as they are idle, where the paper copies a pass as a whole while the next one runs, and memory of
+// a buffer that nothing is in serves others. Not implemented: its balanced checkpointing, and its search for parallel
+// settings.
 //
 // Thread safety: stateless.
 #pragma once

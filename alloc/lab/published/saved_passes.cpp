@@ -28,6 +28,21 @@ class Passes {
     while (pass_of_[step] != step) step = pass_of_[step] = pass_of_[pass_of_[step]];
     return step;
   }
+  // For each step, the next one of another pass; the number of steps if there is none. Steps without activations are
+  // of no pass.
+  std::vector<std::uint32_t> next_others(const PlanGround& ground) {
+    const auto count = static_cast<std::uint32_t>(pass_of_.size());
+    std::vector<std::uint32_t> others(count, count);
+    std::uint32_t next = count;  // step of a pass
+    for (std::uint32_t step = count; step-- > 0;) {
+      if (next < count) others[step] = of(step) == of(next) ? others[next] : next;
+      const bool counts = std::ranges::any_of(ground.iteration.uses_of(step), [&](const RunUse& use) {
+        return ground.structure.classes[use.run] == RunClass::kActivation;
+      });
+      if (counts) next = step;
+    }
+    return others;
+  }
 
  private:
   void join(std::uint32_t a, std::uint32_t b) { pass_of_[of(b)] = of(a); }
@@ -52,15 +67,24 @@ std::vector<bool> steps_back(const PlanGround& ground) {
 }  // namespace
 
 std::vector<std::vector<Gap>> saved_by_pass(const PlanGround& ground) {
-  const std::vector<bool> back = steps_back(ground);
+  std::vector<bool> back = steps_back(ground);
   const std::uint32_t turn = ground.structure.forward_end;
-  std::vector<Gap> saved;
+  Passes passes(ground);
+  const std::vector<std::uint32_t> others = passes.next_others(ground);
+  std::vector<Gap> waiting;
   for (const Gap& gap : ground.gaps) {
+    if (ground.class_of(gap) == RunClass::kActivation && !gap.wraps) waiting.push_back(gap);
+  }
+  // A pass runs forward, and backward, without another pass between its steps.
+  for (const Gap& gap : waiting) {
+    if (others[gap.after] < gap.until) back[gap.until] = true;
+  }
+  std::vector<Gap> saved;
+  for (const Gap& gap : waiting) {
     const bool turns = back[gap.until] || (gap.after < turn && gap.until >= turn);
-    if (ground.class_of(gap) == RunClass::kActivation && !gap.wraps && !back[gap.after] && turns) saved.push_back(gap);
+    if (!back[gap.after] && turns) saved.push_back(gap);
   }
   std::ranges::stable_sort(saved, {}, &Gap::after);
-  Passes passes(ground);
   std::map<std::uint32_t, std::size_t> place_of;  // by pass
   std::vector<std::vector<Gap>> by_pass;
   for (const Gap& gap : saved) {

@@ -73,6 +73,36 @@ TEST(SavedPasses, WithTaggedGradientsNoOtherRunMarksABackwardStep) {
   EXPECT_EQ(by_pass[1][0].run, small);
 }
 
+// With checkpoints a pass first uses what it has saved to make other activations again, in a step without a gradient.
+TEST(SavedPasses, AnActivationThatOthersAreMadeFromAgainIsSaved) {
+  test::IterationBuilder build;
+  std::vector<std::uint32_t> kept;
+  const auto forward = [&] {
+    kept.push_back(build.run(8_MiB, RunClass::kActivation));
+    const std::uint32_t passing = build.run(8_MiB, RunClass::kActivation);
+    build.step(1000, {test::makes(kept.back())});
+    build.step(1000, {test::reads(kept.back()), test::makes(passing)});
+    build.step(1000, {test::reads(passing)});
+  };
+  const auto backward = [&](std::size_t pass) {
+    const std::uint32_t again = build.run(8_MiB, RunClass::kActivation),
+                        gradient = build.run(2_MiB, RunClass::kGradient);
+    build.step(1000, {test::reads(kept[pass]), test::makes(again)});
+    build.step(1000, {test::reads(again), test::makes(gradient)});
+    build.step(1000, {test::reads(kept[pass]), test::writes(gradient)});
+  };
+  forward();
+  forward();
+  backward(0);
+  backward(1);
+  const auto by_pass = saved_by_pass(PlanGround(build.done(), test::machine_of(1_GiB, 25e9)));
+  ASSERT_EQ(by_pass.size(), 2U);
+  for (std::size_t pass = 0; pass < 2; ++pass) {
+    ASSERT_EQ(by_pass[pass].size(), 1U) << "what is made again is not saved, and used at once";
+    EXPECT_EQ(by_pass[pass][0].run, kept[pass]);
+  }
+}
+
 TEST(SavedPasses, OneTurnIsOnePassWithoutTags) {
   const test::TrainingShape shape;
   const Iteration iteration = test::training(shape);

@@ -55,13 +55,15 @@ bool is_enough(const Trace& trace, const PipelineShape& shape, double alpha, Byt
 }
 
 // The published check. A plan is carried out when memory is short, so the minimum memory is determined: what the share
-// leaves of the bytes in flight, plus less than half a pass for blocks in use or being fetched.
+// leaves of the bytes in flight, plus less than half a pass for blocks in use, and the share of the pass that is being
+// fetched.
 TEST(PublishedPipeline, TheLeastMemoryOfAnInterleavedPipelineIsLinearInAlphaWithTheBytesInFlightAsItsSlope) {
   const PipelineShape shape;
   const Trace trace = pipeline(shape);
   for (const auto& [alpha, stays] : {std::pair(0.0, 10), std::pair(0.3, 7), std::pair(0.5, 5), std::pair(1.0, 0)}) {
     const Bytes line = kGradient + shape.in_flight() * kSavedByAPass * static_cast<std::uint64_t>(stays) / 10;
-    EXPECT_TRUE(is_enough(trace, shape, alpha, line + kSavedByAPass / 2)) << alpha;
+    const Bytes fetched = kSavedByAPass * static_cast<std::uint64_t>(10 - stays) / 10;
+    EXPECT_TRUE(is_enough(trace, shape, alpha, line + kSavedByAPass / 2 + fetched)) << alpha;
     if (stays == 0) continue;  // one operation uses more than the line has
     EXPECT_FALSE(is_enough(trace, shape, alpha, line - 8_MiB)) << alpha;
   }
