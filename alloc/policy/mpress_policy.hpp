@@ -7,8 +7,8 @@
 // host link is not given more than it carries in an iteration. Otherwise the gaps of deep networks, each of
 // which hides a copy, would all be assigned to it.
 //
-// Not implemented: mapping stages to devices, which is up to the program; stripes over several links count as
-// one rate.
+// Stripes over several lenders are the engine's (docs/decisions/0049-a-lane-for-each-lender.md): their memory and the
+// rates of their links count as one here. Not implemented: mapping stages to devices, which is up to the program.
 //
 // Thread safety: stateless.
 #pragma once

@@ -44,7 +44,7 @@ Status Recomputation::set(Run* run, Recompute recompute) {
 // ---- calling callbacks --------------------------------------------------------------------------
 
 Status Recomputation::recompute(std::span<Run* const> runs, StreamId stream) {
-  const StreamId on = stream == kNoStream ? locked_.lanes->inbound(Location::kHost) : stream;
+  const StreamId on = stream == kNoStream ? locked_.lanes->inbound(kHostLane) : stream;
   Status status;
   for (Run* run : runs) {
     if (status.is_ok()) status = recompute(*run, on);

@@ -13,7 +13,7 @@ Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId de
                                                      std::unique_ptr<Policy> policy, EventLog& log,
                                                      ResidencyOptions options) {
   std::unique_ptr<CopyLanes> lanes;
-  TESSERA_TRY_ASSIGN(lanes, CopyLanes::create(driver, device, tiers.peer != nullptr));
+  TESSERA_TRY_ASSIGN(lanes, CopyLanes::create(driver, device, tiers.peer != nullptr ? tiers.peer->lender_count() : 0));
   tiers.host.add_reserve(device);
   return std::unique_ptr<Residency>(
       new Residency(driver, device, tiers, std::move(policy), log, std::move(options), std::move(lanes)));

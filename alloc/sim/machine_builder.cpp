@@ -9,6 +9,13 @@ namespace {
 
 constexpr Nanoseconds kPumpInterval{100'000};
 
+std::unique_ptr<PeerTier> peer_of(Driver& driver, const TierSizes& sizes) {
+  if (!sizes.peer) return nullptr;
+  std::vector<Loan> loans;
+  for (std::uint32_t i = 1; i <= sizes.lenders; ++i) loans.push_back({DeviceId(i), sizes.peer / sizes.lenders});
+  return std::make_unique<PeerTier>(driver, std::move(loans));
+}
+
 }  // namespace
 
 LinkSpeed sim_speed(double rate) { return {static_cast<std::uint64_t>(rate), {}}; }
@@ -49,7 +56,7 @@ SimLayers::SimLayers(Driver& below, const Clock& clock, const TierSizes& sizes, 
            host_pages, sizes.shares_host ? &host_pages : nullptr),
       file(std::move(file_tier)),
       backing(sizes.backing ? std::make_unique<BackingTier>(driver, DeviceId(), sizes.backing) : nullptr),
-      peer(sizes.peer ? std::make_unique<PeerTier>(driver, std::vector{Loan{DeviceId(1), sizes.peer}}) : nullptr),
+      peer(peer_of(driver, sizes)),
       zero_copy(sizes.zero_copy ? std::make_unique<ZeroCopyTier>(driver, DeviceId(), host) : nullptr) {}
 
 Status SimLayers::add_residency(std::unique_ptr<Policy> policy, const ResidencyOptions& options) {

@@ -45,9 +45,10 @@ struct TierSizes {
   Bytes host{};
   std::optional<Bytes> staging{};  // HostTier::staging_for(host and file) if not set
   Bytes backing{};                 // replaces host and file
-  Bytes peer{};                    // lent by device 1; the caller admits device 0 to it
+  Bytes peer{};                    // lent by the devices from 1 on, in equal parts; the caller admits device 0 to it
   bool zero_copy = false;          // whether pages may be used in host memory
   bool shares_host = false;        // host memory is in pieces as where several programs share it
+  std::uint32_t lenders = 1;
 };
 
 // The tiers of device 0 and the layers over them, assembled bottom-up as far as the caller needs them. Destroyed

@@ -148,7 +148,9 @@ Status SimDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   work.time = speed_of(engine, options_).time_for(bytes);
   touches(work, range_of(to, bytes));
   touches(work, range_of(from, bytes));
-  return engines_->submit(on.stream, engine, std::move(work)).status();
+  const bool own_link = options_.peer_links_apart && (engine == SimEngine::kPeerIn || engine == SimEngine::kPeerOut);
+  const DeviceId other = engine == SimEngine::kPeerIn ? source.device : target.device;
+  return engines_->submit(on.stream, engine, std::move(work), own_link ? std::optional(other) : std::nullopt).status();
 }
 
 Status SimDriver::fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to, StreamId stream) {

@@ -92,12 +92,12 @@ void SimEngines::wait_for_room(StreamId stream) {
   while (queue_depth_ != 0 && schedule_.unfinished(stream) >= queue_depth_) await_progress();
 }
 
-Result<SimOp> SimEngines::submit(StreamId stream, SimEngine engine, SimWork work) {
+Result<SimOp> SimEngines::submit(StreamId stream, SimEngine engine, SimWork work, std::optional<DeviceId> of) {
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const DeviceId device, find(stream));
   TESSERA_TRY(error(device));
-  TESSERA_TRY(prepare(device, engine));
-  const SimOp op = schedule_.submit(stream, engine, clock_.now());
+  TESSERA_TRY(prepare(of.value_or(device), engine));
+  const SimOp op = schedule_.submit(stream, engine, clock_.now(), of);
   const std::size_t slot = SimSchedule::slot_of(op);
   if (slot >= works_.size()) works_.resize(slot + 1);
   works_[slot] = std::move(work);
@@ -266,7 +266,8 @@ std::vector<std::string> SimEngines::leaks() {
 
 // ---- carrying out ----------------------------------------------------------------------------
 
-void SimEngines::run(DeviceId device, SimOp op) {
+void SimEngines::run(SimOp op) {
+  const DeviceId device = schedule_.device_of(op);
   const SimWork& own = work(op);  // its address is stable until retire()
   if (!error(device).is_ok() || !own.run) return;
   mutex_.unlock();

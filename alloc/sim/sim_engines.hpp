@@ -49,7 +49,9 @@ class SimEngines {
   // ---- queueing. Errors: the device's, once it is poisoned -----------------------------------
   // Waits while too much is already queued, on that stream or on all of them.
   void wait_for_room(StreamId stream) EXCLUDES_LOCK(mutex_);
-  Result<SimOp> submit(StreamId stream, SimEngine engine, SimWork work) EXCLUDES_LOCK(mutex_);
+  // On an engine of the stream's device, or of another.
+  Result<SimOp> submit(StreamId stream, SimEngine engine, SimWork work, std::optional<DeviceId> of = std::nullopt)
+      EXCLUDES_LOCK(mutex_);
   // kNotFound for a stream that does not exist.
   Status record(EventId event, StreamId stream) EXCLUDES_LOCK(mutex_);
   // For all work queued on the event's device so far.
@@ -95,7 +97,7 @@ class SimEngines {
 
   // ---- used by the subclasses ----------------------------------------------------------------
   // Runs started work, or drops it on a poisoned device. Releases the lock meanwhile.
-  void run(DeviceId device, SimOp op) REQUIRES_LOCK(mutex_);
+  void run(SimOp op) REQUIRES_LOCK(mutex_);
   // Started work is over. Releases the lock at its end.
   void retire(SimOp op) REQUIRES_LOCK(mutex_);
   std::size_t device_count() const { return device_count_; }

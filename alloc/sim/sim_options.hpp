@@ -44,7 +44,9 @@ struct SimOptions {
   Bytes granularity = 2_MiB;        // a power of two, at least 64 KiB
   LinkSpeed inbound{}, outbound{};  // of the copy engines; as fast as memcpy where empty
   LinkSpeed peer{};                 // between devices, in each direction; as fast as memcpy where empty
-  bool peers_carry = true;          // false: peer copies succeed without writing anything, as behind some IOMMUs
+  // True: a device is reached over a link of its own; false: copies of a device to and from all others share its link.
+  bool peer_links_apart = false;
+  bool peers_carry = true;  // false: peer copies succeed without writing anything, as behind some IOMMUs
   std::vector<std::pair<int, int>> apart{};  // the first device cannot access memory of the second
   Nanoseconds kernel_time{};                 // minimum for each launch
   LinkSpeed fingerprints{};                  // at which a device reads its memory for fingerprints

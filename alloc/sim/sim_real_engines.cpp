@@ -102,17 +102,17 @@ void RealEngines::run_engine(DeviceId device, SimEngine engine) {
 
 // Host functions need no engine of the device.
 void RealEngines::carry_out(DeviceId device, SimEngine engine, SimOp op) {
-  if (hardware_ == nullptr || engine == SimEngine::kHost) return let_time_pass(device, op);
+  if (hardware_ == nullptr || engine == SimEngine::kHost) return let_time_pass(op);
   mutex_.unlock();
   SimTurn turn(*hardware_, device, engine);
   mutex_.lock();
-  let_time_pass(device, op);
+  let_time_pass(op);
   turn.end(schedule_.ready_count(device, engine) > 0);
 }
 
-void RealEngines::let_time_pass(DeviceId device, SimOp op) {
+void RealEngines::let_time_pass(SimOp op) {
   const Nanoseconds until = clock_.now() + work(op).time;
-  run(device, op);
+  run(op);
   const Nanoseconds now = clock_.now();
   if (now >= until) return;
   mutex_.unlock();

@@ -49,7 +49,7 @@ class RealEngines final : public SimEngines {
   // Runs the work in a turn of this process.
   void carry_out(DeviceId device, SimEngine engine, SimOp op) REQUIRES_LOCK(mutex_);
   // Runs the work and lets its time pass.
-  void let_time_pass(DeviceId device, SimOp op) REQUIRES_LOCK(mutex_);
+  void let_time_pass(SimOp op) REQUIRES_LOCK(mutex_);
 
   SimHardware* const hardware_;
   Condition any_finished_;      // for calls that wait for room, or for the end

@@ -73,9 +73,9 @@ std::vector<EventId> SimSchedule::events() const {
   return all;
 }
 
-SimOp SimSchedule::submit(StreamId stream, SimEngine engine, Nanoseconds now) {
+SimOp SimSchedule::submit(StreamId stream, SimEngine engine, Nanoseconds now, std::optional<DeviceId> of) {
   const SimOp op = ops_.take();
-  enqueue(op, stream, engine, EventId(), SimOp(), now);
+  enqueue(op, stream, engine, EventId(), SimOp(), now, of);
   return op;
 }
 
@@ -120,12 +120,13 @@ void SimSchedule::for_each_pending(const Stream& queue, Visit visit) const {
 }
 
 void SimSchedule::enqueue(SimOp op, StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for,
-                          Nanoseconds now) {
+                          Nanoseconds now, std::optional<DeviceId> of) {
   Stream& queue = streams_.at(stream);
   Op& record = ops_.at(op);
   record.stream = stream;
   record.device = queue.device;
   record.engine = engine;
+  record.place = of.value_or(queue.device);
   record.started = false;
   record.waits_for = 0;
   record.event = event;
@@ -141,7 +142,7 @@ void SimSchedule::enqueue(SimOp op, StreamId stream, SimEngine engine, EventId e
   if (engine == SimEngine::kMarker) {
     finish(op, now);
   } else {
-    ready(record.device, engine).push_back(op);
+    ready(record.place, engine).push_back(op);
   }
 }
 
@@ -160,7 +161,7 @@ std::size_t SimSchedule::ready_count(DeviceId device, SimEngine engine) const {
 
 std::pair<DeviceId, SimEngine> SimSchedule::place_of(SimOp op) const {
   const Op& record = ops_.at(op);
-  return {record.device, record.engine};
+  return {record.place, record.engine};
 }
 
 void SimSchedule::finish(SimOp op, Nanoseconds now) {
@@ -177,7 +178,7 @@ void SimSchedule::finish(SimOp op, Nanoseconds now) {
       if (waiting.engine == SimEngine::kMarker) {
         over_.push_back(dependent);
       } else {
-        ready(waiting.device, waiting.engine).push_back(dependent);
+        ready(waiting.place, waiting.engine).push_back(dependent);
       }
     }
     record.dependents.clear();

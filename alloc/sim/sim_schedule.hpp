@@ -69,7 +69,8 @@ class SimSchedule {
   std::vector<EventId> events() const;
 
   // ---- queueing. REQUIRES: the stream and the event exist -----------------------------------
-  SimOp submit(StreamId stream, SimEngine engine, Nanoseconds now);
+  // On an engine of the stream's device, or of another.
+  SimOp submit(StreamId stream, SimEngine engine, Nanoseconds now, std::optional<DeviceId> of = std::nullopt);
   void record(EventId event, StreamId stream, Nanoseconds now);
   // For all unfinished operations of the event's device.
   void record_all(EventId event, Nanoseconds now);
@@ -80,8 +81,9 @@ class SimSchedule {
   // it.
   SimOp start(DeviceId device, SimEngine engine);
   std::size_t ready_count(DeviceId device, SimEngine engine) const;
-  // The engine that carries it out. REQUIRES: not finished.
+  // The engine that carries it out, and the device of its stream. REQUIRES: not finished.
   std::pair<DeviceId, SimEngine> place_of(SimOp op) const;
+  DeviceId device_of(SimOp op) const { return ops_.at(op).device; }
   // REQUIRES: started and not finished.
   void finish(SimOp op, Nanoseconds now);
 
@@ -110,6 +112,7 @@ class SimSchedule {
     StreamId stream;
     DeviceId device;
     SimEngine engine = SimEngine::kMarker;
+    DeviceId place;  // the device of the engine
     bool started = false;
     std::uint32_t waits_for = 0;
     EventId event;  // the event that this marker records, or none
@@ -117,7 +120,8 @@ class SimSchedule {
   };
 
   // REQUIRES: `op` was just taken.
-  void enqueue(SimOp op, StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for, Nanoseconds now);
+  void enqueue(SimOp op, StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for, Nanoseconds now,
+               std::optional<DeviceId> of = std::nullopt);
   // Visits the operations of pending(stream).
   template <class Visit>
   void for_each_pending(const Stream& queue, Visit visit) const;

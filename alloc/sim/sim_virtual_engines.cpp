@@ -61,7 +61,7 @@ void VirtualEngines::finish(SimOp op) {
   MutexLock lock(mutex_);
   const auto [device, engine] = schedule_.place_of(op);
   if (watcher_ != nullptr) watcher_->ran(device, engine, work(op), time_.now() - work(op).time, time_.now());
-  run(device, op);
+  run(op);
   busy_[device.value()][static_cast<std::size_t>(engine)] = false;
   retire(op);
   if (is_shared(engine)) hardware_->end(device, engine, *this);

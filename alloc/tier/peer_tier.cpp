@@ -1,7 +1,6 @@
 #include "tier/peer_tier.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -30,6 +29,17 @@ PeerTier::~PeerTier() { destroy_all(); }
 bool PeerTier::lends(DeviceId device) const {
   const MutexLock lock(lenders_mutex_);
   return std::ranges::any_of(lenders_, [&](const Lender& each) { return each.loan.lender == device; });
+}
+
+std::size_t PeerTier::lender_count() const {
+  const MutexLock lock(lenders_mutex_);
+  return lenders_.size();
+}
+
+std::size_t PeerTier::lender_of(const Frame& frame) const {
+  const FrameId handle = handle_of(frame);
+  const MutexLock lock(lenders_mutex_);
+  return lender_of_.at(handle);
 }
 
 // The tier's own lock is taken before that of the lenders.
@@ -100,12 +110,12 @@ void PeerTier::trim() {
 
 Result<AliasTier::Made> PeerTier::create_frame(Bytes bytes) {
   const MutexLock lock(lenders_mutex_);
-  std::vector<std::pair<Bytes, std::size_t>> by_left;
-  for (std::size_t i = 0; i < lenders_.size(); ++i) by_left.emplace_back(lenders_[i].left(), i);
-  std::ranges::stable_sort(by_left, std::greater<>(), &std::pair<Bytes, std::size_t>::first);
+  std::vector<std::pair<Bytes, std::size_t>> by_taken;
+  for (std::size_t i = 0; i < lenders_.size(); ++i) by_taken.emplace_back(lenders_[i].taken, i);
+  std::ranges::sort(by_taken);
   Status refusal(Code::kOutOfMemory, "no device lends that much at once");
-  for (const auto& [left, i] : by_left) {
-    if (left < bytes) break;
+  for (const auto& [taken, i] : by_taken) {
+    if (lenders_[i].left() < bytes) continue;
     Lender& from = lenders_[i];
     if (from.refused && bytes >= from.refused) continue;
     const DeviceId lender = from.loan.lender;

@@ -1,9 +1,10 @@
 // Memory lent by other devices: nearer than host memory where devices have links of their own.
 //
 // A frame is memory of a lender, which does not use it; the borrowers copy through its alias. Any lender may provide a
-// frame, and the one with most left is asked first, so that pages are spread over all of them (MPress, HPCA 2023,
-// stripes them as well). Memory is allocated on a lender when it is first needed, and then kept as spare frames. A
-// lender that had less than its loan is not asked again for that size before some of it was returned.
+// frame, and the one that has lent least is asked first: the pages of a run lie with all of them in turn, as MPress
+// (HPCA 2023) stripes them, and cross as many links at a time. Memory is allocated on a lender when it is first needed,
+// and then kept as spare frames. A lender that had less than its loan is not asked again for that size before some of
+// it was returned.
 //
 // Thread safety: as in tier.hpp.
 #pragma once
@@ -28,6 +29,9 @@ class PeerTier final : public AliasTier {
   ~PeerTier() override;
 
   bool lends(DeviceId device) const;
+  std::size_t lender_count() const;
+  // The number of the lender whose memory it is, below lender_count(). REQUIRES: the frame is out.
+  std::size_t lender_of(const Frame& frame) const;
   // Compares a loan with the lender's free memory, and lowers it to that, with a log line. Once for each lender, before
   // its own heap or a borrower takes anything. No effect for other devices.
   void settle(DeviceId device);

@@ -90,7 +90,9 @@ class PageMovesTest : public testing::Test {
   RunsByTrait by_trait_;
   std::atomic<bool> unseen_{false};
   std::unique_ptr<CopyLanes> lanes_ =
-      CopyLanes::create(machine_.sim(), DeviceId(0), machine_.tiers().peer != nullptr).take();
+      CopyLanes::create(machine_.sim(), DeviceId(0),
+                        machine_.tiers().peer != nullptr ? machine_.tiers().peer->lender_count() : 0)
+          .take();
   std::unique_ptr<PageMoves> moves_ = std::make_unique<PageMoves>(PageMachine{.driver = machine_.fault(),
                                                                               .device = DeviceId(0),
                                                                               .tiers = machine_.tiers(),

@@ -67,13 +67,14 @@ struct ResidencySetup {
   Bytes staging = 8_MiB;
   Bytes file = 0_B;
   Bytes backing = 0_B;     // replaces host and file
-  Bytes peer = 0_B;        // lent by device 1, which `sim` must have
+  Bytes peer = 0_B;        // lent by the devices from 1 on, which `sim` must have
   bool zero_copy = false;  // and host memory in small pieces
   std::string policy = "recency";
   ResidencyOptions options = {};
   Nanoseconds patience = kUnlimited;  // in place of that in `options`
   SimOptions sim = {.memory = 64_MiB};
   bool virtual_time = false;  // with bytes all the same
+  std::uint32_t lenders = 1;
 };
 
 class ResidencyMachine {
@@ -86,8 +87,8 @@ class ResidencyMachine {
         driver_(sim_) {
     auto io = std::make_unique<MemoryFile>();
     io_ = io.get();
-    const TierSizes sizes{setup.device, setup.host,      setup.staging,  setup.backing,
-                          setup.peer,   setup.zero_copy, setup.zero_copy};
+    const TierSizes sizes{setup.device, setup.host,      setup.staging,   setup.backing,
+                          setup.peer,   setup.zero_copy, setup.zero_copy, setup.lenders};
     layers_ = std::make_unique<SimLayers>(driver_, clock_, sizes, std::make_unique<FileTier>(std::move(io), setup.file),
                                           system_host_pages(), 4096);
     if (layers_->peer) {

@@ -12,6 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr std::uint32_t kMaxIterations = 100'000;
+constexpr std::uint32_t kMostLenders = 15;
 constexpr std::uint64_t kLongestCall = 1'000'000'000;  // nanoseconds
 
 using Speed = std::uint64_t ReplayOptions::*;
@@ -92,6 +93,12 @@ Status ReplayOptions::set(std::string_view name, std::string_view value) {
     const Status known = make_policy(value).status();
     if (!known.is_ok()) return {known.code(), fmt::format("policy: {}", known.message())};
     policy = value;
+    return {};
+  }
+  if (name == "lenders") {
+    std::uint32_t count = 0;
+    if (!parse(value, count) || count == 0 || count > kMostLenders) return refused(name, value, "a count from 1 to 15");
+    lenders = count;
     return {};
   }
   if (name == "iterations") {

@@ -20,7 +20,8 @@ struct ReplayOptions {
   Bytes device_memory{};  // of each device; 0: as in the trace's header, or else its liveness peak
   Bytes host_memory = 64_GiB;
   Bytes file_memory{};
-  Bytes peer_memory{};  // lent to the others by one more device, which the trace does not use
+  Bytes peer_memory{};        // lent to the others by devices that the trace does not use, in equal parts
+  std::uint32_t lenders = 1;  // so many, each with a link of its own
   // Bytes per second of each direction.
   std::uint64_t h2d = 25'000'000'000;
   std::uint64_t d2h = 25'000'000'000;
@@ -41,8 +42,8 @@ struct ReplayOptions {
   std::string timeline;      // file to write it to; "" for none
 
   // Sum over all links of a device, and over all memory outside of it except the file.
-  std::uint64_t in_rate() const { return h2d + (peer_memory ? peer_rate : 0); }
-  std::uint64_t out_rate() const { return d2h + (peer_memory ? peer_rate : 0); }
+  std::uint64_t in_rate() const { return h2d + (peer_memory ? lenders * peer_rate : 0); }
+  std::uint64_t out_rate() const { return d2h + (peer_memory ? lenders * peer_rate : 0); }
   Bytes beside() const { return host_memory + peer_memory; }
 
   // Errors: kNotFound for an unknown option; kInvalidArgument with what would be accepted.

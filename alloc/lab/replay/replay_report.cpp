@@ -55,6 +55,7 @@ std::string replay_json(const Trace& trace, const ReplayResult& result) {
   json["file_read"] = options.file_read;
   json["file_write"] = options.file_write;
   json["peer_memory"] = options.peer_memory.value();
+  json["lenders"] = options.lenders;
   json["peer_rate"] = options.peer_rate;
   json["mapping_time"] = options.mapping_time.value();
   json["copy_turn"] = options.copy_turn.value();

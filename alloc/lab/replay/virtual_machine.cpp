@@ -27,12 +27,22 @@ Machine machine_of(const ReplayOptions& options) {
 // Identifies the device that programs share; 128 bits in hexadecimal.
 constexpr const char* kSharedDevice = "7e55e7a0000000000000000000000000";
 
-// `lender` is a device that the program does not use.
+// The devices from `lender` on lend, and the program does not use them. Whole pages, so that a loan has no rest.
+std::string loans_of(const ReplayOptions& options, std::uint32_t lender) {
+  const Bytes each = options.peer_memory / options.lenders / kBasePage * kBasePage;
+  if (options.lenders == 1) return fmt::format("{}:{}", lender, options.peer_memory.value());
+  std::string loans;
+  for (std::uint32_t i = 0; i < options.lenders; ++i) {
+    loans += fmt::format("{}{}:{}", i == 0 ? "" : ",", lender + i, each.value());
+  }
+  return loans;
+}
+
 Options allocator_options(const ReplayOptions& options, std::uint32_t lender, const SharedPlace* place) {
   Options own;
   own.device_memory = options.device_memory;
   own.host_memory = options.host_memory;
-  if (options.peer_memory) own.peer_memory = fmt::format("{}:{}", lender, options.peer_memory.value());
+  if (options.peer_memory) own.peer_memory = loans_of(options, lender);
   own.policy = with_seed(options.policy, options.seed);
   own.log_level = "quiet";
   own.share = "off";
@@ -60,7 +70,9 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
   VirtualClock& clock = machine->clock_;
   const bool drawn = !options.timeline.empty();
   const Machine simulated = machine_of(options);
-  SimOptions device = sim_options(simulated, static_cast<int>(devices));
+  const std::uint32_t more_lenders = options.peer_memory ? options.lenders - 1 : 0;
+  SimOptions device = sim_options(simulated, static_cast<int>(devices + more_lenders));
+  device.peer_links_apart = options.lenders > 1;
   device.name = "Tessera virtual device";
   device.calls = {.frame = options.frame_time, .mapping = options.mapping_time, .copy_turn = options.copy_turn};
   device.watcher = &machine->link_bytes_;

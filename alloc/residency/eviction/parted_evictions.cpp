@@ -67,9 +67,7 @@ Status PartedEvictions::go_apart(Bytes most) {
 Status PartedEvictions::copy(std::span<const PageRef> pages) {
   Status result;
   while (!pages.empty()) {
-    const Location to = beside_of(*pages.front());
-    const auto elsewhere = std::ranges::find_if(pages, [to](const PageRef& page) { return beside_of(*page) != to; });
-    const auto batch = pages.first(moves_.links.batch_of({pages.begin(), elsewhere}));
+    const auto batch = pages.first(moves_.links.batch_of(pages));
     Status begun = moves_.partings.copy(batch);
     if (begun.is_ok()) {
       for (const PageRef& page : batch) in_flight_.add(page);

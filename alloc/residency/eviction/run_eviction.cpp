@@ -186,12 +186,15 @@ Result<Bytes> RunEviction::start(Run& run, Bytes wanted, Patience patience, Whic
   return copied.status();
 }
 
-// Pages that find no room in a peer go to the host.
+// Pages that find no room in a peer go to the host, and any lender may have the next frame.
 Status RunEviction::let_copies_wait(const Work& work, Location to) {
   const CopyLanes& lanes = engine_.lanes;
-  TESSERA_TRY(engine_.streams.make_wait(lanes.outbound(Location::kHost), work.mask, work.until));
+  TESSERA_TRY(engine_.streams.make_wait(lanes.outbound(kHostLane), work.mask, work.until));
   if (to == Location::kHost) return {};
-  return engine_.streams.make_wait(lanes.outbound(Location::kPeer), work.mask, work.until);
+  for (std::size_t lane = lane_to_lender(0); lane < lanes.count(); ++lane) {
+    TESSERA_TRY(engine_.streams.make_wait(lanes.outbound(lane), work.mask, work.until));
+  }
+  return {};
 }
 
 // The bytes of pages to check, and of the others as far as the tiers below have room. REQUIRES: the outbound streams

@@ -1,8 +1,6 @@
 #include "residency/eviction/transfer_ends.hpp"
 
 #include <algorithm>
-#include <array>
-#include <functional>
 #include <utility>
 
 #include "base/check.hpp"
@@ -49,24 +47,22 @@ Status TransferEnds::finish(Await await, Bytes bytes) {
     const StallWait waiting(engine_.stall, cause_of(copy->state));
     note_error(result, ready.is_ok() ? moves_.links.is_done(copy, true).status() : std::move(ready));
   }
-  // Whether a copy in that direction, by memory, is known to be in flight, or there is none to look for.
-  const bool none_comes = !moves_.ledger.arriving_bytes(), none_goes = !moves_.ledger.copying_out();
-  const bool no_peer = !engine_.lanes.to_peer();
-  std::array<bool, kLanes> coming = {none_comes, none_comes || no_peer}, going = {none_goes, none_goes || no_peer};
-  const auto all = [](const std::array<bool, kLanes>& each) { return std::ranges::all_of(each, std::identity()); };
+  // The lanes to look at: those on which no copy in that direction is known to be in flight.
+  LaneSet coming = moves_.ledger.arriving_bytes() ? engine_.lanes.all() : LaneSet();
+  LaneSet going = moves_.ledger.copying_out() ? engine_.lanes.all() : LaneSet();
   const bool others = moves_.ledger.moving(PageState::kSpilling) || moves_.ledger.moving(PageState::kLoading) ||
                       moves_.ledger.moving(PageState::kRecomputing);
-  const auto go_on = [&] { return others || !all(coming) || !all(going) || await == Await::kOldest; };
+  const auto go_on = [&] { return others || coming.any() || going.any() || await == Await::kOldest; };
   in_flight_.remove_moving_if(go_on, [&](const PageRef page) {
     const bool leaving = is_evicting(page->state);
-    const auto beside = lane_to(beside_of(*page));
-    bool* const under_way = leaving ? &going[beside] : is_arriving(page->state) ? &coming[beside] : nullptr;
+    LaneSet* const way = leaving ? &going : is_arriving(page->state) ? &coming : nullptr;
+    const std::size_t lane = page->lane();  // of its copy, before that is over
     const bool wait = await == Await::kOldest;
     if (wait) await = Await::kNone;
-    if (!wait && under_way && *under_way) return false;
+    if (!wait && way != nullptr && !way->test(lane)) return false;
     const Result<bool> done = finish_one(page, wait, ended);
     if (!done.is_ok() && result.is_ok()) result = done.status();
-    if (under_way && done.is_ok() && !done.value()) *under_way = true;
+    if (way != nullptr && done.is_ok() && !done.value()) way->reset(lane);
     if (!done.is_ok() || !done.value()) return false;
     arrived.push_back(page);
     return true;
@@ -247,22 +243,24 @@ Status TransferEnds::await_arrivals(Runs runs, StreamId stream) {
     }
   }
   if (stream == kNoStream) return await_all(arriving);
-  std::array<bool, kLanes> copies{};
+  LaneSet copies;
   for (const PageRef& page : arriving) {
     if (page->state == PageState::kRecomputing) {
       TESSERA_TRY(engine_.driver.wait_event(stream, page->transfer.event));
     } else {
-      copies[lane_to(beside_of(*page))] = true;
+      copies.set(page->lane());
     }
   }
   const std::span<const PageRef> moving = in_flight_.moving();
-  for (auto page = moving.rbegin(); page != moving.rend() && std::ranges::count(copies, true) != 0; ++page) {
-    bool& waits = copies[lane_to(beside_of(**page))];
-    if (!waits || (*page)->state != PageState::kFetching || std::ranges::find(runs, page->run) == runs.end()) continue;
+  for (auto page = moving.rbegin(); page != moving.rend() && copies.any(); ++page) {
+    const std::size_t lane = (*page)->lane();
+    if (!copies.test(lane) || (*page)->state != PageState::kFetching ||
+        std::ranges::find(runs, page->run) == runs.end())
+      continue;
     TESSERA_TRY(engine_.driver.wait_event(stream, (*page)->transfer.event));
-    waits = false;
+    copies.reset(lane);
   }
-  DCHECK_EQ(std::ranges::count(copies, true), 0);  // all arriving pages are listed
+  DCHECK(copies.none());  // all arriving pages are listed
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "residency/pages/copy_lanes.hpp"
 
+#include "base/check.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -12,9 +13,10 @@ void note_left_behind(const Status& status) {
 
 }  // namespace
 
-Result<std::unique_ptr<CopyLanes>> CopyLanes::create(Driver& driver, DeviceId device, bool peer) {
+Result<std::unique_ptr<CopyLanes>> CopyLanes::create(Driver& driver, DeviceId device, std::size_t lenders) {
+  DCHECK_LT(lenders, kMostLanes);
   std::unique_ptr<CopyLanes> lanes(new CopyLanes(driver));
-  for (std::size_t i = 0; i < (peer ? kLanes : 1); ++i) {
+  for (std::size_t i = 0; i < 1 + lenders; ++i) {
     for (int way = 0; way < 2; ++way) {
       TESSERA_TRY_ASSIGN(const StreamId stream, driver.create_stream(device));
       lanes->streams_.push_back(stream);

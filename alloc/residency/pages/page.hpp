@@ -72,6 +72,7 @@ struct Page {
   PageState state = PageState::kEmpty;
   Location place = Location::kNowhere;  // as last reported to the event log
   std::uint8_t traits = 0;              // a bit for each, as counted in its run
+  std::uint8_t lender = 0;              // of `peer`, as PeerTier numbers them
 
   std::optional<Frame> device;
   std::optional<Frame> peer, host, file;  // while `device` is set too: copies as of copy.epoch
@@ -82,6 +83,8 @@ struct Page {
   PageFingerprint fingerprint;
 
   bool has_copy() const { return peer || host || file; }
+  // The lane of its copies below: the peer's if it has a frame there.
+  std::size_t lane() const { return peer ? lane_to_lender(lender) : kHostLane; }
   // One copy brings it to the device.
   bool is_near() const { return peer || host; }
   // The check that was asked for has found the copy valid.

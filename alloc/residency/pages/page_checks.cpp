@@ -25,7 +25,7 @@ std::size_t PageChecks::begin(std::span<const PageRef> pages) {
   fingerprints_.queue(ready);
   for (const PageRef& page : ready) page->fingerprint.wanted = false;
   if (!ready.front()->fingerprint.is_pending()) return 0;
-  if (!links_.record_for(ready, machine_.lanes.outbound(Location::kHost)).is_ok()) {
+  if (!links_.record_for(ready, machine_.lanes.outbound(kHostLane)).is_ok()) {
     for (const PageRef& page : ready) fingerprints_.drop(page);
     return 0;
   }

@@ -20,6 +20,10 @@ Result<std::size_t> PageCopies::take(std::span<const PageRef> pages, Location to
   }
   while (taken < pages.size() && (status = take_one(pages[taken], to)).is_ok()) {
     ++taken;
+    if (pages[taken - 1]->lane() != pages[0]->lane()) {
+      drop_peer(pages[--taken]);  // the next page of a stripe, which another link carries
+      break;
+    }
     if (!pages[taken - 1]->copy.staging) continue;
     // It is spilled to the file as soon as it is copied out, so it is copied alone.
     if (taken > 1) drop_host(pages[--taken]);
@@ -35,6 +39,7 @@ Status PageCopies::take_one(PageRef page, Location beside) {
 
 Status PageCopies::take_peer(PageRef page) {
   TESSERA_TRY_ASSIGN(page->peer, machine_.tiers.peer->take(page.page_class()));
+  page->lender = static_cast<std::uint8_t>(machine_.tiers.peer->lender_of(*page->peer));
   ledger_.note_peer_frame(page);
   return {};
 }

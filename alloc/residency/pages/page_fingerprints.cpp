@@ -11,7 +11,7 @@ void PageFingerprints::queue(std::span<const PageRef> pages) {
     if (page->fingerprint.wanted) ranges.push_back({mappings_.bytes_at(page), page.bytes()});
   }
   if (ranges.empty()) return;
-  const auto first = desk_.queue(ranges, machine_.lanes.outbound(Location::kHost));
+  const auto first = desk_.queue(ranges, machine_.lanes.outbound(kHostLane));
   if (!first) return;
   FingerprintDesk::Place place = *first;
   for (const PageRef& page : pages) {

@@ -14,11 +14,9 @@ constexpr Bytes kTogether = 8_MiB;
 }  // namespace
 
 PageLinks::PageLinks(const PageMachine& machine, const PageMappings& mappings, PageFingerprints& fingerprints)
-    : machine_(machine),
-      mappings_(mappings),
-      fingerprints_(fingerprints),
-      meters_{LinkMeter(machine.driver, machine.device), LinkMeter(machine.driver, machine.device),
-              LinkMeter(machine.driver, machine.device), LinkMeter(machine.driver, machine.device)} {}
+    : machine_(machine), mappings_(mappings), fingerprints_(fingerprints) {
+  for (std::size_t i = 0; i < 2 * machine.lanes.count(); ++i) meters_.emplace_back(machine.driver, machine.device);
+}
 
 PageLinks::~PageLinks() {
   for (EventId event : spare_events_) {
@@ -79,10 +77,10 @@ Result<bool> PageLinks::is_done(PageRef page, bool wait) {
 
 std::size_t PageLinks::batch_of(std::span<const PageRef> pages) const {
   if (!copies_at_once_) return 1;
-  // Fetches of a batch use one link; the target of evictions is not known yet.
+  // The copies of a batch use one link. Resident pages have no frame below yet: PageCopies::take() sees to it.
   const auto by_copy = [first = pages.front()](const PageRef& page) {
-    if (page->state == PageState::kResident || page->state == PageState::kApart) return true;
-    return page->state == PageState::kCold && beside_of(*page) == beside_of(*first);
+    if (page->state == PageState::kResident) return true;
+    return (page->state == PageState::kApart || page->state == PageState::kCold) && page->lane() == first->lane();
   };
   std::size_t count = 0;
   for (Bytes sum; count < pages.size() && by_copy(pages[count]); ++count) {
@@ -94,10 +92,10 @@ std::size_t PageLinks::batch_of(std::span<const PageRef> pages) const {
 
 Status PageLinks::queue(CopyWay way, std::span<const PageRef> pages) {
   const bool in = way == CopyWay::kIn;
-  const Location beside = beside_of(*pages.front());
-  const bool peer = beside == Location::kPeer;
-  const StreamId stream = in ? machine_.lanes.inbound(beside) : machine_.lanes.outbound(beside);
-  LinkMeter& meter = this->meter(way, beside);
+  const std::size_t lane = pages.front()->lane();
+  const bool peer = lane != kHostLane;
+  const StreamId stream = in ? machine_.lanes.inbound(lane) : machine_.lanes.outbound(lane);
+  LinkMeter& meter = this->meter(way, lane);
   EventId event;
   TESSERA_TRY_ASSIGN(event, take_event());
   Bytes bytes;
@@ -152,8 +150,21 @@ Status PageLinks::queue_with_peer(CopyWay way, std::span<const PageRef> pages, S
   return {};
 }
 
+double PageLinks::rate(CopyWay way, Location beside) {
+  if (beside != Location::kPeer) return meter(way, kHostLane).rate();
+  double sum = 0;
+  std::size_t measured = 0;
+  const std::size_t lanes = machine_.lanes.count();
+  for (std::size_t lane = lane_to_lender(0); lane < lanes; ++lane) {
+    const double one = meter(way, lane).rate();
+    sum += one;
+    measured += one > 0 ? 1 : 0;
+  }
+  return measured == 0 ? 0 : sum * static_cast<double>(lanes - 1) / static_cast<double>(measured);
+}
+
 double PageLinks::peer_rate() {
-  const double in = meter(CopyWay::kIn, Location::kPeer).rate(), out = meter(CopyWay::kOut, Location::kPeer).rate();
+  const double in = rate(CopyWay::kIn, Location::kPeer), out = rate(CopyWay::kOut, Location::kPeer);
   return in > 0 && out > 0 ? std::min(in, out) : std::max(in, out);
 }
 

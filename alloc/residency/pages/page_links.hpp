@@ -6,7 +6,7 @@
 // Thread safety: none; the engine's lock.
 #pragma once
 
-#include <array>
+#include <deque>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -28,7 +28,7 @@ class PageLinks {
   // How many of the first pages share one copy; at least one.
   std::size_t batch_of(std::span<const PageRef> pages) const;
   // Queues the copies of one batch, with fingerprints where they are wanted. REQUIRES: the pages' frames at the other
-  // end exist, all in one memory. After a failure nothing is in flight for them.
+  // end exist, all on one lane. After a failure nothing is in flight for them.
   Status queue(CopyWay way, std::span<const PageRef> pages);
 
   // The event that pages wait for: record_for() marks the end of the work queued so far.
@@ -37,14 +37,14 @@ class PageLinks {
   void give_back_event(PageRef page);
 
   // Measured bytes per second; 0 = not measured yet.
-  double in_rate() { return meter(CopyWay::kIn, Location::kHost).rate(); }
-  double out_rate(Location to = Location::kHost) { return meter(CopyWay::kOut, to).rate(); }
+  double in_rate() { return rate(CopyWay::kIn, Location::kHost); }
+  double out_rate(Location to = Location::kHost) { return rate(CopyWay::kOut, to); }
   double peer_rate();  // of the slower direction, as far as measured
 
  private:
-  LinkMeter& meter(CopyWay way, Location beside) {
-    return meters_[2 * lane_to(beside) + static_cast<std::size_t>(way)];
-  }
+  LinkMeter& meter(CopyWay way, std::size_t lane) { return meters_[2 * lane + static_cast<std::size_t>(way)]; }
+  // Of all links to peers together, of which those not measured yet count as the others in the mean.
+  double rate(CopyWay way, Location beside);
   Result<EventId> take_event();
   void give_back(EventId event);
   Status queue_with_host(CopyWay way, std::span<const PageRef> pages, StreamId stream);
@@ -59,7 +59,7 @@ class PageLinks {
   std::vector<EventId> spare_events_;
   std::unordered_map<EventId, std::size_t> event_shares_;  // of pages with copies that were queued together
   bool copies_at_once_ = true;                             // until the driver reports that it cannot
-  std::array<LinkMeter, 2 * kLanes> meters_;               // in and out, for the host and for the peers
+  std::deque<LinkMeter> meters_;                           // of each lane in and out
 };
 
 }  // namespace tessera

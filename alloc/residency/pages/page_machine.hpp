@@ -33,7 +33,7 @@ struct PageMachine {
     for (int i = 0; i < kTries; ++i) {
       status = driver.set_access(address, bytes, device);
       if (status.code() != Code::kNotReady) return status;
-      TESSERA_TRY(driver.synchronize(lanes.inbound(Location::kHost)));
+      TESSERA_TRY(driver.synchronize(lanes.inbound(kHostLane)));
     }
     return status;
   }

@@ -28,7 +28,7 @@ Result<Bytes> PageSwaps::out(std::span<const PageRef> pages) {
 }
 
 Status PageSwaps::copy_to_backing(std::span<const PageRef> pages) {
-  const StreamId outbound = machine_.lanes.outbound(Location::kHost);
+  const StreamId outbound = machine_.lanes.outbound(kHostLane);
   Status status;
   for (const PageRef& page : pages) {
     page->transfer.started = machine_.log.begin_move(Link::kOut, page.address(), page.bytes());
@@ -123,7 +123,7 @@ Status PageSwaps::replace_frame(PageRef page) {
 
 Status PageSwaps::fill(std::span<const PageRef> pages) {
   TESSERA_TRY(mappings_.grant_access(pages));
-  const StreamId inbound = machine_.lanes.inbound(Location::kHost);
+  const StreamId inbound = machine_.lanes.inbound(kHostLane);
   Status status;
   for (const PageRef& page : pages) {
     status = machine_.driver.copy(page.address(), BackingTier::alias_of(*page->host), page.bytes(), inbound);

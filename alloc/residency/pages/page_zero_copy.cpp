@@ -55,7 +55,7 @@ Result<Bytes> PageZeroCopy::begin(std::span<const PageRef> pages, PageEvent even
 }
 
 Status PageZeroCopy::copy(std::span<const PageRef> pages, std::span<const Frame> frames) {
-  const StreamId outbound = machine_.lanes.outbound(Location::kHost);
+  const StreamId outbound = machine_.lanes.outbound(kHostLane);
   Status status;
   for (std::size_t i = 0; i < pages.size() && status.is_ok(); ++i) {
     pages[i]->transfer.started = machine_.log.begin_move(Link::kOut, pages[i].address(), pages[i].bytes());
@@ -139,7 +139,7 @@ Status PageZeroCopy::replace_host(PageRef page) {
 Status PageZeroCopy::fill(std::span<const PageRef> pages) {
   if (pages.empty()) return {};
   TESSERA_TRY(mappings_.grant_access(pages));
-  const StreamId inbound = machine_.lanes.inbound(Location::kHost);
+  const StreamId inbound = machine_.lanes.inbound(kHostLane);
   Status status;
   for (const PageRef& page : pages) {
     status = machine_.driver.copy(page.address(), BackingTier::alias_of(*page->host), page.bytes(), inbound);

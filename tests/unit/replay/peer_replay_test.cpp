@@ -43,11 +43,14 @@ std::string circle() {
          "\n";
 }
 
-ReplayResult played(const std::string& policy, Bytes peer, const std::string& trace = stack()) {
+ReplayResult played(const std::string& policy, Bytes peer, const std::string& trace = stack(),
+                    std::uint32_t lenders = 1, std::uint64_t peer_rate = ReplayOptions().peer_rate) {
   ReplayOptions options = test::with_free_calls();
   options.policy = policy;
   options.device_memory = 6 * kLayer;
   options.peer_memory = peer;
+  options.lenders = lenders;
+  options.peer_rate = peer_rate;
   options.iterations = 10;
   auto result = replay(trace_of(trace), options);
   EXPECT_TRUE(result.is_ok()) << result.status().to_string();
@@ -84,6 +87,30 @@ TEST(PeerReplay, PlannedRunsMoveFromTheHostToThePeer) {
   EXPECT_GE(helped.last_pass.peer_in, 3 * kLayer) << "each pass";
   EXPECT_LE(helped.last_pass.in, alone.last_pass.in - 3 * kLayer);
   EXPECT_LT(helped.last_pass.time, alone.last_pass.time);
+}
+
+// A layer of 64 MiB takes 6.7 ms over one of the links, and its operation 1 ms, so that links bound each pass.
+TEST(PeerReplay, LinksToSeveralLendersAddUp) {
+  constexpr std::uint64_t kLink = 10'000'000'000;
+  const auto passes = [](std::uint32_t lenders, std::uint64_t rate) {
+    return played("lru", 16 * kLayer, circle(), lenders, rate).last_pass;
+  };
+  const auto one = passes(1, kLink), two = passes(2, kLink), four = passes(4, kLink);
+  EXPECT_GE(one.peer_in, 10 * kLayer) << "nearly all of it, over and over";
+  EXPECT_EQ(two.peer_in, one.peer_in);
+  const auto ratio = [&](Nanoseconds time) {
+    return static_cast<double>(time.value()) / static_cast<double>(one.time.value());
+  };
+  EXPECT_NEAR(ratio(two.time), 0.5, 0.05);
+  EXPECT_LT(ratio(four.time), ratio(two.time) + 0.05) << "a layer has two pages, so it crosses two links at a time";
+  EXPECT_NEAR(ratio(passes(1, 2 * kLink).time), 0.5, 0.05) << "as one link of their sum";
+}
+
+TEST(PeerReplay, NoPolicyBeatsTheBoundOfAllLinks) {
+  for (const char* const policy : {"lru", "mpress", "auto"}) {
+    const ReplayResult result = played(policy, 12 * kLayer, stack(), 3, 10'000'000'000);
+    EXPECT_GE(result.last_pass.time, result.last_pass.lower_bound) << policy;
+  }
 }
 
 TEST(PeerReplay, TheSameReplayGivesTheSameBytes) {

@@ -17,6 +17,7 @@ TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
                                     {"mapping-time", "0"},
                                     {"copy-turn", "500"},
                                     {"launch-time", "37000"},
+                                    {"lenders", "4"},
                                     {"extents", "off"},
                                     {"host-frames", "off"},
                                     {"timeline", "t.json"}}) {
@@ -32,6 +33,7 @@ TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
   EXPECT_EQ(options.mapping_time, Nanoseconds(0));
   EXPECT_EQ(options.copy_turn, Nanoseconds(500));
   EXPECT_EQ(options.launch_time, Nanoseconds(37'000));
+  EXPECT_EQ(options.lenders, 4U);
   EXPECT_FALSE(options.extents);
   EXPECT_FALSE(options.host_frames);
   EXPECT_EQ(options.timeline, "t.json");
@@ -47,6 +49,9 @@ TEST(ReplayOptions, RefuseUnknownOnesWithAReason) {
   EXPECT_EQ(options.set("h2d", "fast").message(), "h2d: 'fast' is not a number of bytes per second; write 25e9");
   EXPECT_EQ(options.set("device-memory", "much").code(), Code::kInvalidArgument);
   EXPECT_EQ(options.set("seed", "-1").code(), Code::kInvalidArgument);
+  for (const char* const none : {"0", "16", "two"}) {
+    EXPECT_EQ(options.set("lenders", none).code(), Code::kInvalidArgument) << none;
+  }
 }
 
 }  // namespace

@@ -13,12 +13,16 @@ namespace {
 TEST(CopyLanes, EachDirectionOfEachLinkHasItsOwnStream) {
   SimMachine machine;
   {
-    const auto lanes = CopyLanes::create(machine.driver(), kDevice, true).take();
+    const auto lanes = CopyLanes::create(machine.driver(), kDevice, 2).take();
     EXPECT_TRUE(lanes->to_peer());
-    EXPECT_EQ(std::set({lanes->inbound(Location::kHost), lanes->outbound(Location::kHost),
-                        lanes->inbound(Location::kPeer), lanes->outbound(Location::kPeer)})
-                  .size(),
-              4U);
+    ASSERT_EQ(lanes->count(), 3U);
+    EXPECT_EQ(lanes->all().to_ullong(), 0b111U);
+    std::set<StreamId> streams;
+    for (const std::size_t lane : {kHostLane, lane_to_lender(0), lane_to_lender(1)}) {
+      streams.insert(lanes->inbound(lane));
+      streams.insert(lanes->outbound(lane));
+    }
+    EXPECT_EQ(streams.size(), 6U);
   }
   machine.finish();
 }
@@ -26,7 +30,7 @@ TEST(CopyLanes, EachDirectionOfEachLinkHasItsOwnStream) {
 TEST(CopyLanes, WithoutAPeerOnlyTheHostLanesExist) {
   SimMachine machine;
   {
-    const auto lanes = CopyLanes::create(machine.driver(), kDevice, false).take();
+    const auto lanes = CopyLanes::create(machine.driver(), kDevice, 0).take();
     EXPECT_FALSE(lanes->to_peer());
     EXPECT_EQ(machine.driver().leaks().size(), 2U);
   }
@@ -38,7 +42,7 @@ TEST(CopyLanes, AFailedCreationLeaksNothing) {
   FaultDriver driver(machine.driver());
   for (std::uint64_t nth = 1; nth <= 4; ++nth) {
     driver.fail({DriverCall::kCreateStream, nth, Status(Code::kDriver, "injected", 999)});
-    EXPECT_EQ(CopyLanes::create(driver, kDevice, true).status().native_code(), 999);
+    EXPECT_EQ(CopyLanes::create(driver, kDevice, 1).status().native_code(), 999);
     driver.clear();
   }
   machine.finish();

@@ -18,7 +18,7 @@ TEST(LockedEngineTest, AWaitForTheDeviceEndsWithItsWorkOrThePatience) {
   FileTier file(nullptr, Bytes());
   ResidencyOptions options;
   options.patience = Nanoseconds(1'000'000);
-  auto lanes = CopyLanes::create(sim, DeviceId(0), false);
+  auto lanes = CopyLanes::create(sim, DeviceId(0), 0);
   ASSERT_OK(lanes.status());
   LockedEngine engine(sim, DeviceId(0), {device, host, file}, make_policy("lru").take(), log, options, lanes.take());
   const StreamId stream = machine.stream();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 #include <vector>
 
 #include "base/virtual_clock.hpp"
@@ -17,7 +18,16 @@ constexpr DeviceId kOwn{0}, kPeer{1}, kThird{2};
 // devices, and 2 ns from the host.
 class SimPeerCopies : public testing::Test, public SimWatcher {
  protected:
-  SimPeerCopies() {
+  explicit SimPeerCopies(bool links_apart = false)
+      : links_apart_(links_apart),
+        driver_({.devices = 3,
+                 .memory = 8_MiB,
+                 .inbound = {500'000'000, {}},
+                 .outbound = {500'000'000, {}},
+                 .peer = {1'000'000'000, Nanoseconds(7)},
+                 .peer_links_apart = links_apart,
+                 .watcher = this},
+                clock_) {
     at_ = driver_.reserve(10_MiB, 2_MiB).take();
     add(kOwn);
     add(kPeer);
@@ -57,20 +67,19 @@ class SimPeerCopies : public testing::Test, public SimWatcher {
     return ran_.empty() ? SimEngine::kMarker : ran_.front();
   }
   void ran(DeviceId device, SimEngine engine, const SimWork&, Nanoseconds, Nanoseconds) override {
-    EXPECT_EQ(device, kOwn) << "another device's engine";
+    if (!links_apart_) {
+      EXPECT_EQ(device, kOwn) << "another device's engine";
+    }
+    devices_.insert(device);
     ran_.push_back(engine);
   }
   static unsigned char byte_at(Address address) { return *reinterpret_cast<const unsigned char*>(address.value()); }
 
+  const bool links_apart_;
   VirtualClock clock_;
   std::vector<SimEngine> ran_;
-  SimDriver driver_{{.devices = 3,
-                     .memory = 8_MiB,
-                     .inbound = {500'000'000, {}},
-                     .outbound = {500'000'000, {}},
-                     .peer = {1'000'000'000, Nanoseconds(7)},
-                     .watcher = this},
-                    clock_};
+  std::set<DeviceId> devices_;  // with engines that ran something
+  SimDriver driver_;
   std::vector<FrameId> frames_;
   std::vector<StreamId> streams_;
   Address at_;
@@ -79,6 +88,11 @@ class SimPeerCopies : public testing::Test, public SimWatcher {
   Address third() const { return at_ + 4_MiB; }
   Address host() const { return at_ + 6_MiB; }
   Address peers_host() const { return at_ + 8_MiB; }
+};
+
+class SimPeerLinksApart : public SimPeerCopies {
+ protected:
+  SimPeerLinksApart() : SimPeerCopies(true) {}
 };
 
 TEST_F(SimPeerCopies, BytesArriveAfterTheTimeOfTheLinkBetweenTheDevices) {
@@ -102,6 +116,23 @@ TEST_F(SimPeerCopies, OverlapHostCopiesAndRunInOrderInEachDirection) {
   copy(own_, host(), stream());
   ASSERT_TRUE(driver_.synchronize(kOwn).is_ok());
   EXPECT_EQ(clock_.now(), Nanoseconds(2 * ((1_MiB).value() + 7))) << "two in, and the others meanwhile";
+}
+
+// In place of two after one another.
+TEST_F(SimPeerLinksApart, CopiesOfDifferentDevicesOverlap) {
+  copy(own_, peer(), stream());
+  copy(own_ + 1_MiB, third(), stream());
+  copy(peer() + 1_MiB, own_, stream());
+  ASSERT_TRUE(driver_.synchronize(kOwn).is_ok());
+  EXPECT_EQ(clock_.now(), Nanoseconds((1_MiB).value() + 7));
+  EXPECT_EQ(devices_, (std::set{kPeer, kThird})) << "the links are those of the devices at the other end";
+}
+
+TEST_F(SimPeerLinksApart, CopiesOfOneDeviceRunInOrder) {
+  copy(own_, peer(), stream());
+  copy(own_ + 1_MiB, peer() + 1_MiB, stream());
+  ASSERT_TRUE(driver_.synchronize(kOwn).is_ok());
+  EXPECT_EQ(clock_.now(), Nanoseconds(2 * ((1_MiB).value() + 7)));
 }
 
 TEST_F(SimPeerCopies, TheStreamsDeviceDecidesTheDirection) {

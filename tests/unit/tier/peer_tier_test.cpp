@@ -44,17 +44,20 @@ TEST_F(PeerTierTest, AFrameIsMemoryOfTheLenderThatTheBorrowerReaches) {
   tier.give_back(frame);
 }
 
-TEST_F(PeerTierTest, TheLenderWithTheMostLeftGivesTheNextFrame) {
+TEST_F(PeerTierTest, TheLenderThatHasLentLeastGivesTheNextFrame) {
   PeerTier tier(sim(), {{kNear, 8_MiB}, {kFar, 4_MiB}});
+  EXPECT_EQ(tier.lender_count(), 2U);
   EXPECT_EQ(tier.usage().capacity, 12_MiB);
   std::vector<Frame> frames;
   const auto take = [&] { frames.push_back(tier.take(PageClass::kBase).value()); };
+  for (int i = 0; i < 4; ++i) take();
+  EXPECT_EQ(free_on(kNear), 12_MiB) << "in turn";
+  EXPECT_EQ(free_on(kFar), 12_MiB);
   take(), take();
-  EXPECT_EQ(free_on(kNear), 12_MiB) << "both of who lends more";
-  take(), take();
-  EXPECT_EQ(free_on(kNear), 10_MiB) << "then in turn";
-  EXPECT_EQ(free_on(kFar), 14_MiB);
-  take(), take();
+  EXPECT_EQ(free_on(kNear), 8_MiB) << "the other one has lent all";
+  std::vector<std::size_t> lenders;
+  for (const Frame& frame : frames) lenders.push_back(tier.lender_of(frame));
+  EXPECT_EQ(lenders, (std::vector<std::size_t>{0, 1, 0, 1, 0, 0}));
   EXPECT_EQ(tier.take(PageClass::kBase).status().code(), Code::kOutOfMemory);
   EXPECT_EQ(tier.validate().to_string(), "ok");
   for (const Frame& frame : frames) tier.give_back(frame);
