@@ -4,7 +4,8 @@
 // SIGMOD 2023. Its scheduler follows how often each expert is used. A single use does not make a cold expert hot, and a
 // formerly hot one is evicted some windows later.
 //
-// Not implemented: expanding and shrinking experts over devices. Evictions are bounded: no more than needed.
+// Not implemented: expanding and shrinking experts over devices (docs/decisions/0050-experts-are-not-copied.md).
+// Evictions are bounded: no more than needed.
 //
 // Thread safety: stateless.
 #pragma once

@@ -5,8 +5,9 @@
 // now, else the first of the next iteration; a chunk that is never used counts as the farthest. During warm-up
 // all are equal, and ties go by name. Nothing is planned ahead.
 //
-// Not implemented: packing parameters into chunks of one size (runs are the chunks), and reserving room for
-// memory that it does not manage, since there is none.
+// Not implemented: packing parameters into chunks of one size (runs are the chunks), and a cap for each moment of the
+// iteration, for memory that it does not manage: evictions make room for that when the driver is short of it
+// (docs/decisions/0029-a-budget-that-yields.md), and no plan knows ahead when it will be.
 //
 // Thread safety: stateless.
 #pragma once

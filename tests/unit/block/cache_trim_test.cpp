@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "block_steps_fixture.hpp"
 
@@ -58,6 +61,38 @@ TEST_F(CacheTrimTest, ThreadsShortOfMemoryWaitForBlocksBeingReleased) {
     free(allocate(80_MiB, b_, TagId(8)), kNoStream);
     other.join();
   }
+}
+
+// Blocks keep their addresses, so a page with one live block stays. Best fit in one address space, in which each block
+// lies behind the one before it, touches these pages.
+TEST_F(CacheTrimTest, AfterNineOfTenBlocksAreFreedATrimHoldsNoMoreThanBestFitTouches) {
+  constexpr std::size_t kBlocks = 800;  // 50 MiB
+  constexpr Bytes kBlock = 64_KiB;
+  const auto remaining = [&](auto stays) {
+    std::vector<Address> all;
+    std::set<std::uint64_t> touched;
+    for (std::size_t i = 0; i < kBlocks; ++i) all.push_back(allocate(kBlock, a_));
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      if (stays(i)) touched.insert(i * kBlock / kBasePage);
+      if (!stays(i)) free(std::exchange(all[i], Address()), a_);
+    }
+    expect_ok(driver().synchronize(a_));
+    expect_ok(blocks().trim());
+    const Bytes held = stack_->layers.device.usage().used;
+    for (const Address block : all) {
+      if (block != Address()) free(block, a_);
+    }
+    expect_ok(driver().synchronize(a_));
+    expect_ok(blocks().trim());
+    return std::pair(held, kBasePage * touched.size());
+  };
+  const auto [scattered, all_pages] = remaining([](std::size_t i) { return i % 10 == 0; });
+  EXPECT_EQ(all_pages, 50_MiB);
+  EXPECT_LE(scattered, all_pages);
+  EXPECT_GE(scattered, kBlock * (kBlocks / 10));
+  const auto [together, few_pages] = remaining([](std::size_t i) { return i < kBlocks / 10; });
+  EXPECT_EQ(few_pages, 6_MiB);
+  EXPECT_LE(together, few_pages);
 }
 
 class WarmLimitTest : public BlockStepsTest {
