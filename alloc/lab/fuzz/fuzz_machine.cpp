@@ -20,7 +20,8 @@ Machine machine_of(const FuzzSetup& setup) {
 }
 
 SimOptions device_options(const FuzzSetup& setup) {
-  SimOptions options = sim_options(machine_of(setup), setup.devices);
+  SimOptions options = sim_options(machine_of(setup), setup.devices + setup.lenders - 1);
+  options.peer_links_apart = setup.lenders > 1;
   if (setup.apart) options.apart = {{0, setup.devices}};
   options.host_frames = setup.host_frames;
   if (setup.low_addresses) options.first_address = Address(0x3'0200'0000);
@@ -31,7 +32,9 @@ SimOptions device_options(const FuzzSetup& setup) {
 Options allocator_options(const FuzzSetup& setup) {
   Options options;
   options.device_memory = setup.device;
-  if (setup.lent) options.peer_memory = fmt::format("{}:{}", setup.devices, setup.lent.value());
+  for (int i = 0; setup.lent && i < setup.lenders; ++i) {
+    options.peer_memory += fmt::format("{}{}:{}", i == 0 ? "" : ",", setup.devices + i, setup.lent.value());
+  }
   options.host_memory = setup.host;
   options.policy = setup.policy;
   options.low_watermark = setup.low;

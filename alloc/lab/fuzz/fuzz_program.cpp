@@ -195,6 +195,11 @@ void draw_loan(Dice& dice, FuzzProgram& program) {
   }
 }
 
+// Has two or three devices lend, so that the pages of a block lie with several.
+void draw_lenders(Dice& dice, FuzzProgram& program) {
+  if (program.setup.lent && dice.below(2) == 0) program.setup.lenders = 2 + static_cast<int>(dice.below(2));
+}
+
 // Adds unannounced work, as if uses were derived from launches, and long-running work.
 void draw_unseen(Dice& dice, FuzzProgram& program) {
   program.setup.unseen = true;
@@ -284,7 +289,8 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
       loans(seed ^ (~std::uint64_t{0} >> 3)), refrains(seed ^ (~std::uint64_t{0} >> 4)),
       unseen(seed ^ (~std::uint64_t{0} >> 5)), shared(seed ^ (~std::uint64_t{0} >> 6)),
       crowds(seed ^ (~std::uint64_t{0} >> 7)), maps(seed ^ (~std::uint64_t{0} >> 8)),
-      parts(seed ^ (~std::uint64_t{0} >> 9)), alone(seed ^ (~std::uint64_t{0} >> 10));
+      parts(seed ^ (~std::uint64_t{0} >> 9)), alone(seed ^ (~std::uint64_t{0} >> 10)),
+      lenders(seed ^ (~std::uint64_t{0} >> 11));
   FuzzProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
@@ -306,6 +312,7 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
   if (has_parts) draw_parts(parts, program);
   if (!has_parts && maps.below(kOneMapperIn) == 0) draw_maps(maps, program);
   if (program.setup.unseen && alone.below(kOneAloneIn) == 0) draw_alone(alone, program);
+  draw_lenders(lenders, program);
   return program;
 }
 
@@ -313,8 +320,8 @@ std::uint32_t extents_of(const FuzzOp& op) { return 2 + op.variant + op.nth % 5;
 
 std::string describe(const FuzzSetup& setup) {
   return fmt::format(
-      "{} devices of {} MiB, lent {} MiB{}, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}{}{}{}{}",
-      setup.devices, setup.device / 1_MiB, setup.lent / 1_MiB, setup.apart ? " but to the first" : "",
+      "{} devices of {} MiB, lent {} MiB by {}{}, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}{}{}{}{}",
+      setup.devices, setup.device / 1_MiB, setup.lent / 1_MiB, setup.lenders, setup.apart ? " but to the first" : "",
       setup.host / 1_MiB, setup.file / 1_MiB, setup.policy, setup.low, setup.high, setup.unseen ? ", unseen work" : "",
       setup.shared ? ", a driver that takes memory" : "", setup.parts ? ", large blocks" : "",
       setup.low_addresses ? ", low addresses" : "", setup.host_frames ? ", host frames" : "");

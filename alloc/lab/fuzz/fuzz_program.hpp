@@ -82,8 +82,9 @@ struct FuzzOp {
 struct FuzzSetup {
   int devices = 1;
   Bytes device, host, file;
-  Bytes lent{};        // by one more device, on which no program runs
-  bool apart = false;  // the first device cannot access that one
+  Bytes lent{};  // by each of `lenders` more devices, on which no program runs
+  int lenders = 1;
+  bool apart = false;  // the first device cannot access the first of them
   std::string policy;
   std::uint32_t low = 0, high = 0;
   std::uint32_t streams = 1;   // for each device
