@@ -45,7 +45,7 @@ def schedule(ranks: int, rank: int, chunks: int, micro_batches: int) -> Iterator
 
 
 def decoder_block(tape: Tape, name: str, x: Tensor, batch: int, length: int, balanced: bool) -> Tensor:
-    """As in Llama, but each element of the gate is an operation of its own."""
+    """As in Llama, but the gate and its product with the other half are two operations."""
     rows, width, inner = batch * length, SIZE.width, SIZE.inner
     shape = Shape(width, SIZE.heads, SIZE.kv_heads, width // SIZE.heads, biased=False)
     y = rms_norm(tape, f"{name}.norm1", x, rows, width, balanced)
