@@ -67,9 +67,9 @@ Status Sleeper::start_evicting(std::optional<TagId> tag, const Interrupted& inte
       if (queued >= kBatch) break;
       passed = run->address + Bytes(1);
       queued += run->bytes_there();
-      while (run->is_fetching()) {
-        TESSERA_TRY(locked_.transfers.ends.finish(Transfers::Await::kOldest));
-      }
+      const Status arrived = locked_.run_eviction.await_arrival(*run);
+      if (arrived.code() == Code::kBusy) continue;
+      TESSERA_TRY(arrived);
       drop_peer_copies(*run);
       TESSERA_TRY(locked_.run_eviction
                       .start(*run, run->shape.bytes(), RunEviction::Patience::kDemand, RunEviction::Which::kAll,
@@ -89,14 +89,18 @@ void Sleeper::drop_peer_copies(Run& run) {
   }
 }
 
-// Waits for the copies. A run used during its eviction is evicted a second time; if used again, it stays.
+// Waits for the copies. A run used during its eviction is evicted a second time; if used again, it stays. So does one
+// that is used by work that does not end.
 Status Sleeper::finish_evicting(std::optional<TagId> tag, const Interrupted& interrupted) {
   MutexLock lock(locked_.mutex);
   for (Run* run : tagged(tag, Side::kThere)) {
     if (interrupted && interrupted()) return {};
-    while (run->evicting_bytes()) {
-      TESSERA_TRY(locked_.transfers.ends.finish(Transfers::Await::kEvicting, run->evicting_bytes()));
+    Status left;
+    while (run->evicting_bytes() && left.is_ok()) {
+      left = locked_.transfers.ends.finish(Transfers::Await::kEvicting, run->evicting_bytes());
     }
+    if (left.code() == Code::kNotReady) continue;
+    TESSERA_TRY(left);
     if (!run->bytes_there()) continue;
     drop_peer_copies(*run);
     if (Status status = locked_.run_eviction.evict(*run, Location::kHost);

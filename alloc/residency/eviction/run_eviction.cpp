@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "residency/pages/row.hpp"
 
 namespace tessera {
 namespace {
@@ -23,6 +26,12 @@ bool recompute_pays(const Run& run, double out_rate, double in_rate) {
   const double copies =
       static_cast<double>(dirty.value()) / out_rate + static_cast<double>(run.shape.bytes().value()) / in_rate;
   return static_cast<double>(run.recompute->cost.value()) < copies * 1e9;
+}
+
+// Work that does not end uses the block, which is no failure of a call that evicts it.
+Status busy_if_endless(Status status) {
+  if (status.code() != Code::kNotReady) return status;
+  return Status(Code::kBusy, std::string(status.message()));
 }
 
 }  // namespace
@@ -355,15 +364,21 @@ Result<Bytes> RunEviction::drop(Run& run, const Work& work) {
   return free_behind(run, work, [&] { return moves_.recomputes.drop(run); });
 }
 
+Status RunEviction::await_arrival(Run& run) {
+  for (const PageRef& page : pages_of(run)) {
+    const bool comes = is_arriving(page->state) || page->state == PageState::kRecomputing;
+    if (comes) TESSERA_TRY(busy_if_endless(transfers_.ends.settle(page)));
+  }
+  return {};
+}
+
 Status RunEviction::evict(Run& run, std::optional<Location> to) {
   for (Bytes before = run.shape.bytes() + Bytes(1);;) {
     if (!run.is_evictable()) return Status(Code::kBusy, "the block is pinned or in use");
-    while (run.is_fetching()) {
-      TESSERA_TRY(transfers_.ends.finish(Transfers::Await::kOldest));
-    }
+    TESSERA_TRY(await_arrival(run));
     TESSERA_TRY(start(run, run.shape.bytes(), Patience::kDemand, Which::kAll, to).status());
     while (run.evicting_bytes()) {
-      TESSERA_TRY(transfers_.ends.finish(Transfers::Await::kEvicting, run.evicting_bytes()));
+      TESSERA_TRY(busy_if_endless(transfers_.ends.finish(Transfers::Await::kEvicting, run.evicting_bytes())));
     }
     const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kFetching) +
                        run.bytes_in(PageState::kApart) + run.bytes_in(PageState::kRecomputing);

@@ -35,8 +35,12 @@ class RunEviction {
   // eviction; never = now.
   Result<Bytes> start(Run& run, Bytes wanted, Patience patience, Which which = Which::kAll,
                       std::optional<Location> to = {}, Epoch decided = {});
-  // Evicts all of the run and waits. Errors: kBusy for a run that is held, pinned, or used meanwhile.
+  // Evicts all of the run and waits. Errors: kBusy for a run that is held, pinned, or used meanwhile, also by work that
+  // does not end.
   Status evict(Run& run, std::optional<Location> to = {});
+  // All of the run that is on its way to the device has arrived. Errors: kBusy where the work that recomputes it does
+  // not end.
+  Status await_arrival(Run& run);
   // Whether to drop the run instead of copying it to `to`.
   bool may_drop(const Run& run, Worth worth, std::optional<Location> to = {}) const;
 

@@ -97,5 +97,29 @@ TEST(RunEviction, EvictsARunThatIsBeingFetched) {
   EXPECT_EQ(run->missing.load(), 2U);
 }
 
+// As behind a kernel that waits for the program.
+TEST(RunEviction, ARunThatIsRecomputedByWorkWithoutEndIsBusyAndStays) {
+  HeldKernel held;
+  ResidencyMachine machine({.host = 0_B, .staging = 0_B, .patience = Nanoseconds(10'000'000)});  // it is dropped
+  const StreamId stream = machine.stream();
+  auto* run = machine.add();
+  ASSERT_OK(machine.write(run, 1, stream));
+  ASSERT_OK(machine.settle());
+  ASSERT_OK(machine.residency().recomputation().set(
+      run, {[&](StreamId on) { return machine.launch(run, 1, on, Access::kWrite); }, Nanoseconds(1)}));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_TRUE(run->has(PageState::kGone));
+  ASSERT_OK(held.launch(machine.sim(), stream));
+  ASSERT_OK(machine.check(run, 1, stream));
+  ASSERT_TRUE(run->has(PageState::kRecomputing));
+  EXPECT_EQ(machine.evict(run).code(), Code::kBusy);
+  EXPECT_TRUE(run->has(PageState::kRecomputing));
+  held.let_go();
+  ASSERT_OK(machine.settle());
+  EXPECT_OK(machine.evict(run));
+  EXPECT_EQ(run->missing.load(), 1U);
+  EXPECT_OK(machine.check(run, 1, stream));
+}
+
 }  // namespace
 }  // namespace tessera

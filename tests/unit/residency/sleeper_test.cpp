@@ -104,6 +104,33 @@ TEST(ResidencySleep, PinnedRunsStayAndAreCounted) {
   ASSERT_OK(machine.residency().pins().unpin(weights[0]));
 }
 
+// A kernel waits for the program, and what recomputes a run is queued behind it.
+TEST(ResidencySleep, ARunThatIsRecomputedByWorkWithoutEndStaysAndIsCounted) {
+  HeldKernel held;
+  ResidencyMachine machine({.patience = Nanoseconds(10'000'000)});
+  const auto weights = written(machine, kWeights, 3);
+  ASSERT_OK(machine.evict(weights[0]));  // what copies take is known then, and recomputing is cheaper
+  ASSERT_OK(machine.check(weights[0], 1));
+  ASSERT_OK(machine.settle());
+  tessera::Run* const made = weights[1];
+  ASSERT_OK(machine.residency().recomputation().set(
+      made, {[&](StreamId on) { return machine.launch(made, 1, on, Access::kWrite); }, Nanoseconds(1)}));
+  ASSERT_OK(machine.evict(made));
+  ASSERT_TRUE(made->has(PageState::kGone));
+  const StreamId stream = machine.stream();
+  ASSERT_OK(held.launch(machine.sim(), stream));
+  ASSERT_OK(machine.check(made, 1, stream));
+  ASSERT_TRUE(made->has(PageState::kRecomputing));
+  const Moved moved = machine.residency().sleeper().sleep(kWeights).take();
+  EXPECT_EQ(moved.moved, 4_MiB);
+  EXPECT_EQ(moved.stayed, 2_MiB);
+  EXPECT_TRUE(made->has(PageState::kRecomputing));
+  EXPECT_EQ(machine.valid(), "ok");
+  held.let_go();
+  ASSERT_OK(machine.settle());
+  check_each(machine, weights);
+}
+
 TEST(ResidencySleep, ARunFreedWhileAsleepCostsNothingToWake) {
   ResidencyMachine machine;
   const auto weights = written(machine, kWeights, 2);
