@@ -171,6 +171,7 @@ Result<Bytes> RunEviction::start(Run& run, Bytes wanted, Patience patience, Whic
   if (reachable && patience == Patience::kDemand) {
     const Result<Bytes> kept = keep_reachable(run, set, *work);
     if (!kept.is_ok() || kept.value()) return kept;
+    TESSERA_TRY_ASSIGN(set, part(run, wanted, to));  // for room in host memory, copies of the pages may have gone
   }
   const bool swaps = engine_.tiers.is_backed();
   set.apart = which != Which::kWithoutCopy && !swaps && engine_.unseen.load() && !run.is_dead() &&

@@ -220,6 +220,43 @@ TEST_F(ReachableRunsWithAFile, HalfOfHostMemoryStaysForWhatCanBeSpilled) {
   expect_right();
 }
 
+// Copies to the host are slow, and fingerprints are fast beside them. In virtual time.
+class ReachableRunsWithChecks : public ReachableRuns {
+ protected:
+  ReachableRunsWithChecks()
+      : ReachableRuns({.device = 8_MiB,
+                       .host = 16_MiB,
+                       .sim = {.memory = 64_MiB,
+                               .inbound = {800'000'000, {}},
+                               .outbound = {25'000'000, {}},
+                               .fingerprints = {8'000'000'000, {}}},
+                       .virtual_time = true}) {}
+};
+
+// There is no memory to map. For room in host memory the old copy of the page goes, by which it would be checked.
+TEST_F(ReachableRunsWithChecks, WhatFindsNoRoomThereIsCopiedWhereItsOldCopyIsGone) {
+  AnyRun* const hidden = machine_.add();
+  copy_to(hidden, 0);
+  ASSERT_OK(machine_.settle());
+  machine_.fault().fail({DriverCall::kCreateFrame, 1, Status(Code::kOutOfMemory, "injected"), true});
+  for (std::uint64_t generation = 1; generation < 3; ++generation) {  // what copies take is known after the first
+    ASSERT_OK(machine_.evict(hidden));
+    ASSERT_EQ(hidden->bytes_in(PageState::kCold), 2_MiB);
+    copy_to(hidden, generation);
+    ASSERT_OK(machine_.settle());
+  }
+  ASSERT_TRUE(hidden->pages[0].host) << "its old copy is still there";
+  ASSERT_TRUE(hidden->pages[0].fingerprint.of_copy);
+  use_unseen(hidden, 3, Access::kWrite);
+  ASSERT_OK(machine_.settle());
+  ASSERT_OK(machine_.evict(hidden));
+  EXPECT_GT(residency().figures().stats().left_unreachable, 0U);
+  EXPECT_EQ(machine_.valid(), "ok");
+  ASSERT_OK(machine_.check(hidden, 3));
+  expect_right();
+  machine_.fault().clear();
+}
+
 // A kernel that waits for the program: what is reachable is used where it is.
 TEST(ReachableRunsBehindWorkThatDoesNotEnd, AreUsedInHostMemory) {
   HeldKernel kernel;
