@@ -15,21 +15,39 @@ constexpr Bytes kMostBesidePins{512 << 20};
 
 }  // namespace
 
+// A run that other calls in progress use in host memory cannot move: waits until one of them lets go. After a callback
+// the run may be removed once it is not held.
 Status PinnedRuns::pin(Run* run, const char* exposed_by, const Held& held) {
-  {
-    MutexLock lock(locked_.mutex);
-    TESSERA_TRY(check_room_beside_pins(*run, room_beside_pins()));
+  bool may_be_removed = false;
+  const Held on_held = [&] {
+    may_be_removed = true;
+    if (held) held();
+  };
+  for (;;) {
+    {
+      MutexLock lock(locked_.mutex);
+      TESSERA_TRY(check_room_beside_pins(*run, room_beside_pins()));
+    }
+    TESSERA_TRY(fetch_.fetch_and_hold({&run, 1}, kNoStream, Oversized::kRefused, on_held));
+    const std::uint32_t own_end = locked_.held_uses.ends() + 1;
+    Status pinned = pin_held(*run, exposed_by);
+    if (pinned.code() != Code::kBusy || may_be_removed) return pinned;
+    if (!locked_.held_uses.await_end(own_end, locked_.options.patience * StreamWaits::kWholePatience)) return pinned;
   }
-  TESSERA_TRY(fetch_.fetch_and_hold({&run, 1}, kNoStream, Oversized::kRefused, held));
+}
+
+// Lets go of the run.
+Status PinnedRuns::pin_held(Run& run, const char* exposed_by) {
   MutexLock lock(locked_.mutex);
-  Status fits = check_room_beside_pins(*run, room_beside_pins());  // another thread may have pinned meanwhile
-  if (fits.is_ok()) fits = locked_.partial.make_whole(*run);
+  Status fits = check_room_beside_pins(run, room_beside_pins());  // another thread may have pinned meanwhile
+  if (fits.is_ok()) fits = locked_.partial.make_whole(run);
   if (fits.is_ok()) {
-    const bool exposes = exposed_by != nullptr && run->exposure.reason == nullptr;
-    if (exposed_by == nullptr || exposes) add_pin(*run);
-    if (exposes) run->exposure.reason = exposed_by;
+    const bool exposes = exposed_by != nullptr && run.exposure.reason == nullptr;
+    if (exposed_by == nullptr || exposes) add_pin(run);
+    if (exposes) run.exposure.reason = exposed_by;
   }
-  locked_.held_uses.let_go({&run, 1});
+  Run* const held = &run;
+  locked_.held_uses.let_go({&held, 1});
   return fits;
 }
 

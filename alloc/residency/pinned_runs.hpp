@@ -16,7 +16,7 @@ class PinnedRuns {
 
   // Fetches the run and keeps it on the device; for good with `exposed_by` (a string literal). Errors: also
   // kOutOfMemory if the runs do not all fit together and pinned ones would leave launches too little
-  // (room_beside_pins).
+  // (room_beside_pins); kBusy while other calls go on using it in host memory.
   Status pin(Run* run, const char* exposed_by = nullptr, const Held& held = {});
   Status unpin(Run* run);
   // The same with a reason that the statistics report, until the matching unkeep(). Errors: also kOutOfMemory where
@@ -25,6 +25,7 @@ class PinnedRuns {
   Status unkeep(Run* run);
 
  private:
+  Status pin_held(Run& run, const char* exposed_by);
   void add_pin(Run& run) REQUIRES_LOCK(locked_.mutex);
   void drop_pin(Run& run) REQUIRES_LOCK(locked_.mutex);
   void note_unseen_use(Run& run) REQUIRES_LOCK(locked_.mutex);

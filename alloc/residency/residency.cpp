@@ -76,7 +76,16 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
   if (kind == Use::Kind::kHold && !held) locked_.held_uses.hold(runs);
   if (kind == Use::Kind::kHold) locked_.gate.leave(gate_slot);
   if (kind == Use::Kind::kGate && held) locked_.held_uses.let_go(runs);  // inside the gate they are just as safe
-  return {};
+  if (kind != Use::Kind::kHold || stream != kNoStream || !locked_.any_in_host.load()) return {};
+  const Status opened = open_to_others(runs);
+  if (!opened.is_ok()) locked_.held_uses.let_go(runs);
+  return opened;
+}
+
+// The work may be another device's.
+Status Residency::open_to_others(Runs runs) {
+  MutexLock lock(locked_.mutex);
+  return locked_.partial.open_to_others(runs);
 }
 
 void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const Use& use) {

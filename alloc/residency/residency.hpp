@@ -130,6 +130,7 @@ class Residency {
             ResidencyOptions options, std::unique_ptr<CopyLanes> lanes);
   void keep_to_plan() EXCLUDES_LOCK(locked_.mutex);
   void bring_back();
+  Status open_to_others(Runs runs);
   void expect_use(StreamId stream);             // outside of the gate
   std::uint32_t slot_for_use(StreamId stream);  // inside: a stream found dead meanwhile gets another one
   void expect_own_streams();

@@ -249,7 +249,8 @@ Result<SimBytes> SimMemory::bytes_at(Address address, Bytes bytes, DeviceId devi
       return violation(fmt::format("{} is not mapped at {:#x}", range.to_string(), at));
     }
     const SimFrames::Frame& frame = *mapping->second.frame;
-    const std::uint64_t may_use = std::uint64_t{1} << device.value() | std::uint64_t{1} << frame.device.value();
+    std::uint64_t may_use = std::uint64_t{1} << device.value();
+    if (frame.location == FrameLocation::kDevice) may_use |= std::uint64_t{1} << frame.device.value();
     if ((mapping->second.access & may_use) == 0) {
       return violation(fmt::format("device {} has no access to {} at {:#x}", device.value(), range.to_string(), at));
     }

@@ -60,7 +60,7 @@ class SimMemory {
   // Whether any byte is in a reserved range.
   bool overlaps_reserved(const SimRange& range) const;
   // Errors: native 1 where a byte is not mapped, or not accessible to a copy engine of `device`. It may use all that
-  // its device has access to, and memory of a peer that the peer has access to.
+  // its device has access to, and memory of a peer that the peer has access to. Host memory is no device's.
   Result<SimBytes> bytes_at(Address address, Bytes bytes, DeviceId device) const;
 
   std::vector<std::string> leaks() const;

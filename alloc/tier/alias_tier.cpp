@@ -27,6 +27,11 @@ Status AliasTier::admit(DeviceId device) {
   return {};
 }
 
+std::vector<DeviceId> AliasTier::admitted() const {
+  const MutexLock lock(aliases_mutex_);
+  return devices_;
+}
+
 FrameId AliasTier::handle_of(const Frame& frame) const {
   const MutexLock lock(aliases_mutex_);
   return aliases_.at(frame.value).frame;

@@ -22,6 +22,8 @@ class AliasTier : public HandleTier {
   // Gives one more device access to the aliases. Errors: the driver's; aliases made later are not accessible to it then
   // either.
   Status admit(DeviceId device);
+  // Those admitted so far, in that order.
+  std::vector<DeviceId> admitted() const;
 
   static Address alias_of(const Frame& frame) { return Address(frame.value); }
   // The handle to map at another address. REQUIRES: the frame is out.

@@ -24,11 +24,13 @@ class PageMovesTest : public testing::Test {
   PageMoves& moves() { return *moves_; }
   ResidencyStats& stats() { return stats_; }
   FaultDriver& fault() { return machine_.fault(); }
+  SimDriver& sim() { return machine_.sim(); }
   MemoryFile& file_io() { return machine_.file(); }
   DeviceTier& device() { return machine_.tiers().device; }
   HostTier& host() { return machine_.tiers().host; }
   FileTier& file() { return machine_.tiers().file; }
   PeerTier& peer() { return *machine_.tiers().peer; }
+  ZeroCopyTier& zero_copy() { return *machine_.tiers().zero_copy; }
 
   std::unique_ptr<tessera::Run> make_run(RunShape shape) {
     auto run = std::make_unique<tessera::Run>(machine_.reserve(shape), shape, TagId());

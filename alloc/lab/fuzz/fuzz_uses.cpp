@@ -79,9 +79,7 @@ bool FuzzPlayer::is_on(DeviceId device, const FuzzBlock& block) const {
 
 // A copy between devices, as a blocking call: a device cannot observe another device's work. If all blocks are of one
 // other device, the stream is not one of that device; with blocks of several devices the allocator detects this itself.
-// Host memory at the addresses of one device's blocks is not reached from another: a known gap.
 void FuzzPlayer::use_across(const FuzzOp& op) {
-  if (setup_.host_frames) return;
   std::vector<FuzzBlock*> blocks;
   for (std::size_t i = 0; i < op.operands; ++i) {
     FuzzBlock* const block = block_at(op, i);

@@ -33,6 +33,12 @@ Ease ease_of(const Page& page) {
   }
 }
 
+// By one call more than the one that asks. What it queues may be on the way already, or another device's work.
+bool is_held_by_others(const Run& run) {
+  const auto holds = [](const Run* part) { return part->holds.load() != 0; };
+  return run.holds.load() > 1 || std::ranges::any_of(run.parts, holds) || (run.row != nullptr && holds(run.row));
+}
+
 // A callback recomputes all of a run at once.
 bool may_be_partial(const Run& run) { return !run.is_pinned() && !run.recompute && !run.unfinished; }
 
@@ -88,7 +94,7 @@ Status PartialRuns::keep_more(Runs runs) {
   kept_ += std::max(done.is_ok() ? done.value() : Bytes(), step);  // what failed is not tried for each launch
   note_split();
   const Code code = done.status().code();
-  return code == Code::kNotReady || code == Code::kOutOfMemory ? Status() : done.status();
+  return code == Code::kNotReady || code == Code::kOutOfMemory || code == Code::kBusy ? Status() : done.status();
 }
 
 // Returns the bytes that are used in host memory now and were not before: fewer if no more can be.
@@ -171,6 +177,7 @@ Status PartialRuns::load(PageRef page) {
 Result<Bytes> PartialRuns::use_in_host(std::span<const PageRef> pages) {
   const Gate::Closed closed(engine_.gate);
   TESSERA_TRY(closed.status());
+  if (engine_.held_uses.count() != 0) return Status(Code::kBusy, "calls in progress hold blocks");
   TESSERA_TRY(engine_.await_all_work());
   const StallWait waiting(engine_.stall, StallCause::kCopyOut);
   engine_.any_in_host.store(true);
@@ -193,8 +200,17 @@ Status PartialRuns::make_whole(Run& run) {
   TESSERA_TRY(device_evictor_.make_room(total_bytes(pages)));
   const Gate::Closed closed(engine_.gate);
   TESSERA_TRY(closed.status());
+  if (is_held_by_others(run)) return Status(Code::kBusy, "calls in progress use the block");
   TESSERA_TRY(engine_.await_all_work());
   return moves_.zero_copy.end(pages);
+}
+
+Status PartialRuns::open_to_others(Runs runs) {
+  if (!are_possible()) return {};
+  for (Run* const run : runs) {
+    if (run->has(PageState::kZeroCopy)) TESSERA_TRY(moves_.zero_copy.open_to_others(pages_of(*run)));
+  }
+  return {};
 }
 
 Status PartialRuns::begin_anew(Run& run) {
@@ -210,12 +226,13 @@ Status PartialRuns::begin_anew(Run& run) {
 }
 
 void PartialRuns::bring_back() {
-  if (++quiet_points_ < wanted_quiet_points_ || engine_.held_uses.count() != 0) return;
+  if (++quiet_points_ < wanted_quiet_points_) return;
   const Bytes room = engine_.tiers.device.usage().room();
   Bytes most = std::min(room - std::min(room, kept()), kMostBack);
   const Gate::Closed closed(engine_.gate);
-  // Other threads may have launched meanwhile.
-  if (!closed.is_closed() || !engine_.streams.passed(StreamTable::kAllStreams, engine_.streams.epoch())) return;
+  // Other threads may have launched meanwhile, and the work of a use that holds its runs may be another device's.
+  if (!closed.is_closed() || engine_.held_uses.count() != 0) return;
+  if (!engine_.streams.passed(StreamTable::kAllStreams, engine_.streams.epoch())) return;
   bool partial = false, reachable = false;
   for (Run& run : engine_.with(PageTrait::kZeroCopy)) partial |= bring_back(run, PageState::kZeroCopy, most);
   for (Run& run : engine_.with(PageTrait::kReachable)) reachable |= bring_back(run, PageState::kReachable, most);

@@ -46,8 +46,11 @@ class PartialRuns {
   // nothing changes. REQUIRES: as make_fit(). Errors: the driver's.
   Status keep_more(Runs runs);
   // All of the run, or of the row, is on the device from now on: others will access its frames. Waits for all work.
-  // REQUIRES: it is held. Errors: as make_fit().
+  // REQUIRES: the caller holds it. Errors: as make_fit(); kBusy where other calls in progress hold it too.
   Status make_whole(Run& run);
+  // Work of other devices may use the runs, also where they are in host memory, until the caller lets go. REQUIRES: it
+  // holds them, and all is present. Errors: the driver's.
+  Status open_to_others(Runs runs);
   // Another block begins in the run, or the row: its pages get device frames again, as far as the uses of the last
   // block end within the patience. REQUIRES: the contents do not matter, and no launch can find the run yet. Errors:
   // kInternal.

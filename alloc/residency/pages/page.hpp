@@ -38,6 +38,8 @@ struct PageCopy {
   bool listed = false;     // in the list of candidates (page_copies.hpp)
   bool staging = false;    // the host frame is from the staging reserve, and must be vacated soon
   bool backed = false;     // the host frame is mapped at the page's own address
+  // backed: so many devices, the first that its tier admitted, were given access there, beside the page's own.
+  std::uint8_t opened_to = 0;
 };
 
 // How the page leaves the device. Set when its eviction begins.

@@ -27,11 +27,13 @@ struct PageMachine {
 
   // Sets access with retries: a driver may return "not ready" while other threads queue work. That is harmless, but
   // retries are bounded. Errors: the driver's.
-  Status grant_access(Address address, Bytes bytes) const {
+  Status grant_access(Address address, Bytes bytes) const { return grant_access(address, bytes, device); }
+  // The same for another device, whose work uses the range.
+  Status grant_access(Address address, Bytes bytes, DeviceId user) const {
     constexpr int kTries = 64;
     Status status;
     for (int i = 0; i < kTries; ++i) {
-      status = driver.set_access(address, bytes, device);
+      status = driver.set_access(address, bytes, user);
       if (status.code() != Code::kNotReady) return status;
       TESSERA_TRY(driver.synchronize(lanes.inbound(kHostLane)));
     }

@@ -1,5 +1,7 @@
 #include "residency/pages/page_zero_copy.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "base/log.hpp"
@@ -89,6 +91,7 @@ Status PageZeroCopy::begin(PageRef page, const Frame& frame, PageEvent event) {
 }
 
 Status PageZeroCopy::map_host(PageRef page, const Frame& frame) {
+  page->copy.opened_to = 0;
   TESSERA_TRY(mappings_.map_other(page, machine_.tiers.zero_copy->handle_of(frame)));
   Status allowed = mappings_.grant_access({&page, 1});
   if (!allowed.is_ok()) mappings_.unmap_or_log({&page, 1});
@@ -100,10 +103,10 @@ Status PageZeroCopy::replace(PageRef page, const Frame& frame) {
   TESSERA_TRY(machine_.driver.unmap(page.address(), page.bytes()));
   Status status = map_host(page, frame);
   if (status.is_ok()) return status;
-  Status undone = mappings_.map(page);
-  if (undone.is_ok()) undone = mappings_.grant_access({&page, 1});
-  if (undone.is_ok()) return status;
-  mappings_.unmap_or_log({&page, 1});
+  if (mappings_.map(page).is_ok()) {
+    if (mappings_.grant_access({&page, 1}).is_ok()) return status;
+    mappings_.unmap_or_log({&page, 1});
+  }
   TESSERA_TRY(ledger_.step(page, PageEvent::kTakeApart));
   return status;
 }
@@ -189,6 +192,24 @@ Status PageZeroCopy::discard(PageRef page) {
   copies_.drop_all(page);
   machine_.stats.discards += 1;
   return ledger_.step(page, PageEvent::kDiscard);
+}
+
+// Access lasts as long as the mapping.
+Status PageZeroCopy::open_to_others(std::span<const PageRef> pages) {
+  const std::vector<DeviceId> devices = machine_.tiers.zero_copy->admitted();
+  std::vector<PageRef> closed;
+  std::ranges::copy_if(pages, std::back_inserter(closed), [&](const PageRef& page) {
+    return page->state == PageState::kZeroCopy && page->copy.opened_to < devices.size();
+  });
+  TESSERA_TRY(for_each_stretch(closed, [&](Address address, Bytes bytes, std::span<const PageRef>) {
+    Status status;
+    for (const DeviceId user : devices) {
+      if (status.is_ok() && user != machine_.device) status = machine_.grant_access(address, bytes, user);
+    }
+    return status;
+  }));
+  for (const PageRef& page : closed) page->copy.opened_to = static_cast<std::uint8_t>(devices.size());
+  return {};
 }
 
 void PageZeroCopy::map_again(std::span<const PageRef> pages) {

@@ -39,6 +39,9 @@ class PageZeroCopy {
   // Maps the pages, which are not mapped anywhere any more, at the addresses that they have now. A page that cannot be
   // mapped is kLost. REQUIRES: they are kZeroCopy or kReachable.
   void map_again(std::span<const PageRef> pages);
+  // Lets work of the other devices that the tier has admitted use those of the pages that are kZeroCopy; nothing moves,
+  // so work may use them meanwhile. Errors: the driver's. REQUIRES: there is a tier for it, no more.
+  Status open_to_others(std::span<const PageRef> pages);
 
  private:
   Status copy(std::span<const PageRef> pages, std::span<const Frame> frames);

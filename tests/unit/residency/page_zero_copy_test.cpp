@@ -84,6 +84,22 @@ TEST_F(PageZeroCopyTest, APageThatCannotBeMappedInHostMemoryStaysOnTheDevice) {
   }
 }
 
+TEST_F(PageZeroCopyTest, APageThatCannotBeMappedAnywhereIsApartWithItsBytes) {
+  const auto run = resident_run({0, 1});
+  fill(*run, 7);
+  wait_for_device();
+  const std::uint64_t before = fault().calls(DriverCall::kUnmap);
+  fault().fail({DriverCall::kMap, 2, Status(Code::kDriver, "injected", 999), true});  // the first makes the alias
+  EXPECT_EQ(begin(*run).code(), Code::kDriver);
+  fault().clear();
+  EXPECT_EQ(fault().calls(DriverCall::kUnmap), before + 2) << "the page, and the alias: nothing that is not mapped";
+  EXPECT_EQ(run->pages[0].state, PageState::kApart);
+  EXPECT_OK(moves().partings.bring_back(pages(*run)));
+  EXPECT_EQ(first_byte(*run), 7);
+  EXPECT_OK(validate_run(*run));
+  take_all(*run);
+}
+
 TEST_F(PageZeroCopyTest, APageThatCannotBeFilledOnTheDeviceStaysInHostMemory) {
   for (const DriverCall call : {DriverCall::kCopy, DriverCall::kUnmap, DriverCall::kMap, DriverCall::kSetAccess}) {
     const auto run = make_run({0, 1});
@@ -173,6 +189,61 @@ TEST_F(PageZeroCopyTest, AMovedBlockIsReachableAtItsNewAddress) {
   EXPECT_EQ(first_byte(*run), 7);
   EXPECT_EQ(run->bytes_in(PageState::kReachable), 4_MiB);
   EXPECT_OK(validate_run(*run));
+  take_all(*run);
+}
+
+// With a second device, which shares the tier and reads by copies of its own.
+class SharedPageZeroCopyTest : public PageMovesTest {
+ protected:
+  SharedPageZeroCopyTest()
+      : PageMovesTest({.device = 8_MiB, .host = 32_MiB, .zero_copy = true, .sim = {.devices = 2, .memory = 64_MiB}}) {}
+
+  Status begin(tessera::Run& run) { return moves().zero_copy.begin(pages(run)).status(); }
+  // As read by the second device; -1 if it has no access.
+  int byte_elsewhere(const tessera::Run& run, std::uint32_t page) {
+    const StreamId stream = sim().create_stream(DeviceId(1)).take();
+    unsigned char byte = 0;
+    Status read = sim().copy_out(&byte, run.page_address(page), 1_B, stream);
+    if (read.is_ok()) read = sim().synchronize(stream);
+    EXPECT_OK(sim().destroy_stream(stream));
+    return read.is_ok() ? byte : -1;
+  }
+};
+
+TEST_F(SharedPageZeroCopyTest, AnotherDeviceReachesItOnceItIsOpenedAndAsLongAsItIsMapped) {
+  const auto run = resident_run({0, 3});
+  fill(*run, 7);
+  const std::vector<PageRef> in_host{{run.get(), 1}, {run.get(), 2}};
+  EXPECT_OK(moves().zero_copy.begin(in_host).status());
+  EXPECT_EQ(byte_elsewhere(*run, 0), 7) << "a page on the device is copied as any other";
+  ASSERT_OK(zero_copy().admit(DeviceId(1)));
+  EXPECT_EQ(byte_elsewhere(*run, 1), -1);
+  EXPECT_OK(moves().zero_copy.open_to_others(pages(*run)));
+  EXPECT_EQ(byte_elsewhere(*run, 1), 7);
+  EXPECT_EQ(byte_elsewhere(*run, 2), 7);
+  const std::uint64_t calls = fault().calls(DriverCall::kSetAccess);
+  EXPECT_OK(moves().zero_copy.open_to_others(pages(*run)));
+  EXPECT_EQ(fault().calls(DriverCall::kSetAccess), calls) << "it is open";
+  wait_for_device();
+  EXPECT_OK(moves().zero_copy.end(in_host));
+  EXPECT_OK(moves().zero_copy.begin(in_host).status());
+  EXPECT_EQ(byte_elsewhere(*run, 1), -1) << "it is another mapping";
+  EXPECT_OK(moves().zero_copy.open_to_others(pages(*run)));
+  EXPECT_EQ(byte_elsewhere(*run, 1), 7);
+  EXPECT_EQ(first_byte(*run), 7);
+  take_all(*run);
+}
+
+TEST_F(SharedPageZeroCopyTest, AnErrorOfTheDriverLeavesItClosed) {
+  const auto run = resident_run({0, 1});
+  EXPECT_OK(begin(*run));
+  ASSERT_OK(zero_copy().admit(DeviceId(1)));
+  fail(DriverCall::kSetAccess, 1);
+  EXPECT_EQ(moves().zero_copy.open_to_others(pages(*run)).code(), Code::kDriver);
+  fault().clear();
+  EXPECT_EQ(byte_elsewhere(*run, 0), -1);
+  EXPECT_OK(moves().zero_copy.open_to_others(pages(*run)));
+  EXPECT_NE(byte_elsewhere(*run, 0), -1);
   take_all(*run);
 }
 

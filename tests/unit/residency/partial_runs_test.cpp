@@ -127,6 +127,79 @@ TEST_F(PartialRuns, ARunIsWholeOnceItIsPinned) {
   expect_right();
 }
 
+// As the work of another device, which this one cannot wait for.
+TEST_F(PartialRuns, NothingMovesWhileACallUsesItWhereItIs) {
+  ResidencyMachine machine(
+      {.device = 16_MiB, .host = 64_MiB, .zero_copy = true, .patience = Nanoseconds(1'000'000)});  // a pin waits for 30
+  tessera::Run* const a = machine.add({0, 6});
+  tessera::Run* const b = machine.add({0, 6});
+  ASSERT_OK(machine.touch({a, b}, Access::kWrite));
+  tessera::Run* const partial = in_host(a) > in_host(b) ? a : b;
+  const Bytes before = in_host(partial);
+  ASSERT_NE(before, 0_B);
+  ASSERT_OK(machine.settle());
+  ASSERT_OK(machine.residency().runs().remove(partial == a ? b : a));
+  Use use;
+  ASSERT_OK(machine.residency().begin_use({&partial, 1}, kNoStream, Access::kRead, Use::Kind::kHold, use));
+  const auto let_it_return = [&] {
+    for (std::uint32_t i = 0; i < 2 * tessera::PartialRuns::kQuietPoints; ++i) {
+      machine.residency().note_over(std::nullopt, machine.residency().before_wait());
+    }
+  };
+  let_it_return();
+  EXPECT_EQ(machine.residency().pins().pin(partial).code(), Code::kBusy);
+  EXPECT_EQ(in_host(partial), before);
+  machine.residency().end_use({&partial, 1}, kNoStream, use);
+  EXPECT_OK(machine.residency().pins().pin(partial));
+  EXPECT_EQ(in_host(partial), 0_B);
+  EXPECT_OK(machine.residency().pins().unpin(partial));
+  EXPECT_EQ(machine.valid(), "ok");
+}
+
+// A copy between devices: its stream is the other device's, and both devices have heaps.
+TEST_F(PartialRuns, ACopyOfAnotherDeviceReachesAllOfIt) {
+  ResidencyMachine machine(
+      {.device = 16_MiB, .host = 64_MiB, .zero_copy = true, .sim = {.devices = 2, .memory = 64_MiB}});
+  ASSERT_OK(machine.tiers().zero_copy->admit(DeviceId(1)));
+  tessera::Run* run = machine.add({0, 12});
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.settle());
+  ASSERT_NE(in_host(run), 0_B);
+  const StreamId other = machine.sim().create_stream(DeviceId(1)).take();
+  std::vector<std::uint64_t> words(run->shape.bytes() / 8_B);
+  Use use;
+  ASSERT_OK(machine.residency().begin_use({&run, 1}, kNoStream, Access::kRead, Use::Kind::kHold, use));
+  EXPECT_OK(machine.sim().copy_out(words.data(), run->address, run->shape.bytes(), other));
+  EXPECT_OK(machine.sim().synchronize(other));
+  machine.residency().end_use({&run, 1}, kNoStream, use);
+  for (std::size_t i = 0; i < words.size(); i += PatternParameters::kStride) {
+    ASSERT_EQ(words[i], PatternParameters::value(run->address.value() + 1, i));
+  }
+  EXPECT_OK(machine.sim().destroy_stream(other));
+  ASSERT_OK(machine.check(run, 1));
+}
+
+TEST_F(PartialRuns, ADriverThatRefusesAccessToAnotherDeviceFailsItsUseAlone) {
+  ResidencyMachine machine(
+      {.device = 16_MiB, .host = 64_MiB, .zero_copy = true, .sim = {.devices = 2, .memory = 64_MiB}});
+  ASSERT_OK(machine.tiers().zero_copy->admit(DeviceId(1)));
+  tessera::Run* run = machine.add({0, 12});
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.settle());
+  machine.fault().fail({DriverCall::kSetAccess, 1, Status(Code::kDriver, "injected", 999)});
+  Use use;
+  const auto begin = [&] {
+    return machine.residency().begin_use({&run, 1}, kNoStream, Access::kRead, Use::Kind::kHold, use);
+  };
+  EXPECT_EQ(begin().native_code(), 999);
+  machine.fault().clear();
+  EXPECT_EQ(run->holds.load(), 0U);
+  ASSERT_OK(begin());
+  machine.residency().end_use({&run, 1}, kNoStream, use);
+  EXPECT_EQ(run->holds.load(), 0U);
+  ASSERT_OK(machine.check(run, 1));
+}
+
 TEST_F(PartialRuns, AUseWithAnotherWayOutIsRefused) {
   tessera::Run* const run = machine_.add({0, 12});
   Use use{.oversized = Oversized::kRefused};

@@ -114,6 +114,18 @@ TEST_F(SimMemoryTest, AccessIsPerDeviceAndPeersMayCopy) {
   EXPECT_EQ(memory_.mapping_at(at_ + 1_MiB)->access, 3U);
 }
 
+// Whichever device it was created for.
+TEST_F(SimMemoryTest, HostMemoryIsReachedWithAccessOfTheCopyingDeviceAlone) {
+  const FrameId made = memory_.create_frame(kDevice, FrameLocation::kHost, 2_MiB).take();
+  ASSERT_TRUE(memory_.map(at_, 2_MiB, made).is_ok());
+  ASSERT_TRUE(memory_.set_access(at_, 2_MiB, kDevice).is_ok());
+  EXPECT_TRUE(memory_.bytes_at(at_, 1_KiB, kDevice).is_ok());
+  expect_violation(memory_.bytes_at(at_, 1_KiB, DeviceId(1)).status(), "device 1 has no access");
+  ASSERT_TRUE(memory_.set_access(at_, 2_MiB, DeviceId(1)).is_ok());
+  EXPECT_TRUE(memory_.bytes_at(at_, 1_KiB, DeviceId(1)).is_ok());
+  EXPECT_TRUE(memory_.bytes_at(at_, 1_KiB, kDevice).is_ok());
+}
+
 TEST_F(SimMemoryTest, BytesMayReachOverMappingsButNotBeyond) {
   map(0_B);
   map(2_MiB);
