@@ -32,8 +32,15 @@ Status PinnedRuns::pin(Run* run, const char* exposed_by, const Held& held) {
     const std::uint32_t own_end = locked_.held_uses.ends() + 1;
     Status pinned = pin_held(*run, exposed_by);
     if (pinned.code() != Code::kBusy || may_be_removed) return pinned;
-    if (!locked_.held_uses.await_end(own_end, locked_.options.patience * StreamWaits::kWholePatience)) return pinned;
+    if (!await_others(own_end)) return pinned;
   }
+}
+
+// Whether a call has let go since this one did, or does so in time. False at once where none is in progress.
+bool PinnedRuns::await_others(std::uint32_t own_end) const {
+  const HeldUses& uses = locked_.held_uses;
+  if (uses.count() == 0) return uses.ends() != own_end;
+  return uses.await_end(own_end, locked_.options.patience * StreamWaits::kWholePatience);
 }
 
 // Lets go of the run.

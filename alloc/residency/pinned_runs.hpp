@@ -26,6 +26,7 @@ class PinnedRuns {
 
  private:
   Status pin_held(Run& run, const char* exposed_by);
+  bool await_others(std::uint32_t own_end) const;
   void add_pin(Run& run) REQUIRES_LOCK(locked_.mutex);
   void drop_pin(Run& run) REQUIRES_LOCK(locked_.mutex);
   void note_unseen_use(Run& run) REQUIRES_LOCK(locked_.mutex);
