@@ -89,15 +89,15 @@ struct Engine {
     if (!options.by_visibility || !unseen.load()) return Visibility::kSeen;
     return tessera::visibility_of(evidence_of(run));
   }
-  // A launch that names all of a row names its parts.
+  // A launch that names all of a row names its parts. What is foreseen for the block before says nothing of this one.
   UseEvidence evidence_of(const Run& run) const {
     const Run &whole = run.whole(), &known = run.learned();
-    const Epoch now = streams.epoch(), freed = std::max(run.freed.load(), whole.freed.load());
-    const auto names = [freed](const Run& each) { return each.named.any({each.used.load(), each.gap.load(), freed}); };
-    return {.named = names(run) || names(whole),
+    const Epoch now = streams.epoch();
+    const bool foreseen = known.uses.named && run.is_of_its_block(known.uses.foreseen);
+    return {.named = run.is_named(),
             .idle = now - std::min(now, std::max(run.used.load(), whole.used.load())),
             .gap = known.gap.load(),
-            .expected = !tracker.next_use(known, now).is_never()};
+            .expected = foreseen && !tracker.next_use(known, now).is_never()};
   }
   // REQUIRES: the gate is closed.
   Status await_all_work() {

@@ -17,7 +17,7 @@ void LaunchNotes::note_launch(std::span<Run* const> runs, StreamId stream, Epoch
   if (watch) use.watch = *watch;
   if (locked_.tracker.is_short() && use.kind == Use::Kind::kGate) note_kernel(use.work, stream, epoch, use.gate_slot);
   const Runs named = runs.first(std::min<std::size_t>(runs.size(), use.named));
-  locked_.tracker.log().note(use.work, named, epoch, access == Access::kWrite, watch, stream);
+  locked_.tracker.log().note(use.work, named, epoch, access == Access::kWrite, watch, stream, use.copies);
 }
 
 std::uint32_t LaunchNotes::time_other(StreamId stream) {

@@ -134,8 +134,8 @@ void IterationTracker::read_launch(const LaunchLog::Launch& launch, std::span<co
     learn_iteration();
   }
   const LearnedIteration* const knows = has_active_plan() ? active_ : first_in_sync(false);
-  if (knows != nullptr && knows == scaled_.known()) scaled_.predict(read_);
-  if (knows != nullptr && knows != scaled_.known()) knows->predict(parts, read_);
+  if (knows != nullptr && knows == scaled_.known()) scaled_.predict(read_, launch.epoch);
+  if (knows != nullptr && knows != scaled_.known()) knows->predict(parts, read_, launch.epoch);
   let_rules_compete(launch, signature, parts);
   if (!has_active_plan()) return;
   active_->collect_due(orders, now, takes_over || is_new_scale);

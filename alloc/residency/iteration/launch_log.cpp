@@ -6,7 +6,7 @@
 namespace tessera {
 
 void LaunchLog::note(const void* work, std::span<Run* const> runs, Epoch epoch, bool writes,
-                     std::optional<Stopwatches::Watch> watch, StreamId stream) {
+                     std::optional<Stopwatches::Watch> watch, StreamId stream, bool copies) {
   MutexLock lock(mutex_);
   if (left_ != 0 && --left_ == 0) switch_off();
   noted_.lost |= noted_.launches.size() == kMaxLaunches || noted_.uses.size() + runs.size() > kMaxUses;
@@ -19,7 +19,7 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, Epoch epoch, 
       run->recomputed_in.store(0, std::memory_order_relaxed);  // of the block before
     }
     noted_.uses.push_back({run, writes, fresh, Nanoseconds(run->recomputed_in.load(std::memory_order_relaxed)),
-                           fresh ? run->freed.load(std::memory_order_relaxed) : Epoch()});
+                           fresh ? run->freed.load(std::memory_order_relaxed) : Epoch(), copies});
   }
   noted_.launches.push_back({work, epoch, static_cast<std::uint32_t>(runs.size()), watch, stream});
   if (noted_.launches.size() >= look_from_) news_.store(true, std::memory_order_relaxed);

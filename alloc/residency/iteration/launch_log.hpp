@@ -35,6 +35,7 @@ class LaunchLog {
     bool fresh = false;           // the first use since the run was allocated
     Nanoseconds recomputed_in{};  // cost of its callback; 0 = it has none
     Epoch freed{};                // if fresh: the epoch in which the block before was freed; never = there was none
+    bool copies = false;          // a copy or set: no kernel is given its address
   };
   struct Launch {
     const void* work = nullptr;
@@ -69,7 +70,7 @@ class LaunchLog {
   bool is_on() const { return on_.load(std::memory_order_relaxed); }
 
   void note(const void* work, std::span<Run* const> runs, Epoch epoch, bool writes,
-            std::optional<Stopwatches::Watch> watch, StreamId stream);
+            std::optional<Stopwatches::Watch> watch, StreamId stream, bool copies = false);
   // Whether another piece of such work may be timed: at most kMostOthers after each launch. A watch takes two places of
   // the stream's queue, which a program may fill before it does what the queued kernels wait for.
   bool takes_other();

@@ -5,6 +5,15 @@
 #include "planning/late_intervals.hpp"
 
 namespace tessera {
+namespace {
+
+// Whether a launch that used the run in that epoch says that kernels are given its address. That it does not is known
+// of a copy, and of others that were the last of their kind when the launch is read.
+bool shows_uses(const LaunchLog::Use& use, Epoch epoch) {
+  return !use.copies && use.run->named.other() != epoch && use.run->whole().named.other() != epoch;
+}
+
+}  // namespace
 
 LearnedIteration::LearnedIteration(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs,
                                    std::size_t place)
@@ -13,6 +22,7 @@ LearnedIteration::LearnedIteration(Iteration iteration, std::vector<std::uint64_
       runs_(std::move(runs)),
       distances_(next_use_distances(iteration_)) {
   sum_runs();
+  for (const Order& player : runs_) named_.push_back(player.run != nullptr && player.run->is_named());
 }
 
 void LearnedIteration::sum_runs() {
@@ -71,7 +81,9 @@ void LearnedIteration::take(Epoch epoch, std::span<const LaunchLog::Use> uses) {
   const IterationStep& step = iteration_.steps[*place()];
   last_known_ = epoch;
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
-    runs_[iteration_.uses[step.first_use + i].run] = {.run = uses[i].run, .used = epoch};
+    const std::uint32_t role = iteration_.uses[step.first_use + i].run;
+    runs_[role] = {.run = uses[i].run, .used = epoch};
+    named_[role] = named_[role] || shows_uses(uses[i], epoch);
   }
 }
 
@@ -97,9 +109,17 @@ void LearnedIteration::lose_sync() {
   deactivate();
 }
 
-void LearnedIteration::predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches) const {
+void LearnedIteration::foresee(const RunUse& use, const Order& player, std::uint64_t next) const {
+  player.run->uses.next = next;
+  player.run->uses.foreseen = player.used;
+  player.run->uses.named = named_[use.run];
+}
+
+void LearnedIteration::predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches, Epoch epoch) const {
   const std::uint32_t first = iteration_.steps[*place()].first_use;
-  for (std::uint32_t i = 0; i < uses.size(); ++i) uses[i].run->uses.next = launches + distances_[first + i];
+  for (std::uint32_t i = 0; i < uses.size(); ++i) {
+    foresee(iteration_.uses[first + i], {.run = uses[i].run, .used = epoch}, launches + distances_[first + i]);
+  }
 }
 
 void LearnedIteration::foresee(std::uint64_t launches) const {
@@ -107,8 +127,8 @@ void LearnedIteration::foresee(std::uint64_t launches) const {
   for (std::size_t back = count; back-- > 0;) {  // the newest use of a run counts
     const IterationStep& step = iteration_.steps[(*place() + count - back) % count];
     for (std::uint32_t use = step.first_use; use < step.end_use; ++use) {
-      Run* const run = runs_[iteration_.uses[use].run].run;
-      if (run != nullptr) run->uses.next = launches + distances_[use] - back;
+      const Order& player = runs_[iteration_.uses[use].run];
+      if (player.run != nullptr) foresee(iteration_.uses[use], player, launches + distances_[use] - back);
     }
   }
 }

@@ -83,7 +83,7 @@ class LearnedIteration {
   std::size_t kept() const { return kept_; }
   void lose_sync();
   // Sets the predicted next use of each run of the last launch. `launches`: the number of that launch.
-  void predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches) const;
+  void predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches, Epoch epoch) const;
   // The same for all runs of the iteration. REQUIRES: a position.
   void foresee(std::uint64_t launches) const;
   // Withdraws the predictions of both.
@@ -136,6 +136,7 @@ class LearnedIteration {
   void sum_runs();
   bool goes_on_from(std::optional<std::size_t> before, std::size_t uses);
   const Strategy& current() const { return candidates_[bandit_.current()].strategy; }
+  void foresee(const RunUse& use, const Order& player, std::uint64_t next) const;
   void adopt();
   void note_when_due();
 
@@ -147,6 +148,7 @@ class LearnedIteration {
   bool gives_way_ = false;
   Bytes sure_ = kWholeRun;                 // set_sure()
   std::vector<Order> runs_;                // as last seen; null when gone
+  std::vector<bool> named_;                // by the same: launches were seen to name such a run (named_uses.hpp)
   std::vector<std::uint32_t> distances_;   // by use of the iteration: steps until the next use
   std::vector<Candidate> candidates_;      // the planner's answer
   Machine machine_;                        // the machine that they were predicted for

@@ -66,7 +66,7 @@ class ScaledIteration {
   LearnedIteration* planned() const { return in_sync() && iteration_->has_plan() ? iteration_.get() : nullptr; }
   LearnedIteration* known() const { return in_sync() ? iteration_.get() : nullptr; }
   // Sets the predicted next use of each run of the last launch, as LearnedIteration::predict. REQUIRES: in sync.
-  void predict(std::uint64_t launches) const { iteration_->predict(in_order_, launches); }
+  void predict(std::uint64_t launches, Epoch epoch) const { iteration_->predict(in_order_, launches, epoch); }
   // Bytes that stay on the device beside the iteration. REQUIRES: it is learned.
   Bytes pinned_beside(const RunList& all_runs) const {
     return ResidencySnapshot(*iteration_, all_runs).pinned_beside();

@@ -45,6 +45,8 @@ using RunList = std::vector<std::unique_ptr<Run>>;
 // What the iteration tracker knows of a run's uses.
 struct RunUses {
   std::uint64_t next = 0;   // number of the launch of its next use, as the tracker counts them; 0 = unknown
+  Epoch foreseen{};         // ... which its use in that epoch says, ...
+  bool named = false;       // ... and whether launches name what is used so
   std::uint32_t often = 0;  // uses that it has read while memory was short (decayed_count.hpp), ...
   Epoch counted{};          // ... as of this epoch, that of the last of them
   std::size_t mention = 0;  // where the launch being read may mention the run (iteration_tracker.cpp)
@@ -146,6 +148,17 @@ struct Run : LaunchLine, PageBooks {
   // No announced use that may write is newer.
   Epoch last_write() const { return row == nullptr ? written.load() : std::max(written.load(), row->written.load()); }
   UseStamps stamps() const { return {used.load(), gap.load(), freed.load()}; }
+  // Launches have named it in the life of its block, by its own stamps and those of its row.
+  bool is_named() const {
+    const Epoch end = std::max(freed.load(), whole().freed.load());
+    const auto names = [end](const Run& each) { return each.named.any({each.used.load(), each.gap.load(), end}); };
+    return names(*this) || names(whole());
+  }
+  // Whether a use of it in that epoch was of the block that is there now.
+  bool is_of_its_block(Epoch use) const {
+    const auto is = [use](const Run& each) { return use >= each.freed.load() && use > each.named.ended(); };
+    return is(*this) && is(whole());
+  }
   // A bit per StreamTable slot that may still use it.
   std::uint64_t users() const { return row == nullptr ? streams.load() : streams.load() | row->streams.load(); }
   // The run that stands for all of its block.

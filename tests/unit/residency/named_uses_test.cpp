@@ -17,6 +17,7 @@ class NamedUsesTest : public ::testing::Test {
     named_.note_other(now_);
   }
   void free_and_allocate() { now_.freed = Epoch(next_++); }
+  void free_before_next() { now_.freed = Epoch(next_); }
   void end() { named_.note_end(now_.used); }
   bool any() const { return named_.any(now_); }
 
@@ -44,6 +45,21 @@ TEST_F(NamedUsesTest, ALaunchBeforeOtherUsesIsNotForgotten) {
   launch();
   for (int i = 0; i < 5; ++i) other();
   EXPECT_TRUE(any());
+}
+
+// The end of a block is stamped with the epoch that the next launch gets.
+TEST_F(NamedUsesTest, ALaunchRightAfterTheEndOfTheBlockBeforeNamesTheNext) {
+  launch();
+  free_before_next();
+  EXPECT_FALSE(any());
+  launch();
+  EXPECT_TRUE(any());
+  other();
+  EXPECT_TRUE(any());
+  free_before_next();
+  EXPECT_FALSE(any());
+  other();
+  EXPECT_FALSE(any());
 }
 
 TEST_F(NamedUsesTest, TheNextBlockBeginsAnew) {

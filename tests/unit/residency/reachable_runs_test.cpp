@@ -201,6 +201,83 @@ TEST_F(ReachableRuns, ALaunchBesideThemCanUseMoreThanTheDevice) {
   expect_right();
 }
 
+// The program repeats one use of each of these, in this order.
+class ReachableRunsInAnIteration : public ReachableRuns {
+ protected:
+  void repeat(const std::vector<AnyRun*>& runs) {
+    Iteration iteration;
+    std::vector<AnyRun*> players;
+    for (std::uint32_t i = 0; i < runs.size(); ++i) {
+      const auto role = static_cast<std::uint32_t>(std::ranges::find(players, runs[i]) - players.begin());
+      if (role == players.size()) {
+        players.push_back(runs[i]);
+        iteration.runs.push_back({.bytes = runs[i]->shape.bytes()});
+      }
+      iteration.uses.push_back({.run = role});
+      iteration.steps.push_back({Nanoseconds(1), i, i + 1});
+    }
+    residency().activate_plan(iteration, {"test", {}, rest_.get()}, players);
+  }
+  void evict(AnyRun* run) {
+    residency().advance();  // the launches so far are read
+    ASSERT_OK(machine_.evict(run));
+  }
+
+ private:
+  const std::unique_ptr<Policy> rest_ = make_policy("lru").take();
+};
+
+// As a buffer that the program fills in each iteration, and that kernels find by a table.
+TEST_F(ReachableRunsInAnIteration, WhatItOnlyCopiesStaysReachable) {
+  AnyRun *const used = machine_.add({0, 2}), *const filled = machine_.add({0, 3});
+  repeat({used, filled});
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    ASSERT_OK(machine_.write(used, round));
+    copy_to(filled, round);
+  }
+  evict(filled);
+  EXPECT_NE(filled->uses.next, 0U) << "the next copy is foreseen";
+  EXPECT_EQ(reachable(filled), 6_MiB);
+  use_unseen(filled, 3, Access::kRead);
+  evict(used);
+  EXPECT_EQ(used->bytes_in(PageState::kCold), 4_MiB) << "a launch names it";
+  expect_right();
+}
+
+// As the input of each iteration, in a block of its own.
+TEST_F(ReachableRunsInAnIteration, WhatALaunchWillNameIsSeenBeforeThat) {
+  AnyRun* const input = machine_.add({0, 2});
+  AnyRun* const other = machine_.add({0, 3});
+  repeat({input, input, other});
+  for (std::uint64_t round = 1; round <= 2; ++round) {
+    copy_to(input, round);
+    ASSERT_OK(machine_.check(input, round));
+    ASSERT_OK(machine_.touch({other}));
+    residency().note_free(input, StreamId(0));
+  }
+  copy_to(input, 3);
+  evict(input);
+  EXPECT_EQ(input->bytes_in(PageState::kCold), 4_MiB);
+  ASSERT_OK(machine_.check(input, 3));
+  expect_right();
+}
+
+// What was foreseen for the block before does not show the next one in the run.
+TEST_F(ReachableRunsInAnIteration, TheNextBlockIsUnseenUntilItIsUsed) {
+  for (const StreamId freed_on : {StreamId(0), kNoStream}) {
+    AnyRun *const first = machine_.add({0, 2}), *const second = machine_.add({0, 3});
+    repeat({first, second});
+    ASSERT_OK(machine_.write(first, 1));
+    ASSERT_OK(machine_.settle());
+    residency().advance();
+    ASSERT_NE(first->uses.next, 0U);
+    residency().note_free(first, freed_on);
+    evict(first);
+    EXPECT_EQ(reachable(first), 4_MiB);
+    ASSERT_OK(residency().runs().remove(first));
+  }
+}
+
 // Host memory has 8 pages beside the staging reserve, and there is a file: half of it may be reachable.
 class ReachableRunsWithAFile : public ReachableRuns {
  protected:
