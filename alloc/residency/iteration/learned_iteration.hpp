@@ -82,7 +82,7 @@ class LearnedIteration {
   // Launches that have matched in a row.
   std::size_t kept() const { return kept_; }
   void lose_sync();
-  // Sets the predicted next use of each run of the last launch. `launches`: the number of that launch.
+  // Sets the predicted next use of each run of the last launch, of which the number and the epoch are given.
   void predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches, Epoch epoch) const;
   // The same for all runs of the iteration. REQUIRES: a position.
   void foresee(std::uint64_t launches) const;
