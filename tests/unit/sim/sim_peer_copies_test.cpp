@@ -34,6 +34,7 @@ class SimPeerCopies : public testing::Test, public SimWatcher {
     add(kThird);
     add(kOwn, FrameLocation::kHost);
     add(kPeer, FrameLocation::kHost);
+    EXPECT_TRUE(driver_.set_access(peers_host(), 2_MiB, kOwn).is_ok());
   }
   ~SimPeerCopies() override {
     for (const DeviceId device : {kOwn, kPeer, kThird}) EXPECT_TRUE(driver_.synchronize(device).is_ok());
