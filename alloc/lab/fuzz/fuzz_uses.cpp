@@ -79,7 +79,7 @@ bool FuzzPlayer::is_on(DeviceId device, const FuzzBlock& block) const {
 
 // A copy between devices, as a blocking call: a device cannot observe another device's work. If all blocks are of one
 // other device, the stream is not one of that device; with blocks of several devices the allocator detects this itself.
-// Host memory is not reached from a device without a heap (docs/decisions/0049-host-memory-behind-several-devices.md).
+// Host memory is not reached from a device without a heap (docs/decisions/0051-host-memory-behind-several-devices.md).
 void FuzzPlayer::use_across(const FuzzOp& op) {
   if (setup_.host_frames && machine_.allocator().heaps().made(device_of(number_of(op))) == nullptr) return;
   std::vector<FuzzBlock*> blocks;
