@@ -18,6 +18,9 @@
 // than what the program takes with them, and demoted behind them while it measures slower.
 // When there are too many, the one that the program left longest ago is dropped.
 //
+// Where launches repeat but their sizes do not, a plan is made for each pass when its sizes are known
+// (scaled_iteration.hpp).
+//
 // Thread safety: log(), watches(), times() and is_short() by any thread; the rest under the engine's lock.
 //
 // Launches are logged from the first on, so that an iteration in which memory gets short is known from its beginning. A
