@@ -6,20 +6,16 @@
 
 namespace tessera {
 
-bool spans(const OffloadInterval& interval, std::uint32_t step, std::uint32_t steps) {
-  const auto behind = [&](std::uint32_t other) { return (other + steps - interval.gap.after) % steps; };
-  const std::uint32_t back = behind(interval.back_at), until = behind(interval.gap.until);
-  const std::uint32_t all = back != 0 ? back : until != 0 ? until : steps;
-  return !interval.gap.dead && behind(step) < all;
-}
-
 OffloadPlan late_intervals(const Iteration& iteration, const Machine& machine, const OffloadPlan& plan,
                            std::uint32_t step) {
   const auto count = static_cast<std::uint32_t>(iteration.steps.size());
   const auto ago = [&](const OffloadInterval& interval) { return (step + count - interval.gap.after) % count; };
   OffloadPlan late;
   for (const OffloadInterval& interval : plan) {
-    if (spans(interval, step, count)) late.push_back(interval);
+    const auto behind = [&](std::uint32_t until) { return (until + count - interval.gap.after) % count; };
+    const std::uint32_t back = behind(interval.back_at), until = behind(interval.gap.until);
+    const std::uint32_t all = back != 0 ? back : until != 0 ? until : count;
+    if (!interval.gap.dead && ago(interval) < all) late.push_back(interval);
   }
   std::ranges::stable_sort(late, std::greater(), ago);
   const GapTime time(iteration, machine);

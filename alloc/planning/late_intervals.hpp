@@ -12,9 +12,6 @@
 
 namespace tessera {
 
-// The run is off the device behind `step`: it has been evicted, and its fetch has not begun. `steps`: of the iteration.
-bool spans(const OffloadInterval& interval, std::uint32_t step, std::uint32_t steps);
-
 // The intervals that span `step` and are worth starting now, ordered by the run's last use, which is when
 // pending work on it ends.
 OffloadPlan late_intervals(const Iteration& iteration, const Machine& machine, const OffloadPlan& plan,

@@ -111,8 +111,7 @@ std::optional<Strategy> AutoPolicy::quick_strategy(const Iteration& iteration, c
   const Machine machine = needs_file(iteration, all) ? all : without_file(all);
   const OffloadPlan chosen = spend_with_peer(iteration, machine, farthest_intervals(iteration, machine.device));
   OffloadPlan plan = aggressive_plan(iteration, machine, spend_in_file(iteration, machine, chosen));
-  const bool fits = Occupancy(iteration, machine.device, GapTime(iteration, machine)).fits();
-  if (plan.empty() && !fits) return std::nullopt;
+  if (plan.empty() && !Occupancy(iteration, machine.device, GapTime(iteration, machine)).fits()) return std::nullopt;
   return Strategy{"aggressive", std::move(plan), rivals_.front().get(), false};
 }
 

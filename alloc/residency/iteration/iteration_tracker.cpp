@@ -158,7 +158,7 @@ bool IterationTracker::follow_scale(const LaunchLog::Launch& launch, std::span<c
     scaled_.drop_plan();
     return false;
   }
-  scaled_.make_plan(*policy_, scaled_machine_, class_of_tag_, history_);
+  scaled_.make_plan(*policy_, scaled_machine_, history_);
   return scaled_.planned() != nullptr;
 }
 

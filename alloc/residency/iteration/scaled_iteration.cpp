@@ -196,6 +196,7 @@ void ScaledIteration::learn(const LaunchHistory& history, const RunList& all_run
     run_of[run->whole().name] = &run->whole();
   }
   error_ = kErrorAtFirst;
+  away_.clear();
   roles_.emplace(iteration);
   passes_.emplace(iteration);
   std::vector<LearnedIteration::Order> runs(iteration.runs.size());
@@ -225,20 +226,14 @@ void ScaledIteration::learn(const LaunchHistory& history, const RunList& all_run
   if (size != end) began_ = history.next() - (size - end);
 }
 
-void ScaledIteration::make_plan(const Policy& policy, const Machine& machine, const ClassOfTag& class_of_tag,
-                                const LaunchHistory& history) {
+void ScaledIteration::make_plan(const Policy& policy, const Machine& machine, const LaunchHistory& history) {
   record_pass(history);
   looked_ = true;
   iteration_->resize(passes_->at(*scale_));
   if (error_ > kMostError) return iteration_->drop_strategies();
-  Iteration question = iteration_->iteration();
-  if (class_of_tag) {
-    for (IterationRun& run : question.runs) run.kind = class_of_tag(run.tag);
-  }
-  std::optional<Strategy> strategy = policy.quick_strategy(question, machine);
-  const Bytes sure = strategy ? away_in_all(strategy->plan) : Bytes();
+  std::optional<Strategy> strategy = policy.quick_strategy(iteration_->iteration(), machine);
   if (!strategy) return iteration_->drop_strategies();
-  iteration_->set_sure(sure);
+  iteration_->set_sure(away_in_all(strategy->plan));
   iteration_->set_candidates({{std::move(*strategy), {}}}, machine);
 }
 

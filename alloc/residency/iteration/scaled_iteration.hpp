@@ -58,8 +58,7 @@ class ScaledIteration {
   // The scale of this pass is known, and no plan was made for it.
   bool wants_plan() const { return in_sync() && scale_ && !looked_; }
   // Where sizes cannot be expected, or the policy has no plan, there is none. REQUIRES: wants_plan().
-  void make_plan(const Policy& policy, const Machine& machine, const ClassOfTag& class_of_tag,
-                 const LaunchHistory& history);
+  void make_plan(const Policy& policy, const Machine& machine, const LaunchHistory& history);
   // Something else is followed in this pass.
   void drop_plan();
   // In sync and with a plan, else null.
