@@ -162,6 +162,7 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
 Epoch Residency::note_free(Run* run, StreamId stream) {
   if (run->is_row.load(std::memory_order_acquire)) [[unlikely]]
     end_block(*run);
+  run->freed_at.store(locked_.tracker.log().last(), std::memory_order_relaxed);
   if (stream == kNoStream) {
     run->named.note_end(run->used.load());
     return {};

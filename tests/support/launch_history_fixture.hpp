@@ -24,10 +24,11 @@ class LaunchHistoryTest : public ::testing::Test {
   ~LaunchHistoryTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
 
   // A launch that uses one run. Epochs increase by two: a fence between launches takes one.
-  void launch(DeviceRun& run, bool fresh = false, Epoch freed = {}) {
-    const LaunchLog::Use use{.run = &run, .writes = fresh, .fresh = fresh, .freed = freed};
+  void launch(DeviceRun& run, bool fresh = false, std::uint64_t freed_at = 0) {
+    const LaunchLog::Use use{.run = &run, .writes = fresh, .fresh = fresh, .freed_at = freed_at};
     epoch_ += 2;
-    history_.remember({.epoch = epoch_, .uses = 1, .watch = std::nullopt}, 0, {&use, 1}, 1,
+    run.used.store(epoch_);
+    history_.remember({.epoch = epoch_, .uses = 1, .watch = std::nullopt, .number = ++number_}, 0, {&use, 1}, 1,
                       Nanoseconds(1000 * epoch_.value()));
   }
   // A launch with this signature, without runs, that takes `time`; untimed if `time` is 0.
@@ -52,8 +53,6 @@ class LaunchHistoryTest : public ::testing::Test {
     history_.read_watches();
     return history_.durations(first, period);
   }
-  // The epoch recorded by a free at this point: before the next launch.
-  Epoch now() const { return epoch_.next(); }
   DeviceRun& run_at(std::uint64_t place) {
     runs_.emplace_back(Address(place << 26), RunShape{0, 2}, TagId());
     return runs_.back();
@@ -66,6 +65,7 @@ class LaunchHistoryTest : public ::testing::Test {
   LaunchHistory history_{watches_};
   std::deque<DeviceRun> runs_;
   Epoch epoch_;
+  std::uint64_t number_ = 0;  // of the last launch, as a free records it
 };
 
 }  // namespace tessera

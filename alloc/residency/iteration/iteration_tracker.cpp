@@ -264,6 +264,7 @@ void IterationTracker::learn_iteration() {
     period = same_memory_after(history_.record(), period, kSure);
     if (period == 0) return;
   }
+  for (const auto& run : all_runs_) history_.note_freed(*run);
   Iteration iteration =
       iteration_of(history_.record(), period, std::max(finder_.agreed(), is_loop ? period : std::size_t{0}));
   if (iteration.uses.empty()) {  // nothing to plan, and so it is at the next launch
@@ -455,6 +456,7 @@ void IterationTracker::activate_plan(Iteration iteration, const Strategy& strate
 // REQUIRES (of the caller): every launch logged for the run has been read.
 void IterationTracker::forget(const Run& run) {
   for (const auto& learned : learned_) learned->forget(run);
+  history_.note_freed(run);
   scaled_.forget(run);
   rules_.forget(run);
 }

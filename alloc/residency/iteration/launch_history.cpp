@@ -10,6 +10,7 @@ void LaunchHistory::remember(const LaunchLog::Launch& launch, std::uint64_t sign
                              std::span<const LaunchLog::Use> uses, std::size_t parts, Nanoseconds now) {
   record_.launches.push_back({.work = launch.work,
                               .epoch = launch.epoch,
+                              .number = launch.number,
                               .signature = signature,
                               .first = static_cast<std::uint32_t>(record_.uses.size()),
                               .parts = static_cast<std::uint32_t>(parts),
@@ -19,10 +20,11 @@ void LaunchHistory::remember(const LaunchLog::Launch& launch, std::uint64_t sign
                               .watch = launch.watch});
   for (const LaunchLog::Use& use : uses) {
     record_.uses.push_back({use.run->name, use.run->shape.bytes(), use.run->tag, use.run->is_pinned(), use.writes,
-                            use.fresh, use.writes ? Nanoseconds() : use.recomputed_in, use.freed});
-    if (!use.fresh || freed_.empty()) continue;
-    const auto rewritten = freed_.extract(use.run->name);
-    if (rewritten && use.freed.is_never()) record_.uses.back().freed = rewritten.mapped();
+                            use.fresh, use.writes ? Nanoseconds() : use.recomputed_in, use.freed_at});
+    if (!use.fresh) continue;
+    // A new run of that name does not know when the last block of the one before it was freed.
+    const auto before = record_.freed_at.extract(use.run->name);
+    if (before && use.freed_at == 0) record_.uses.back().freed_at = before.mapped();
   }
 }
 
@@ -35,16 +37,21 @@ std::vector<std::uint64_t> LaunchHistory::last_signatures(std::size_t launches) 
 
 void LaunchHistory::rewrite(std::span<const MovedBlock> moved) {
   rewrite_as_shared(record_, moved);
-  freed_.clear();
   for (const MovedBlock& block : moved) {
-    Epoch& freed = freed_[block.to];
-    freed = std::max(freed, block.freed);
+    std::uint64_t& freed_at = record_.freed_at[block.to];
+    freed_at = std::max(freed_at, record_.last_before(block.freed));
   }
 }
 
 void LaunchHistory::remember_other(const LaunchLog::OtherWork& other) {
   if (others_.size() >= 2 * kMostSteps) return watches_.give_back(other.watch);
   others_.push_back({.launch = next(), .stream = other.stream, .watch = other.watch});
+}
+
+// What was not used since the first launch is not in the record.
+void LaunchHistory::note_freed(const Run& run) {
+  if (record_.launches.empty() || run.used.load() < record_.launches.front().epoch) return;
+  if (const std::uint64_t freed_at = run.whole().freed_at.load()) record_.freed_at[run.name] = freed_at;
 }
 
 // Launches behind the first that is not over are most likely not over either.
@@ -88,6 +95,9 @@ void LaunchHistory::drop_oldest(std::size_t steps) {
   record_.launches.erase(record_.launches.begin(), record_.launches.begin() + static_cast<std::ptrdiff_t>(steps));
   record_.uses.erase(record_.uses.begin(), record_.uses.begin() + dropped);
   for (RecordedLaunch& step : record_.launches) step.first -= dropped;
+  if (record_.launches.empty()) return record_.freed_at.clear();
+  const std::uint64_t first_kept = record_.launches.front().number;
+  std::erase_if(record_.freed_at, [first_kept](const auto& each) { return each.second < first_kept; });
 }
 
 void LaunchHistory::trim(std::uint64_t needed) {

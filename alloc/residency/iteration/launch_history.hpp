@@ -8,7 +8,8 @@
 // Thread safety: none; its owner's lock.
 //
 // Bounds: trim() keeps kMostSteps launches and kMostUses of runs, or twice as many launches while they are needed;
-// as many pieces of other work are remembered, and beyond that none. duration_like() knows up to kMostSteps kinds.
+// as many pieces of other work are remembered, and beyond that none; and one free of each run in them.
+// duration_like() knows up to kMostSteps kinds.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +43,9 @@ class LaunchHistory {
   void remember_other(const LaunchLog::OtherWork& other);
   // Rewrites the history as if these blocks had always shared runs. REQUIRES: at least one, in allocation order.
   void rewrite(std::span<const MovedBlock> moved);
+  // The run is about to be removed, or idle: its last block was freed. Nothing else would say so: another run serves
+  // the next block.
+  void note_freed(const Run& run);
   // Reads and releases the stopwatches of launches that are over.
   void read_watches();
   // The device has not executed all timed launches yet.
@@ -79,10 +83,8 @@ class LaunchHistory {
 
   Stopwatches& watches_;
   LaunchRecord record_;
-  std::vector<Other> others_;      // oldest first
-  std::size_t unread_others_ = 0;  // none before it has a watch
-  // Runs in the last rewrite() that did not exist yet, by name: when a block of theirs was last freed.
-  std::unordered_map<std::uint64_t, Epoch> freed_;
+  std::vector<Other> others_;                              // oldest first
+  std::size_t unread_others_ = 0;                          // none before it has a watch
   std::unordered_map<std::uint64_t, Nanoseconds> newest_;  // duration by signature,
   std::unordered_map<const void*, Nanoseconds> by_work_;   // and by work
   std::uint64_t dropped_ = 0;                              // steps, ever

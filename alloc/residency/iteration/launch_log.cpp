@@ -19,9 +19,12 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, Epoch epoch, 
       run->recomputed_in.store(0, std::memory_order_relaxed);  // of the block before
     }
     noted_.uses.push_back({run, writes, fresh, Nanoseconds(run->recomputed_in.load(std::memory_order_relaxed)),
-                           fresh ? run->freed.load(std::memory_order_relaxed) : Epoch(), copies});
+                           fresh ? run->freed.load(std::memory_order_relaxed) : Epoch(),
+                           fresh ? run->whole().freed_at.load(std::memory_order_relaxed) : 0, copies});
   }
-  noted_.launches.push_back({work, epoch, static_cast<std::uint32_t>(runs.size()), watch, stream});
+  const std::uint64_t number = last() + 1;
+  last_.store(number, std::memory_order_relaxed);
+  noted_.launches.push_back({work, epoch, static_cast<std::uint32_t>(runs.size()), watch, stream, number});
   if (noted_.launches.size() >= look_from_) news_.store(true, std::memory_order_relaxed);
   if (noted_.launches.size() == call_at_) calls_.store(true, std::memory_order_relaxed);
 }

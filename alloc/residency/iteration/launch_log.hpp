@@ -35,6 +35,7 @@ class LaunchLog {
     bool fresh = false;           // the first use since the run was allocated
     Nanoseconds recomputed_in{};  // cost of its callback; 0 = it has none
     Epoch freed{};                // if fresh: the epoch in which the block before was freed; never = there was none
+    std::uint64_t freed_at = 0;   // ... and the number of the last launch before that; 0 = not known
     bool copies = false;          // a copy or set: no kernel is given its address
   };
   struct Launch {
@@ -43,6 +44,7 @@ class LaunchLog {
     std::uint32_t uses = 0;  // of Batch::uses, in order
     std::optional<Stopwatches::Watch> watch{};
     StreamId stream{};
+    std::uint64_t number = 0;  // in the order of all that were ever logged, from 1
   };
   // Timed work that uses no managed block.
   struct OtherWork {
@@ -68,6 +70,8 @@ class LaunchLog {
   // The launch requested by call_at() has been logged.
   bool calls() const { return calls_.load(std::memory_order_relaxed); }
   bool is_on() const { return on_.load(std::memory_order_relaxed); }
+  // The number of the last launch that was logged.
+  std::uint64_t last() const { return last_.load(std::memory_order_relaxed); }
 
   void note(const void* work, std::span<Run* const> runs, Epoch epoch, bool writes,
             std::optional<Stopwatches::Watch> watch, StreamId stream, bool copies = false);
@@ -87,6 +91,7 @@ class LaunchLog {
   std::atomic<bool> on_{false};
   std::atomic<bool> news_{false};
   std::atomic<bool> calls_{false};
+  std::atomic<std::uint64_t> last_{0};  // written with the lock
   Mutex mutex_{LockRank::kStreams};
   Batch noted_ GUARDED_BY(mutex_);
   std::size_t call_at_ GUARDED_BY(mutex_) = 0;

@@ -3,9 +3,12 @@
 // Thread safety: none; its owner's lock.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/epoch.hpp"
@@ -22,7 +25,7 @@ struct RecordedUse {
   TagId tag;
   bool pinned = false, writes = false, fresh = false;
   Nanoseconds recomputed_in{};  // 0 = not recomputed, as far as this use shows
-  Epoch freed{};                // if fresh: the epoch in which the block before was freed; never = unknown
+  std::uint64_t freed_at = 0;   // if fresh: the last launch before the block before was freed; 0 = unknown
 
   RunRole role() const { return role_of(bytes, tag, writes, run); }
 };
@@ -30,6 +33,7 @@ struct RecordedUse {
 struct RecordedLaunch {
   const void* work = nullptr;
   Epoch epoch{};
+  std::uint64_t number = 0;  // LaunchLog::Launch::number
   std::uint64_t signature = 0;
   std::uint32_t first = 0;  // into LaunchRecord::uses
   std::uint32_t parts = 0;  // of which this many a plan may move,
@@ -43,7 +47,14 @@ struct RecordedLaunch {
 struct LaunchRecord {
   std::vector<RecordedLaunch> launches;  // oldest first
   std::vector<RecordedUse> uses;         // in the order of their launches
+  // By name: the last launch before the last block of a run was freed, as far as no later use says that.
+  std::unordered_map<std::uint64_t, std::uint64_t> freed_at;
 
+  // The number of the last launch before this epoch; 0 = it is not in the record.
+  std::uint64_t last_before(Epoch epoch) const {
+    const auto behind = std::ranges::lower_bound(launches, epoch, {}, &RecordedLaunch::epoch);
+    return behind == launches.begin() ? 0 : std::prev(behind)->number;
+  }
   std::span<const RecordedUse> parts_of(const RecordedLaunch& launch) const {
     return std::span(uses).subspan(launch.first, launch.parts);
   }

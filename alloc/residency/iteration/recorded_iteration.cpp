@@ -55,11 +55,17 @@ LastUses last_uses(const LaunchRecord& record, std::size_t begin, std::size_t en
 }
 
 // The launches between this step and the free; 0 also where that is not known.
-std::uint32_t steps_until(const LaunchRecord& record, Epoch freed, std::size_t step) {
+std::uint32_t steps_until(const LaunchRecord& record, std::uint64_t freed_at, std::size_t step) {
   const auto behind = record.launches.begin() + static_cast<std::ptrdiff_t>(step) + 1;
-  const auto next = std::lower_bound(behind, record.launches.end(), freed,
-                                     [](const RecordedLaunch& each, Epoch epoch) { return each.epoch < epoch; });
+  const auto next = std::ranges::upper_bound(behind, record.launches.end(), freed_at, {}, &RecordedLaunch::number);
   return static_cast<std::uint32_t>(next - behind);
+}
+
+// The launches between the last use of a run and its free, if the record knows that.
+std::optional<std::uint32_t> steps_to_recorded_free(const LaunchRecord& record, std::uint64_t run, std::size_t step) {
+  const auto known = record.freed_at.find(run);
+  if (known == record.freed_at.end() || known->second < record.launches[step].number) return std::nullopt;
+  return steps_until(record, known->second, step);
 }
 
 // A slab keeps its address and has several lives: each fresh use begins one. The last life continues into the next
@@ -78,7 +84,7 @@ void add_small_runs(const LaunchRecord& record, std::size_t begin, Iteration& it
     for (const RecordedUse& mention : record.small_of(record.launches[step])) {
       const auto [known, is_new] = slabs.try_emplace(mention.run);
       Slab& slab = known->second;
-      const std::uint32_t lingered = mention.fresh && !is_new ? steps_until(record, mention.freed, slab.used) : 0;
+      const std::uint32_t lingered = mention.fresh && !is_new ? steps_until(record, mention.freed_at, slab.used) : 0;
       slab.used = step;
       if (step < begin) continue;
       if (mention.fresh || !slab.last) {
@@ -96,7 +102,8 @@ void add_small_runs(const LaunchRecord& record, std::size_t begin, Iteration& it
   std::iota(same.begin(), same.end(), 0u);
   for (const auto& [name, slab] : slabs) {
     if (!slab.first) continue;
-    small.runs[*slab.last].lingers = slab.goes_on ? small.runs[*slab.first].lingers : slab.lingered;
+    const std::uint32_t lingered = slab.goes_on ? small.runs[*slab.first].lingers : slab.lingered;
+    small.runs[*slab.last].lingers = steps_to_recorded_free(record, name, slab.used).value_or(lingered);
     if (slab.goes_on) same[*slab.first] = *slab.last;
   }
   for (RunUse& use : small.uses) use.run = same[use.run];
@@ -141,7 +148,7 @@ Iteration iteration_of(const LaunchRecord& record, std::size_t period, std::size
       const LastUses& earlier = is_new ? before : last;
       const auto use_before = earlier.find(mention.run);
       if (mention.fresh && use_before != earlier.end()) {
-        held.push_back({use_before->second.use, steps_until(record, mention.freed, use_before->second.step)});
+        held.push_back({use_before->second.use, steps_until(record, mention.freed_at, use_before->second.step)});
       }
       if (is_new || mention.fresh) {
         known->second = static_cast<std::uint32_t>(iteration.runs.size());
@@ -157,6 +164,13 @@ Iteration iteration_of(const LaunchRecord& record, std::size_t period, std::size
                                .end_use = static_cast<std::uint32_t>(iteration.uses.size()),
                                .stream = place_of(record.launches[index].stream, streams)});
   }
+  const auto hold_until_free = [&](std::uint64_t run, const LastUse& use) {
+    if (const auto steps = steps_to_recorded_free(record, run, use.step)) held.push_back({use.use, *steps});
+  };
+  for (const auto& [run, use] : before) {
+    if (!last.contains(run)) hold_until_free(run, use);
+  }
+  for (const auto& [run, use] : last) hold_until_free(run, use);
   add_small_runs(record, begin, iteration);
   std::vector<std::uint32_t> same(iteration.runs.size());  // the run that represents each
   std::iota(same.begin(), same.end(), 0u);

@@ -2,7 +2,7 @@
 //
 // A run of an iteration represents one life of a block: a block that is reallocated may have another address each time,
 // and one address serves several blocks. So a run of the iteration begins with a fresh use and ends where its block was
-// freed, which is noticed when the address is next used afresh.
+// freed, which is noticed when the address is next used afresh, or recorded (LaunchRecord::freed).
 //
 // Thread safety: pure functions of a record.
 #pragma once

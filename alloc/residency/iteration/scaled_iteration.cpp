@@ -88,6 +88,7 @@ LaunchRecord cut_out(const LaunchRecord& record, std::size_t begin, std::size_t 
     part.launches.push_back(launch);
     part.uses.insert(part.uses.end(), uses.begin(), uses.end());
   }
+  part.freed_at = record.freed_at;
   return part;
 }
 

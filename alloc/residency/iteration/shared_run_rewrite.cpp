@@ -70,7 +70,7 @@ void rewrite_as_shared(LaunchRecord& record, std::span<const MovedBlock> moved) 
         use.bytes = block->bytes;
         const MovedBlock* const begun = moves.begun(block->to, step.epoch);
         use.fresh = begun != nullptr;
-        use.freed = begun == nullptr ? Epoch() : *begun->freed_before;
+        use.freed_at = begun == nullptr ? 0 : record.last_before(*begun->freed_before);
       }
       uses.push_back(use);
     }

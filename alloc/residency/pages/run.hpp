@@ -105,6 +105,7 @@ struct Run : LaunchLine, PageBooks {
   std::size_t index = 0;  // in the engine's list
   Epoch quiet{};          // every use up to this epoch is known to be over
   RunUses uses;
+  std::atomic<std::uint64_t> freed_at{0};  // the number of launches that were logged before its last block was freed
   RunPrefetch prefetch;
   RunCost cost;
 

@@ -197,6 +197,20 @@ TEST_F(LaunchLogTest, RecordsWhenThePreviousBlockWasFreed) {
   EXPECT_EQ(batch.uses[1].freed, Epoch());
 }
 
+TEST_F(LaunchLogTest, NumbersLaunchesSoThatAFreeLiesBetweenTwo) {
+  DeviceRun* const one[] = {&a_};
+  log_.note(work_, one, Epoch(1), true, std::nullopt, StreamId());
+  log_.note(work_, one, Epoch(1), true, std::nullopt, StreamId());
+  taken();
+  EXPECT_EQ(log_.last(), 2u);
+  a_.freed_at.store(log_.last());
+  a_.fresh.store(true);
+  log_.note(work_, one, Epoch(1), true, std::nullopt, StreamId());
+  const LaunchLog::Batch batch = taken();
+  EXPECT_EQ(batch.launches[0].number, 3u);
+  EXPECT_EQ(batch.uses[0].freed_at, 2u);
+}
+
 TEST_F(LaunchLogTest, CallsAtTheRequestedLaunch) {
   DeviceRun* const one[] = {&a_};
   log_.call_at(2);

@@ -81,7 +81,7 @@ TEST_F(RecordedIterationTest, MakesAnIterationOfTheLastLaunches) {
 TEST_F(RecordedIterationTest, EachBlockAtAnAddressIsItsOwnRun) {
   DeviceRun& a = run_at(1);
   for (int i = 0; i < 4; ++i) {
-    launch(a, true, i == 0 ? Epoch() : now());
+    launch(a, true, i == 0 ? 0 : number_);
     launch(a);
   }
   const Iteration iteration = iteration_of(history_.record(), 4, kAll);
@@ -95,17 +95,61 @@ TEST_F(RecordedIterationTest, EachBlockAtAnAddressIsItsOwnRun) {
 // Freed two launches after its last use, in the iteration in which its address is reused or in the one before.
 TEST_F(RecordedIterationTest, ABlockLingersUntilItsFree) {
   DeviceRun &a = run_at(1), &b = run_at(2);
-  Epoch freed;
+  std::uint64_t freed_at = 0;
   for (int i = 0; i < 2; ++i) {
-    launch(a, true, freed);
+    launch(a, true, freed_at);
     launch(b);
     launch(b);
-    freed = now();
+    freed_at = number_;
     launch(b);
   }
   const Iteration iteration = iteration_of(history_.record(), 4, kAll);
   EXPECT_EQ(iteration.runs[iteration.uses[0].run].lingers, 2u);
   EXPECT_EQ(frees_by_step(iteration)[2], (std::vector<std::uint32_t>{iteration.uses[0].run}));
+}
+
+// Blocks of another size each time: their runs serve no other block, and are removed when room is needed.
+TEST_F(RecordedIterationTest, ABlockLingersUntilItsFreeAlsoWhenItsRunIsRemoved) {
+  DeviceRun& b = run_at(100);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    DeviceRun& once = run_at(1 + i);
+    launch(once, true);
+    launch(b);
+    launch(b);
+    once.freed_at.store(number_);
+    launch(b);
+    history_.note_freed(once);
+  }
+  const Iteration iteration = iteration_of(history_.record(), 4, kAll);
+  EXPECT_EQ(iteration.runs[iteration.uses[0].run].lingers, 2u);
+}
+
+// Another run at the address of a removed one, by which the learner knows both.
+TEST_F(RecordedIterationTest, ABlockLingersUntilItsFreeAlsoWhenItsAddressIsMadeAnew) {
+  DeviceRun& b = run_at(100);
+  for (int i = 0; i < 3; ++i) {
+    DeviceRun& made = run_at(1);
+    launch(made, true);
+    launch(b);
+    made.freed_at.store(number_);
+    history_.note_freed(made);
+    launch(b);
+  }
+  const Iteration iteration = iteration_of(history_.record(), 3, kAll);
+  EXPECT_EQ(iteration.runs[iteration.uses[0].run].lingers, 1u);
+}
+
+TEST_F(RecordedIterationTest, AFreeBeforeTheLastUseSaysNothing) {
+  DeviceRun &a = run_at(1), &b = run_at(2);
+  for (int i = 0; i < 2; ++i) {
+    launch(a, true, number_);
+    launch(b);
+    launch(b);
+  }
+  a.freed_at.store(3);  // the block before
+  history_.note_freed(a);
+  const Iteration iteration = iteration_of(history_.record(), 3, kAll);
+  EXPECT_EQ(iteration.runs[iteration.uses[0].run].lingers, 2u) << "as in the round before";
 }
 
 // After half of a second repetition: a reallocated block has another address by then, and a block made in the first
@@ -129,10 +173,12 @@ TEST_F(RecordedIterationTest, MatchesRunsWithThePreviousIterationAsFarAsItRepeat
 class SlabsTest : public LaunchHistoryTest {
  protected:
   // A launch that uses one run of one base page; without a run if it is null.
-  void launch(DeviceRun* slab, bool fresh = false, Epoch freed = {}) {
-    const LaunchLog::Use use{.run = slab, .fresh = fresh, .freed = freed};
+  void launch(DeviceRun* slab, bool fresh = false, std::uint64_t freed_at = 0) {
+    const LaunchLog::Use use{.run = slab, .fresh = fresh, .freed_at = freed_at};
     const std::size_t uses = slab == nullptr ? 0 : 1;
-    history_.remember({.epoch = epoch_ += 2, .watch = std::nullopt}, 0, {&use, uses}, 0, Nanoseconds());
+    if (slab != nullptr) slab->used.store(epoch_ + 2);
+    history_.remember({.epoch = epoch_ += 2, .watch = std::nullopt, .number = ++number_}, 0, {&use, uses}, 0,
+                      Nanoseconds());
   }
   DeviceRun& slab_at(std::uint64_t place) {
     runs_.emplace_back(Address(place << 26), RunShape{0, 1}, TagId());
@@ -157,14 +203,14 @@ TEST_F(SlabsTest, ASlabNeverReallocatedIsOneRun) {
 // iteration.
 TEST_F(SlabsTest, EachReallocationOfASlabIsARun) {
   DeviceRun& slab = slab_at(1);
-  Epoch freed;
+  std::uint64_t freed_at = 0;
   for (int i = 0; i < 3; ++i) {
-    launch(&slab, true, freed);
+    launch(&slab, true, freed_at);
     launch(nullptr);
-    freed = now();
+    freed_at = number_;
     launch(nullptr);
-    launch(&slab, true, freed);
-    freed = now();
+    launch(&slab, true, freed_at);
+    freed_at = number_;
   }
   const Iteration iteration = iteration_of(history_.record(), 4, kAll);
   const SmallRuns& small = iteration.small;
@@ -174,15 +220,29 @@ TEST_F(SlabsTest, EachReallocationOfASlabIsARun) {
   EXPECT_EQ(small.runs[small.uses[1].run].lingers, 0u);
 }
 
+TEST_F(SlabsTest, ARemovedSlabLingersUntilItsFree) {
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    DeviceRun& slab = slab_at(1 + i);
+    launch(&slab, true);
+    launch(nullptr);
+    slab.freed_at.store(number_);
+    launch(nullptr);
+    history_.note_freed(slab);
+  }
+  const SmallRuns small = iteration_of(history_.record(), 3, kAll).small;
+  ASSERT_EQ(small.runs.size(), 1u);
+  EXPECT_EQ(small.runs[0].lingers, 1u);
+}
+
 TEST_F(SlabsTest, ASlabCarriedIntoTheNextIterationIsTheSameRun) {
   DeviceRun& slab = slab_at(1);
-  Epoch freed;
+  std::uint64_t freed_at = 0;
   for (int i = 0; i < 3; ++i) {
     launch(&slab, i == 0);
     launch(nullptr);
-    freed = now();
+    freed_at = number_;
     launch(nullptr);
-    launch(&slab, true, freed);
+    launch(&slab, true, freed_at);
   }
   const SmallRuns small = iteration_of(history_.record(), 4, kAll).small;
   ASSERT_EQ(small.uses.size(), 2u);
@@ -195,7 +255,7 @@ TEST_F(RecordedIterationTest, ABlockIsNotHeldIntoTheNextUseOfItsRole) {
   DeviceRun &a = run_at(1), &other = run_at(2), &b = run_at(3);
   for (int i = 0; i < 6; ++i) {  // two alternating addresses, each freed long after the other appeared
     DeviceRun& mine = i % 2 == 0 ? a : other;
-    launch(mine, true, i < 2 ? Epoch() : epoch_.previous());
+    launch(mine, true, i < 2 ? 0 : number_ - 1);
     launch(b);
   }
   const Iteration iteration = iteration_of(history_.record(), 2, kAll);

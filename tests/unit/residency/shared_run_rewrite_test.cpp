@@ -28,15 +28,15 @@ class SharedRunRewriteTest : public ::testing::Test {
     });
     const std::uint64_t signature =
         signature_of(&work, uses, [](const LaunchLog::Use& use) { return use.run->shape.bytes(); });
-    history_.remember({.work = &work, .epoch = ++epoch_}, signature, uses, uses.size(), Nanoseconds());
+    history_.remember({.work = &work, .epoch = ++epoch_, .number = ++number_}, signature, uses, uses.size(),
+                      Nanoseconds());
     return signature;
   }
   // Four launches: a is written, b is written, both are used, a is used; b is freed before the last.
-  std::vector<std::uint64_t> go_through(DeviceRun& a, DeviceRun& b, Epoch freed) {
+  std::vector<std::uint64_t> go_through(DeviceRun& a, DeviceRun& b) {
     std::vector<std::uint64_t> signatures;
     const bool is_one = &a == &b;
-    signatures.push_back(
-        launch(works_[0], {{.run = &a, .writes = true, .fresh = true, .freed = freed}, {.run = &weight_}}));
+    signatures.push_back(launch(works_[0], {{.run = &a, .writes = true, .fresh = true}, {.run = &weight_}}));
     signatures.push_back(launch(works_[1], {{.run = &b, .writes = true, .fresh = !is_one}}));
     std::vector<LaunchLog::Use> both{{.run = &a, .writes = is_one}, {.run = &b, .writes = true}};
     if (is_one) both.pop_back();
@@ -69,20 +69,21 @@ class SharedRunRewriteTest : public ::testing::Test {
   DeviceRun shared_{Address(3 << 26), RunShape{0, 3}, TagId(), {.record = nullptr, .words = {}, .name = kShared}};
   DeviceRun weight_{Address(4 << 26), RunShape{0, 4}, TagId()};
   Epoch epoch_{10}, b_freed_;
+  std::uint64_t number_ = 0;
 };
 
 TEST_F(SharedRunRewriteTest, ARewrittenIterationEqualsTheNextOne) {
   const Epoch before = epoch_;
-  const auto alone = go_through(a_, b_, Epoch());
+  const auto alone = go_through(a_, b_);
   history_.rewrite(moved(before));
   const auto as_rewritten = history_.last_signatures(4);
   EXPECT_NE(as_rewritten, alone);
-  EXPECT_EQ(go_through(shared_, shared_, Epoch()), as_rewritten);
+  EXPECT_EQ(go_through(shared_, shared_), as_rewritten);
 }
 
 TEST_F(SharedRunRewriteTest, ASharedRunIsFreshOnce) {
   const Epoch before = epoch_;
-  go_through(a_, b_, Epoch());
+  go_through(a_, b_);
   history_.rewrite(moved(before));
   const Iteration iteration = iteration_of(history_.record(), 4, kAll);
   ASSERT_EQ(iteration.runs.size(), 2u);
@@ -99,7 +100,7 @@ TEST_F(SharedRunRewriteTest, ASharedRunIsFreshOnce) {
 
 TEST_F(SharedRunRewriteTest, ASharedRunKnowsWhenItsBlocksWereFreed) {
   const Epoch before = epoch_;
-  go_through(a_, b_, Epoch());
+  go_through(a_, b_);
   const std::vector<MovedBlock> blocks = moved(before);
   launch(works_[3], {});
   history_.rewrite(std::vector<MovedBlock>{{.run = blocks[0].run,
@@ -109,7 +110,7 @@ TEST_F(SharedRunRewriteTest, ASharedRunKnowsWhenItsBlocksWereFreed) {
                                             .bytes = blocks[0].bytes,
                                             .freed_before = Epoch()},
                                            blocks[1]});
-  go_through(shared_, shared_, Epoch());
+  go_through(shared_, shared_);
   launch(works_[3], {});
   const Iteration iteration = iteration_of(history_.record(), 5, kAll);
   EXPECT_EQ(iteration.runs[iteration.uses[0].run].lingers, 1u) << "one launch behind its last use";
@@ -119,7 +120,7 @@ TEST_F(SharedRunRewriteTest, OtherBlocksOfTheRunAreNotRewritten) {
   launch(works_[0], {{.run = &a_, .writes = true, .fresh = true}});
   const Epoch before = epoch_;
   const std::uint64_t first = history_.last_signatures(1)[0];
-  go_through(a_, b_, Epoch());
+  go_through(a_, b_);
   const std::vector<MovedBlock> blocks = moved(before);
   const std::uint64_t next = launch(works_[1], {{.run = &a_, .writes = true, .fresh = true}});
   history_.rewrite(blocks);
@@ -131,7 +132,7 @@ TEST_F(SharedRunRewriteTest, ASmallRunInASharedRunCounts) {
   DeviceRun small{Address(5 << 26), RunShape{0, 1}, TagId()};
   const LaunchLog::Use use{.run = &small, .writes = true, .fresh = true};
   const Epoch before = epoch_;
-  history_.remember({.work = &works_[0], .epoch = ++epoch_}, 0, {&use, 1}, 0, Nanoseconds());
+  history_.remember({.work = &works_[0], .epoch = ++epoch_, .number = ++number_}, 0, {&use, 1}, 0, Nanoseconds());
   EXPECT_TRUE(iteration_of(history_.record(), 1, kAll).uses.empty());
   history_.rewrite(std::vector<MovedBlock>{{.run = small.name,
                                             .made = before,
