@@ -74,6 +74,14 @@ Iteration begun_at(const Iteration& iteration, std::uint32_t first) {
   return begun;
 }
 
+std::optional<Iteration> freed_at_once(const Iteration& iteration) {
+  if (std::ranges::all_of(iteration.runs, [](const IterationRun& run) { return run.lingers == 0; }))
+    return std::nullopt;
+  Iteration freed = iteration;
+  for (IterationRun& run : freed.runs) run.lingers = 0;
+  return freed;
+}
+
 Iteration with_small_runs(const Iteration& iteration) {
   Iteration all;
   const SmallRuns& small = iteration.small;

@@ -87,6 +87,9 @@ Nanoseconds computing_time(const Iteration& iteration);
 // The same iteration, starting at another step. REQUIRES: last_step is not set.
 Iteration begun_at(const Iteration& iteration, std::uint32_t first);
 
+// The same iteration if each block was freed behind its last use; none if that is so.
+std::optional<Iteration> freed_at_once(const Iteration& iteration);
+
 // The same iteration with small runs as ordinary runs, numbered after the others and used in each step.
 Iteration with_small_runs(const Iteration& iteration);
 

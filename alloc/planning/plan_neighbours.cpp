@@ -20,7 +20,7 @@ constexpr std::uint64_t kQuarters = 4, kFine = 256;
 }  // namespace
 
 PlanNeighbours::PlanNeighbours(const Iteration& iteration, const Machine& machine)
-    : iteration_(iteration), machine_(machine) {
+    : iteration_(iteration), freed_(freed_at_once(iteration)), machine_(machine) {
   changes_ = std::size(kChanges) - (needs_file(iteration, machine) ? 0 : 1);
   std::uint64_t bytes = 0;
   for (const Gap& gap : find_gaps(iteration)) {
@@ -50,7 +50,7 @@ OffloadPlan PlanNeighbours::draw(OffloadPlan plan) {
     }
   }
   if (change == Change::kShift || below(2) == 0) return plan;
-  return aggressive_plan(iteration_, machine_, plan);
+  return aggressive_plan(freed_ && below(2) == 0 ? *freed_ : iteration_, machine_, plan);
 }
 
 Bytes PlanNeighbours::part_of(const OffloadInterval& interval) const {

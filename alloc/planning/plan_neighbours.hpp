@@ -3,12 +3,14 @@
 // One kind of change is drawn and applied to one to three intervals: another part of the run is evicted; it is
 // fetched sooner or later; it is not evicted; an unused gap is used; or, if the host cannot hold everything,
 // the target changes between host and file. Intervals and gaps are drawn in proportion to their bytes. Half of
-// the plans are then re-timed (aggressive_plan.hpp), so that the moves around the change adapt to it.
+// the plans are then re-timed (aggressive_plan.hpp), so that the moves around the change adapt to it; where blocks
+// are held after their last use, half of these as if they were not, which leaves more to what is decided on demand.
 //
 // Thread safety: none. The same plans are drawn on every machine.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -37,6 +39,7 @@ class PlanNeighbours {
   void add_to(OffloadPlan& plan);
 
   const Iteration& iteration_;
+  const std::optional<Iteration> freed_;  // freed_at_once()
   const Machine& machine_;
   std::uint64_t changes_ = 0;        // kinds to draw from; the last kind is for hosts that cannot hold everything
   std::mt19937_64 random_;           // the standard specifies its numbers

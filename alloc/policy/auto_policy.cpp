@@ -74,25 +74,28 @@ void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, cons
   const auto offer = [&](std::string_view name, OffloadPlan plan, bool strict = false) {
     return emit({name, std::move(plan), rivals_.front().get(), strict});
   };
-  const auto offer_timed = [&](std::string_view name, const OffloadPlan& placed) {
-    const OffloadPlan plan = aggressive_plan(iteration, machine, placed);
+  const auto offer_timed = [&](std::string_view name, const Iteration& seen, const OffloadPlan& placed) {
+    const OffloadPlan plan = aggressive_plan(seen, machine, placed);
     return offer(name, plan) && offer(name, plan, true);
   };
   // The runs to spill from a full host are chosen on demand, or by the plan.
-  const auto offer_aggressive = [&](std::string_view name, const OffloadPlan& chosen) {
-    const OffloadPlan near = spend_with_peer(iteration, machine, chosen);
-    if (!offer_timed(name, near)) return false;
-    const OffloadPlan split = spend_in_file(iteration, machine, near);
+  const auto offer_aggressive = [&](std::string_view name, const Iteration& seen, const OffloadPlan& chosen) {
+    const OffloadPlan near = spend_with_peer(seen, machine, chosen);
+    if (!offer_timed(name, seen, near)) return false;
+    const OffloadPlan split = spend_in_file(seen, machine, near);
     const bool splits =
         std::ranges::any_of(split, [](const OffloadInterval& interval) { return interval.to == Location::kFile; });
-    return !splits || offer_timed(name, split);
+    return !splits || offer_timed(name, seen, split);
   };
   if (!offer("recency", {})) return;
-  if (!offer_aggressive("aggressive", farthest_intervals(iteration, machine.device))) return;
+  if (!offer_aggressive("aggressive", iteration, farthest_intervals(iteration, machine.device))) return;
+  if (const std::optional<Iteration> freed = freed_at_once(iteration)) {
+    if (!offer_aggressive("aggressive/freed", *freed, farthest_intervals(*freed, machine.device))) return;
+  }
   if (iteration.uses.size() * iteration.steps.size() <= kMostWork) {
     for (const GapOrder order : {GapOrder::kReliefPerCopy, GapOrder::kLongest, GapOrder::kLargest}) {
       OffloadPlan cover = cover_excess(iteration, machine, order);
-      if (!offer_aggressive("aggressive/cover", cover)) return;
+      if (!offer_aggressive("aggressive/cover", iteration, cover)) return;
       if (!offer("cover", spend_with_peer(iteration, machine, std::move(cover)))) return;
     }
   }
@@ -100,17 +103,20 @@ void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, cons
     if (rival == rivals_.front()) continue;
     OffloadPlan plan = rival->plan(iteration, machine);
     const bool chooses_well = std::ranges::count(kWellChosen, rival->name()) != 0;
-    if (chooses_well && !offer_aggressive("aggressive/published", plan)) return;
+    if (chooses_well && !offer_aggressive("aggressive/published", iteration, plan)) return;
     if (!emit({rival->name(), std::move(plan), rest_of(*rival)})) return;
   }
 }
 
 // Of the strategies that need no simulation it is the fastest one to make, and as good as the others where lengths vary
-// (docs/experiments/several-sizes.md).
+// (docs/experiments/several-sizes.md). Blocks that are dead and held are better left to the fallback
+// (docs/experiments/simulation.md).
 std::optional<Strategy> AutoPolicy::quick_strategy(const Iteration& iteration, const Machine& all) const {
   const Machine machine = needs_file(iteration, all) ? all : without_file(all);
-  const OffloadPlan chosen = spend_with_peer(iteration, machine, farthest_intervals(iteration, machine.device));
-  OffloadPlan plan = aggressive_plan(iteration, machine, spend_in_file(iteration, machine, chosen));
+  const std::optional<Iteration> freed = freed_at_once(iteration);
+  const Iteration& seen = freed ? *freed : iteration;
+  const OffloadPlan chosen = spend_with_peer(seen, machine, farthest_intervals(seen, machine.device));
+  OffloadPlan plan = aggressive_plan(seen, machine, spend_in_file(seen, machine, chosen));
   if (plan.empty() && !Occupancy(iteration, machine.device, GapTime(iteration, machine)).fits()) return std::nullopt;
   return Strategy{"aggressive", std::move(plan), rivals_.front().get(), false};
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "iterations.hpp"
 
@@ -127,6 +128,16 @@ TEST(Iteration, FreesFollowTheLastUse) {
   iteration.runs[0].lingers = 1;
   iteration.runs[1].lingers = 1;  // into the next iteration
   EXPECT_EQ(frees_by_step(iteration), (Frees{{1}, {}, {0}}));
+}
+
+TEST(Iteration, CanBeSeenAsIfNoBlockLingered) {
+  Iteration iteration = make_iteration();
+  EXPECT_FALSE(freed_at_once(iteration));
+  iteration.runs[1].lingers = 1;
+  const std::optional<Iteration> freed = freed_at_once(iteration);
+  ASSERT_TRUE(freed);
+  EXPECT_EQ(freed->runs[1].lingers, 0u);
+  EXPECT_EQ(freed->uses.size(), iteration.uses.size());
 }
 
 TEST(Iteration, ReportsRunsLiveAfterAStep) {

@@ -8,6 +8,7 @@
 
 #include "base/page_class.hpp"
 #include "iterations.hpp"
+#include "planning/aggressive_plan.hpp"
 #include "planning/farthest_intervals.hpp"
 
 namespace tessera {
@@ -55,6 +56,34 @@ TEST_F(PlanNeighboursTest, AreValidAfterManySteps) {
     plan = neighbours.draw(std::move(plan));
     expect_sound(plan);
   }
+}
+
+// A block that is dead and held all through the iteration leaves less room to fetch early. Some plans are timed for its
+// true life, and some as if it was freed.
+TEST_F(PlanNeighboursTest, AreTimedBothWaysWhereABlockLingers) {
+  Iteration held = iteration_;
+  const auto added = static_cast<std::uint32_t>(held.runs.size());
+  held.runs.push_back({.bytes = 128_MiB, .lingers = static_cast<std::uint32_t>(held.steps.size() - 2)});
+  held.uses.insert(held.uses.begin(), {.run = added, .writes = true, .fresh = true});
+  for (IterationStep& step : held.steps) {
+    if (&step != &held.steps.front()) ++step.first_use;
+    ++step.end_use;
+  }
+  const Iteration freed = freed_at_once(held).value();
+  const auto is_timed_for = [this](const Iteration& iteration, const OffloadPlan& plan) {
+    return std::ranges::equal(aggressive_plan(iteration, machine_, plan), plan, [](const auto& a, const auto& b) {
+      return a.gap.run == b.gap.run && a.gap.after == b.gap.after && a.back_at == b.back_at && a.part == b.part;
+    });
+  };
+  PlanNeighbours neighbours(held, machine_);
+  int as_held = 0, as_freed = 0;
+  for (int i = 0; i < kDraws / 10; ++i) {
+    const OffloadPlan plan = neighbours.draw(plan_);
+    if (plan.empty() || is_timed_for(held, plan) == is_timed_for(freed, plan)) continue;
+    ++(is_timed_for(held, plan) ? as_held : as_freed);
+  }
+  EXPECT_GT(as_held, 10);
+  EXPECT_GT(as_freed, 10);
 }
 
 TEST_F(PlanNeighboursTest, VaryEveryPartOfAPlan) {

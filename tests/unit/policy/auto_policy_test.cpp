@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
+#include <vector>
 
+#include "planning/aggressive_plan.hpp"
+#include "planning/farthest_intervals.hpp"
 #include "planning/forecast.hpp"
 #include "policy/recency_policy.hpp"
 #include "strategies.hpp"
@@ -110,6 +114,36 @@ TEST(AutoPolicy, OffersTheFileOnlyWhenTheHostIsTooSmall) {
   EXPECT_FALSE(sent("aggressive"));
   with_disk.host = Bytes(3'000);
   EXPECT_TRUE(sent("aggressive"));
+}
+
+// What a plan for the true lives has away, and what one has that leaves blocks behind their last use to the fallback.
+TEST(AutoPolicy, PlansBothWaysWhereBlocksLinger) {
+  const AutoPolicy policy;
+  const auto times_sent = [&](const Iteration& iteration) {
+    return std::ranges::count(test::strategies_of(policy, iteration, machine(Bytes(11'000), 1e9)), "aggressive/freed",
+                              &Strategy::name);
+  };
+  Iteration iteration = training();
+  EXPECT_EQ(times_sent(iteration), 0);
+  iteration.runs.back().lingers = 1;
+  EXPECT_EQ(times_sent(iteration), 2) << "in either order of eviction";
+}
+
+TEST(AutoPolicy, PlansAtOnceAsIfBlocksWereFreed) {
+  const AutoPolicy policy;
+  const Machine small = machine(Bytes(11'000), 1e9);
+  Iteration held = training();
+  for (IterationRun& run : held.runs) run.lingers = 6;
+  const auto moves = [](const OffloadPlan& plan) {
+    std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, Bytes>> all;
+    for (const OffloadInterval& each : plan) all.emplace_back(each.gap.run, each.gap.after, each.back_at, each.part);
+    return all;
+  };
+  const OffloadPlan freed = policy.quick_strategy(training(), small).value().plan;
+  EXPECT_FALSE(freed.empty());
+  EXPECT_EQ(moves(policy.quick_strategy(held, small).value().plan), moves(freed));
+  const OffloadPlan of_true_life = aggressive_plan(held, small, farthest_intervals(held, small.device));
+  EXPECT_NE(moves(of_true_life), moves(freed)) << "their lives make a difference";
 }
 
 TEST(AutoPolicy, HidesEveryMoveAtHalfTheMemoryWhereTheLinksAllowIt) {
