@@ -158,7 +158,8 @@ class Program {
     const TraceBlock& block = trace_.blocks[index];
     return machine_.allocator().free(addresses_[index], stream_of(block.stream, block.device));
   }
-  // The bytes that the operation uses. Returns how many stretches at the end of them it writes.
+  // The bytes that the operation uses, and where each stretch of them begins. Returns how many stretches at the end of
+  // them it writes.
   std::size_t name_operands(const TraceOp& op) {
     operands_.clear();
     ranges_.clear();
@@ -167,15 +168,19 @@ class Program {
     const std::span<const std::uint32_t> blocks = trace_.operands_of(op);
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const Address at = addresses_[blocks[i]];
-      operands_.push_back(at);
       if (i == op.reads) written = ranges_.size();
       const std::span<const TracePart> parts = trace_.parts_of(op.first + i);
       if (parts.empty()) ranges_.push_back({at, trace_.blocks[blocks[i]].bytes});
       for (const TracePart& part : parts) ranges_.push_back({at + part.offset, part.bytes});
     }
     written = op.writes == 0 ? 0 : ranges_.size() - written;
-    if (stretches_.empty()) return written;
-    for (const DeviceRange& range : ranges_) named_.push_back({range.address, range.bytes});
+    for (const DeviceRange& range : ranges_) {
+      if (stretches_.empty()) {
+        operands_.push_back(range.address);
+      } else {
+        named_.push_back({range.address, range.bytes});
+      }
+    }
     return written;
   }
   Status queue(const TraceOp& op) {
@@ -186,7 +191,7 @@ class Program {
     const StreamId stream = streams_[index];
     const char* const name = trace_.words[op.name].c_str();
     AnnouncedUse use;
-    TESSERA_TRY(stretches_.empty() ? machine_.allocator().uses().begin(operands_, op.writes, stream, name, use)
+    TESSERA_TRY(stretches_.empty() ? machine_.allocator().uses().begin(operands_, written, stream, name, use)
                                    : machine_.allocator().uses().begin(named_, written, stream, name, use));
     Status queued = machine_.driver().occupy(stream, op.time, ranges_);
     if (queued.is_ok()) queued = note(index, op.time, &op);
