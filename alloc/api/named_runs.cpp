@@ -30,6 +30,18 @@ std::optional<Extent> named_in_range(const Run& run, const AddressRange& named) 
   return Extent{named.address - run.row->address, named.bytes};
 }
 
+// Without extents, the address says where the object begins.
+Extent noted_bytes(const Run& run, Address address) {
+  const Bytes offset = address - run.address;
+  const Extents* const extents = run.is_cut.load() ? run.extents.load() : nullptr;
+  return extents == nullptr ? Extent{offset, Bytes()} : extents->at(offset).value_or(Extent{offset, Bytes()});
+}
+
+Extent noted_bytes(const Run& run, const AddressRange& named) {
+  if (!named.bytes) return noted_bytes(run, named.address);
+  return {named.address - run.address, named.bytes};
+}
+
 Run* next_in_range(const PageMap& map, const Run& range, Address address, Address end) {
   end = std::min(end, map.high());
   while (address < end) {

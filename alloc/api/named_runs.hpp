@@ -31,6 +31,10 @@ Extent named_bytes(const Run& run, const AddressRange& named);
 std::optional<Extent> named_in_range(const Run& run, Address address);
 std::optional<Extent> named_in_range(const Run& run, const AddressRange& named);
 
+// What of the run's block is named, for Residency::note_named(). REQUIRES: the run is in no range.
+Extent noted_bytes(const Run& run, Address address);
+Extent noted_bytes(const Run& run, const AddressRange& named);
+
 // The run that follows at this address or, with nothing mapped there, above it, if it is in the same range and begins
 // before `end`; null if there is none.
 Run* next_in_range(const PageMap& map, const Run& range, Address address, Address end);

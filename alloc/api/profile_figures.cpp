@@ -36,7 +36,8 @@ constexpr std::uint64_t tessera_stats::*kCounters[] = {&tessera_stats::allocatio
                                                        &tessera_stats::unchanged_evictions,
                                                        &tessera_stats::unchanged_bytes,
                                                        &tessera_stats::idle_sleeps,
-                                                       &tessera_stats::left_unreachable};
+                                                       &tessera_stats::left_unreachable,
+                                                       &tessera_stats::exchanges};
 
 // None if it is less than before in any part.
 std::optional<RunCost> growth(const RunCost& before, const RunCost& now) {

@@ -46,6 +46,7 @@ void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
   s.zero_copy_bytes += moves.zero_copy_bytes.value();
   s.reachable_bytes += moves.reachable_bytes.value();
   s.left_unreachable += moves.left_unreachable;
+  s.exchanges += moves.exchanges;
   s.dropped_bytes += moves.dropped_bytes.value();
   s.recomputes += moves.recomputes;
   s.recomputed_bytes += moves.recomputed_bytes.value();

@@ -76,6 +76,7 @@ void add_totals(Emitter& out, const tessera_stats& s) {
   out.bytes("zero_copy_bytes", Bytes(s.zero_copy_bytes));
   out.bytes("reachable_bytes", Bytes(s.reachable_bytes));
   out.count("left_unreachable", s.left_unreachable);
+  out.count("exchanges", s.exchanges);
   out.group("host_blocks");
   out.count("host_blocks", s.host_blocks);
   out.bytes("host_block_bytes", Bytes(s.host_block_bytes));

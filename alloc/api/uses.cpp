@@ -83,8 +83,11 @@ bool Uses::try_begin(std::span<const Address> addresses, StreamId stream, Access
     };
     return heap->residency().try_use(find, stream, access, use.use);
   };
-  const bool used = heap->residency().runs().names_parts() ? try_with(std::true_type()) : try_with(std::false_type());
+  const bool by_parts = heap->residency().runs().names_parts();
+  if (by_parts && heap->residency().is_review_due()) return false;
+  const bool used = by_parts ? try_with(std::true_type()) : try_with(std::false_type());
   if (!used) return false;
+  if (by_parts && heap->residency().watches_names()) note_named(*heap, addresses);
   use.heap = heap;
   use.stream = stream;
   heaps_.kick_pump(*heap);
@@ -99,6 +102,16 @@ bool Uses::try_other(StreamId stream, AnnouncedUse& use) {
   use.heap = heap;
   use.stream = stream;
   return true;
+}
+
+// REQUIRES: the runs cannot be removed meanwhile.
+template <class Named>
+void Uses::note_named(DeviceHeap& heap, std::span<const Named> named) {
+  for (const Named& each : named) {
+    const Address address = address_of(each);
+    Run* const run = heap.holds(address) ? BlockCache::live_run_of(heap.pages().map(), address) : nullptr;
+    if (run != nullptr && run->row == nullptr) heap.residency().note_named(*run, noted_bytes(*run, each));
+  }
 }
 
 // Uses no thread_local state: programs use their blocks from exit handlers, when it is already destroyed.
@@ -144,6 +157,7 @@ Status Uses::begin_named(std::span<const Named> named, StreamId stream, Access a
   };
   if (exceeds_in_ranges(*heap, found)) take_nearest();
   const bool in_range = std::ranges::any_of(found, is_in_range);
+  if (heap->residency().watches_names()) note_named(*heap, named);
   const Held held = [&lookup] { lookup.reset(); };  // a callback may take long
   if (kind == Use::Kind::kHold) {
     return begin_held({{heap, {found.begin(), found.end()}}}, access, use, held);

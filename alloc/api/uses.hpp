@@ -48,6 +48,8 @@ class Uses {
  private:
   bool try_other(StreamId stream, AnnouncedUse& use);
   template <class Named>
+  static void note_named(DeviceHeap& heap, std::span<const Named> named);
+  template <class Named>
   Status begin_named(std::span<const Named> named, StreamId stream, Access access, Use::Kind kind, const char* name,
                      AnnouncedUse& use);
   template <class Named>

@@ -77,6 +77,19 @@ Status DemandFetch::fetch_and_hold(std::span<Run* const> runs, StreamId stream, 
   return status;
 }
 
+// What fails is not repaired here: a page that is apart or lost is fetched, or is an error, at its next use.
+void DemandFetch::review_split() {
+  Stall stall(locked_.log);
+  MutexLock lock(locked_.mutex);
+  if (!locked_.review_due.load()) return;  // another thread was first
+  stall.go_on();
+  locked_.engine.stall = &stall;
+  const Result<Run*> gained = locked_.review.revise();
+  locked_.engine.stall = nullptr;
+  note_given_up(gained.status());
+  if (gained.is_ok() && gained.value() != nullptr && stall.has_waited()) note_stall(stall, *gained.value());
+}
+
 // For other programs, which may have the device now.
 void DemandFetch::wait_for_others(std::span<Run* const> runs) const {
   if (!locked_.options.before_fetch) return;

@@ -19,6 +19,8 @@ class DemandFetch {
   // `held` is called before the first callback: from then on the runs cannot be removed. Errors: those of
   // Residency::begin_use.
   Status fetch_and_hold(Runs runs, StreamId stream, Oversized oversized, const Held& held);
+  // Looks again which pages of partial blocks are best on the device, which may wait for all work.
+  void review_split();
 
  private:
   void wait_for_others(Runs runs) const EXCLUDES_LOCK(locked_.mutex);

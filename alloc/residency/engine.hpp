@@ -1,9 +1,9 @@
 // State that all parts of the engine share: the machine below them, and what they know of the program.
 //
 // The parts form a chain in which each calls only those before it: PageMoves, Transfers, HostEvictor, RunEviction,
-// PlannedEvictions, DeviceEvictor, PartialRuns, Fetcher, PlanExecutor. LockedEngine owns all of them with their lock.
-// Clang's analysis does not follow a mutex into objects that refer to each other, so nothing here is annotated: each
-// part is an annotated member of LockedEngine.
+// PlannedEvictions, DeviceEvictor, PartialRuns, SplitReview, Fetcher, PlanExecutor. LockedEngine owns all of them with
+// their lock. Clang's analysis does not follow a mutex into objects that refer to each other, so nothing here is
+// annotated: each part is an annotated member of LockedEngine.
 //
 // Thread safety: none; the engine's lock. The objects that it refers to have rules of their own.
 #pragma once

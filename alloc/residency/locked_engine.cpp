@@ -49,7 +49,8 @@ LockedEngine::LockedEngine(Driver& driver, DeviceId device, TierStack tiers, std
       planned_evictions(engine, transfers, run_eviction),
       device_evictor(engine, moves, transfers, run_eviction, planned_evictions),
       partial(engine, moves, transfers, host_evictor, device_evictor),
-      fetcher(engine, transfers, host_evictor, device_evictor, partial),
+      review(engine, partial, watches, review_due),
+      fetcher(engine, transfers, host_evictor, device_evictor, partial, review),
       executor(engine, moves, transfers, host_evictor, planned_evictions, device_evictor, awaits_room),
       rows(engine, moves, transfers) {
   // Planned moves run beside the program's work, which host-backed pages must not.

@@ -20,6 +20,7 @@
 #include "residency/eviction/planned_evictions.hpp"
 #include "residency/eviction/rows.hpp"
 #include "residency/eviction/run_eviction.hpp"
+#include "residency/eviction/split_review.hpp"
 #include "residency/eviction/transfers.hpp"
 #include "residency/held_uses.hpp"
 #include "residency/iteration/iteration_tracker.hpp"
@@ -59,6 +60,8 @@ struct LockedEngine {
   std::atomic<std::uint32_t> in_flight{0};
   std::atomic<bool> awaits_room{false};
   std::atomic<bool> any_in_host{false};
+  std::atomic<bool> watches{false};     // the addresses of launches in partial blocks are counted, ...
+  std::atomic<bool> review_due{false};  // ... and enough of them were
   HeldUses held_uses;
   std::atomic<bool> automatic{true};
   std::atomic<bool> unseen{false};
@@ -74,6 +77,7 @@ struct LockedEngine {
   PlannedEvictions planned_evictions GUARDED_BY(mutex);
   DeviceEvictor device_evictor GUARDED_BY(mutex);
   PartialRuns partial GUARDED_BY(mutex);
+  SplitReview review GUARDED_BY(mutex);
   Fetcher fetcher GUARDED_BY(mutex);
   PlanExecutor executor GUARDED_BY(mutex);
   Rows rows GUARDED_BY(mutex);

@@ -62,11 +62,13 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
                             const Held& on_held) {
   expect_use(stream);
   locked_.counts.add(thread_number(), runs.size());
+  if (locked_.review_due.load(std::memory_order_relaxed)) fetch_.review_split();
   std::uint32_t gate_slot = locked_.gate.enter();
   bool held = false;
   if (!all_present(runs)) {
     locked_.gate.leave(gate_slot);
     TESSERA_TRY(fetch_.fetch_and_hold(runs, stream, use.oversized, on_held));
+    expect_names();
     held = true;
     gate_slot = locked_.gate.enter();
   }
@@ -80,6 +82,11 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
   const Status opened = open_to_others(runs);
   if (!opened.is_ok()) locked_.held_uses.let_go(runs);
   return opened;
+}
+
+// Launches look for partial blocks once there are some.
+void Residency::expect_names() {
+  if (watches_names()) runs_.expect_names_of_parts();
 }
 
 // The work may be another device's.
@@ -151,6 +158,7 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
     if (run->is_row.load()) return {};  // its pages come when they are used
   }
   TESSERA_TRY(fetch_.fetch_and_hold({&run, 1}, stream, Oversized::kUsedInHost, {}));
+  expect_names();
   locked_.held_uses.let_go({&run, 1});
   return {};
 }

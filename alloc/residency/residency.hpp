@@ -80,6 +80,15 @@ class Residency {
   // `work` waits for other kernels, as collectives do: on streams where it runs, evictions wait for work for a shorter
   // time before they proceed without it. Cheap.
   void expect_waiting(const void* work) { locked_.waiting.add(work, locked_.options.patience / kBrief); }
+  // Some blocks are partial: the caller says what launches name of its runs. A launch of all present runs looks at
+  // this only if RunTable::names_parts().
+  bool watches_names() const { return locked_.watches.load(std::memory_order_relaxed); }
+  // Enough of it is known to look again which of their pages are best on the device: the next begin_use() does.
+  bool is_review_due() const { return locked_.review_due.load(std::memory_order_relaxed); }
+  // A launch names these bytes of the run; 0: from there on. REQUIRES: the run cannot be removed meanwhile.
+  static void note_named(Run& run, Extent named) {
+    if (NamedStarts* const starts = run.starts.load(std::memory_order_acquire)) starts->note(named);
+  }
   void note_written(Run& run);  // during a use: it may write this run too
   // During a use of these runs: it does not show that kernels are given their addresses (visibility.hpp).
   static void note_unshown(Runs runs);
@@ -130,6 +139,7 @@ class Residency {
             ResidencyOptions options, std::unique_ptr<CopyLanes> lanes);
   void keep_to_plan() EXCLUDES_LOCK(locked_.mutex);
   void bring_back();
+  void expect_names();
   Status open_to_others(Runs runs);
   void expect_use(StreamId stream);             // outside of the gate
   std::uint32_t slot_for_use(StreamId stream);  // inside: a stream found dead meanwhile gets another one

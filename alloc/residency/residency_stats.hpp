@@ -23,6 +23,7 @@ struct ResidencyStats {
   std::uint64_t unchanged_evictions = 0;     // of clean_evictions: proven unchanged by a check
   Bytes unchanged_bytes;                     // of these
   std::uint64_t left_unreachable = 0;        // pages of runs that launches do not show, which did not stay reachable
+  std::uint64_t exchanges = 0;               // pages of partial blocks that came to the device in place of others
   std::uint64_t discards = 0;                // pages evicted without a copy: the bytes were dead
   Bytes dropped_bytes;                       // evicted without a copy: a callback recomputes them
   std::uint64_t recomputes = 0;              // runs recomputed by a callback

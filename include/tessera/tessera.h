@@ -241,6 +241,7 @@ typedef struct tessera_stats {
   uint64_t idle_sleeps;                 /* of all blocks, because of the option sleep-when-idle */
   uint64_t reachable_bytes;             /* in host memory at their addresses, as launches do not show their uses */
   uint64_t left_unreachable;            /* pages of such blocks that were evicted without that */
+  uint64_t exchanges;                   /* pages of zero_copy_bytes that came to the device in place of others */
 } tessera_stats;
 
 TESSERA_API tessera_result tessera_get_stats(tessera_allocator* allocator, tessera_stats* stats);

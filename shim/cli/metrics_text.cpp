@@ -80,6 +80,7 @@ constexpr MetricFigure kFigures[] = {
     {"held", "zero_copy_bytes", "zero_copy_bytes", "", Type::kGauge},
     {"held", "reachable_bytes", "reachable_bytes", "", Type::kGauge},
     {"held", "left_unreachable", "left_unreachable_pages", "", Type::kCounter},
+    {"held", "exchanges", "exchanged_pages", "", Type::kCounter},
     {"exposed_bytes_by_reason", "", "exposed_by_reason_bytes", "reason", Type::kGauge},
     {"host_blocks", "host_blocks", "host_blocks", "", Type::kGauge},
     {"host_blocks", "host_block_bytes", "host_block_bytes", "", Type::kGauge},

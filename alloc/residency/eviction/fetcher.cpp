@@ -77,7 +77,10 @@ Status Fetcher::check_fits(Runs runs) const {
 Status Fetcher::make_fit(Runs runs) {
   if (!partial_.are_possible()) return {};
   const Bytes excess = need_of(runs).excess();
-  return excess ? partial_.make_fit(runs, excess) : partial_.keep_more(runs);
+  if (!excess) return partial_.keep_more(runs);
+  TESSERA_TRY(partial_.make_fit(runs, excess));
+  review_.watch();
+  return {};
 }
 
 Status Fetcher::bring_in(Runs runs, Transfers::Mapped mapped) {

@@ -15,6 +15,7 @@
 #include "residency/eviction/device_evictor.hpp"
 #include "residency/eviction/host_evictor.hpp"
 #include "residency/eviction/partial_runs.hpp"
+#include "residency/eviction/split_review.hpp"
 #include "residency/eviction/transfers.hpp"
 
 namespace tessera {
@@ -22,12 +23,13 @@ namespace tessera {
 class Fetcher {
  public:
   Fetcher(Engine& engine, Transfers& transfers, HostEvictor& host_evictor, DeviceEvictor& device_evictor,
-          PartialRuns& partial)
+          PartialRuns& partial, SplitReview& review)
       : engine_(engine),
         transfers_(transfers),
         host_evictor_(host_evictor),
         device_evictor_(device_evictor),
-        partial_(partial) {}
+        partial_(partial),
+        review_(review) {}
 
   // On return the runs are present for work queued on `stream` from then on; with kNoStream they are present already.
   // Pages that a callback is to recompute have their frames. REQUIRES: the runs are held. Errors: as
@@ -62,6 +64,7 @@ class Fetcher {
   HostEvictor& host_evictor_;
   DeviceEvictor& device_evictor_;
   PartialRuns& partial_;
+  SplitReview& review_;
 };
 
 }  // namespace tessera

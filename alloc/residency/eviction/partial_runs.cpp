@@ -184,6 +184,35 @@ Result<Bytes> PartialRuns::use_in_host(std::span<const PageRef> pages) {
   return moves_.zero_copy.begin(pages);
 }
 
+Result<Bytes> PartialRuns::exchange(std::span<const PageRef> in, std::span<const PageRef> out) {
+  Result<Bytes> done = exchange_once(in, out);
+  for (int rounds = 0; done.status().code() == Code::kOutOfMemory && rounds < kMostRounds; ++rounds) {
+    if (!host_evictor_.make_room(out.front().bytes()).is_ok()) break;
+    done = exchange_once(in, out);
+  }
+  const Code code = done.status().code();
+  const bool is_refused = code == Code::kOutOfMemory || code == Code::kNotReady || code == Code::kBusy;
+  return is_refused ? Bytes() : done;
+}
+
+// Where host memory has room for some pages only, as many are exchanged. Errors: kOutOfMemory where none has changed.
+Result<Bytes> PartialRuns::exchange_once(std::span<const PageRef> in, std::span<const PageRef> out) {
+  const Gate::Closed closed(engine_.gate);
+  TESSERA_TRY(closed.status());
+  if (engine_.held_uses.count() != 0) return Status(Code::kBusy, "calls in progress hold blocks");
+  TESSERA_TRY(engine_.await_all_work());
+  const StallWait waiting(engine_.stall, StallCause::kCopyOut);
+  Bytes done;
+  TESSERA_TRY_ASSIGN(done, moves_.zero_copy.begin(out));
+  const auto left = std::ranges::find_if(out, [](const PageRef& page) { return page->state != PageState::kZeroCopy; });
+  const auto coming = in.first(static_cast<std::size_t>(left - out.begin()));
+  const Status came = moves_.zero_copy.end(coming);
+  const auto is_there = [](const PageRef& page) { return page->state == PageState::kResident; };
+  engine_.stats.exchanges += static_cast<std::uint64_t>(std::ranges::count_if(coming, is_there));
+  if (!came.is_ok() && came.code() != Code::kOutOfMemory) return came;
+  return done;  // where the driver has no memory left, pages return with bring_back()
+}
+
 // Pages that have returned too early are worth more patience.
 void PartialRuns::note_split() {
   quiet_points_ = 0;

@@ -45,6 +45,10 @@ class PartialRuns {
   // again: that much more is kept, up to an eighth of the device. Waits for all work; where that is not possible now,
   // nothing changes. REQUIRES: as make_fit(). Errors: the driver's.
   Status keep_more(Runs runs);
+  // The pages `in` get device memory, and the pages `out` of the same sizes are used in host memory in their place.
+  // Returns the bytes on the device that have changed: none where host memory has no room, where work does not end, or
+  // where calls in progress hold blocks. REQUIRES: `in` are kZeroCopy, `out` kResident. Errors: the driver's.
+  Result<Bytes> exchange(std::span<const PageRef> in, std::span<const PageRef> out);
   // All of the run, or of the row, is on the device from now on: others will access its frames. Waits for all work.
   // REQUIRES: the caller holds it. Errors: as make_fit(); kBusy where other calls in progress hold it too.
   Status make_whole(Run& run);
@@ -65,6 +69,7 @@ class PartialRuns {
   Status settle(Runs runs);
   Result<std::vector<PageRef>> choose(Runs runs, Bytes wanted);
   Result<Bytes> use_in_host(std::span<const PageRef> pages);
+  Result<Bytes> exchange_once(std::span<const PageRef> in, std::span<const PageRef> out);
   Status load(PageRef page);
   void note_split();
   bool bring_back(Run& run, PageState from, Bytes& most);

@@ -27,6 +27,7 @@
 #include "base/units.hpp"
 #include "residency/pages/extents.hpp"
 #include "residency/pages/launch_line.hpp"
+#include "residency/pages/named_starts.hpp"
 #include "residency/pages/named_uses.hpp"
 #include "residency/pages/page.hpp"
 #include "residency/pages/page_books.hpp"
@@ -79,7 +80,10 @@ struct Run : LaunchLine, PageBooks {
         pages(run_shape.pages()) {
     bytes_in(PageState::kEmpty) = shape.bytes();
   }
-  ~Run() { delete extents.load(); }
+  ~Run() {
+    delete extents.load();
+    delete starts.load();
+  }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
@@ -101,6 +105,7 @@ struct Run : LaunchLine, PageBooks {
   std::atomic<const Extents*> extents{nullptr};  // of a row: owned; read inside the gate, or by a reader of the pages
 
   NamedUses named;
+  std::atomic<NamedStarts*> starts{nullptr};  // of a block that has been partial: owned, and stays
   std::vector<Page> pages;
   std::size_t index = 0;  // in the engine's list
   Epoch quiet{};          // every use up to this epoch is known to be over

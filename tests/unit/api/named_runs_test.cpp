@@ -47,6 +47,19 @@ TEST(NamedRuns, WithExtentsAnAddressMeansItsExtent) {
   EXPECT_EQ(named_by(run, AddressRange{kAt + 69_MiB, 0_B}), (std::vector{run.parts[0], run.parts[1]}));
 }
 
+TEST(NamedRuns, WhatIsNotedOfAnAddressBeginsThere) {
+  DeviceRun run(kAt, {8, 0}, TagId());
+  EXPECT_EQ(noted_bytes(run, kAt + 5_MiB), (Extent{5_MiB, 0_B})) << "it may end anywhere";
+  EXPECT_EQ(noted_bytes(run, AddressRange{kAt + 5_MiB, 1_MiB}), (Extent{5_MiB, 1_MiB}));
+  EXPECT_EQ(noted_bytes(run, AddressRange{kAt + 5_MiB, 0_B}), (Extent{5_MiB, 0_B}));
+  const auto parts = make_row(run);
+  run.extents.store(new Extents(Extents::of({{60_MiB, 10_MiB}}, 256_MiB).take()));
+  run.is_cut.store(true);
+  EXPECT_EQ(noted_bytes(run, kAt + 69_MiB), (Extent{60_MiB, 10_MiB})) << "all of its extent";
+  EXPECT_EQ(noted_bytes(run, kAt + 200_MiB), (Extent{200_MiB, 0_B})) << "in no extent";
+  EXPECT_EQ(noted_bytes(run, AddressRange{kAt + 69_MiB, 1_B}), (Extent{69_MiB, 1_B}));
+}
+
 // A range of 64 MiB with runs of 4 MiB at 0, 4 and 12 MiB.
 class NamedRange : public ::testing::Test {
  protected:

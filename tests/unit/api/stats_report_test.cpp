@@ -38,7 +38,7 @@ StatsSnapshot sample() {
   s.stalls = 21, s.stall_ns = 1'500'000'000, s.late_fetches = 6;
   s.launches = 1000, s.uses = 4000;
   s.pinned_bytes = 8 << 20, s.exposed_bytes = 2 << 20, s.zero_copy_bytes = 3 << 20;
-  s.reachable_bytes = 1 << 20, s.left_unreachable = 9;
+  s.reachable_bytes = 1 << 20, s.left_unreachable = 9, s.exchanges = 11;
   s.idle_ns = 90'000'000'000, s.asleep = 1, s.idle_sleeps = 3;
   s.graph_peak = 6 << 20, s.outside_bytes = 40 << 20, s.outside_peak = 50 << 20;
   s.host_blocks = 2, s.host_block_bytes = 3 << 20, s.host_block_peak = 5 << 20, s.host_block_pinned = 8 << 20;

@@ -36,6 +36,37 @@ TEST_F(UsesTest, AUseOfMoreThanTheDeviceIsPartlyInHostMemory) {
   for (const Address block : blocks) EXPECT_TRUE(allocator_->free(block, kNoStream).is_ok());
 }
 
+// Three pages of 32 MiB, of which the device holds one beside what is kept for other blocks. Launches that name the
+// last one, by its address alone or with a length, get it there.
+TEST_F(UsesTest, ThePartOfABlockThatLaunchesNameComesToTheDevice) {
+  for (const bool by_range : {false, true}) {
+    SCOPED_TRACE(by_range);
+    start(small(64_MiB, 256_MiB));
+    const Address block = allocate(96_MiB), last = block + 64_MiB;
+    write(block, 7, 96_MiB);
+    const auto is_in_host = [&] { return sim_->mapping_at(last)->frame.location == FrameLocation::kHost; };
+    ASSERT_TRUE(is_in_host());
+    const auto launch = [&] {
+      AnnouncedUse use;
+      const AddressRange range{last, 32_MiB};
+      const Status begun =
+          by_range ? allocator_->uses().begin({&range, 1}, StreamId(), Access::kRead, Use::Kind::kGate, "", use)
+                   : allocator_->uses().begin({&last, 1}, StreamId(), Access::kRead, Use::Kind::kGate, "", use);
+      EXPECT_TRUE(begun.is_ok()) << begun.to_string();
+      allocator_->uses().end(use);
+    };
+    for (std::uint32_t i = 2; i < SplitReview::kLeastNames; ++i) launch();
+    EXPECT_TRUE(is_in_host()) << "the write was one more use";
+    launch();
+    launch();
+    EXPECT_FALSE(is_in_host());
+    EXPECT_TRUE(holds(block, 7, 96_MiB));
+    EXPECT_TRUE(allocator_->free(block, kNoStream).is_ok());
+    TearDown();
+    allocator_.reset();
+  }
+}
+
 TEST_F(UsesTest, ABlockNamedTwiceInAUseIsUsedOnce) {
   start(small(32_MiB, 128_MiB), without_host_frames());
   std::vector<Address> words;

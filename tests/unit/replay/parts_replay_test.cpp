@@ -82,6 +82,59 @@ TEST(ReplayOfParts, OperationsUseTheirPartsOfABlockThatIsNamedWhole) {
   EXPECT_EQ(result.last_pass.time, Nanoseconds(3 * (9 * kMs + 3 * kMs + kMs / 2)));
 }
 
+// A block of `stretches` of 32 MiB, each of which a pass uses once, the hot ones from `hot` on 16 times.
+std::string hot_trace(int stretches, int hot, int hot_end) {
+  std::string text = alloc_line(1, 32_MiB * static_cast<std::uint64_t>(stretches));
+  text += "{\"t\":\"op\",\"name\":\"fill\",\"ns\":1000000,\"w\":[1]}\n";
+  const auto read = [&text](int stretch) {
+    text += "{\"t\":\"op\",\"name\":\"k" + std::to_string(stretch) + "\",\"ns\":1000000,\"r\":[[1," +
+            std::to_string((32_MiB * static_cast<std::uint64_t>(stretch)).value()) + "," +
+            std::to_string((32_MiB).value()) + "]]}\n";
+  };
+  text += "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":0}\n";
+  for (int stretch = 0; stretch < stretches; ++stretch) read(stretch);
+  for (int turn = 1; turn < 16; ++turn) {
+    for (int stretch = hot; stretch < hot_end; ++stretch) read(stretch);
+  }
+  return text;
+}
+
+// The device has eight pages, one of which is kept for other blocks. In the first pass the last nine of the sixteen are
+// in host memory; four hot ones among them change places with others, once, as one pass shows which they are.
+TEST(ReplayOfParts, AHotPartOfABlockComesToTheDevice) {
+  ReplayOptions options = half_of_it();
+  options.extents = false;
+  options.iterations = 8;
+  options.h2d /= 2;
+  for (const auto& [hot, hot_end] : {std::pair(12, 16), std::pair(0, 4), std::pair(5, 9)}) {
+    const ReplayResult result = replayed(hot_trace(16, hot, hot_end), options);
+    EXPECT_EQ(result.last_pass.in, 9 * 32_MiB) << "each of the others once";
+    const std::uint64_t ops = 16 + 15 * 4;
+    EXPECT_EQ(result.last_pass.time, Nanoseconds((ops + 9) * kMs)) << "over the link it takes another millisecond";
+    EXPECT_EQ(result.stats.bytes_out,
+              static_cast<std::uint64_t>(std::max(0, hot_end - std::max(hot, 7))) * (32_MiB).value());
+  }
+}
+
+// Blocks of 1.25, 1.5 and 2 times the device, some of which two operations use in each turn.
+TEST(ReplayOfParts, ABlockThatIsReadInACircleStaysAsItIs) {
+  for (const int stretches : {10, 12, 16}) {
+    for (const int twice : {0, 3, 10}) {
+      std::string text = hot_trace(stretches, 0, 0);
+      ReplayOptions options = half_of_it();
+      options.extents = false;
+      options.iterations = 100;
+      for (int stretch = 0; stretch < std::min(twice, stretches); ++stretch) {
+        text += "{\"t\":\"op\",\"name\":\"again\",\"ns\":1000000,\"r\":[[1," +
+                std::to_string((32_MiB * static_cast<std::uint64_t>(stretch)).value()) + "," +
+                std::to_string((32_MiB).value()) + "]]}\n";
+      }
+      const ReplayResult result = replayed(text, options);
+      EXPECT_EQ(result.stats.bytes_in + result.stats.bytes_out, 0U) << stretches << " " << twice;
+    }
+  }
+}
+
 TEST(ReplayOfParts, APlanForPartsKeepsSomeOfThem) {
   ReplayOptions options = half_of_it();
   options.iterations = 12;
