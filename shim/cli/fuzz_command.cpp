@@ -21,7 +21,7 @@ constexpr std::uint64_t kMaxReported = 10;  // seeds that are minimised; further
 struct Sum {
   std::uint64_t seeds = 0, failed = 0;
   std::uint64_t faults = 0, errors = 0, evictions = 0, fetches = 0, file_pages = 0, peer_pages = 0, recomputes = 0,
-                unchanged = 0, policies = 0;
+                unchanged = 0, exchanges = 0, policies = 0;
 
   void add(const Json& json) {
     faults += json.at("faults").get<std::uint64_t>();
@@ -32,13 +32,14 @@ struct Sum {
     peer_pages += json.at("peer_pages").get<std::uint64_t>();
     recomputes += json.at("recomputes").get<std::uint64_t>();
     unchanged += json.at("unchanged").get<std::uint64_t>();
+    exchanges += json.at("exchanges").get<std::uint64_t>();
     policies += json.at("policies").get<std::uint64_t>();
   }
   Json json() const {
     return {{"seeds", seeds},           {"failed", failed},         {"faults", faults},
             {"errors", errors},         {"evictions", evictions},   {"fetches", fetches},
             {"file_pages", file_pages}, {"peer_pages", peer_pages}, {"recomputes", recomputes},
-            {"unchanged", unchanged},   {"policies", policies}};
+            {"unchanged", unchanged},   {"exchanges", exchanges},   {"policies", policies}};
   }
 };
 
@@ -141,9 +142,9 @@ int fuzz_command(const FuzzOptions& options) {
   } else {
     fmt::print(
         "{} seeds, {} failed; {} faults, {} errors returned; {} pages evicted and {} fetched, {} "
-        "through the file, {} from a peer; {} blocks recomputed, {} pages unchanged; {} policies set\n",
+        "through the file, {} from a peer; {} blocks recomputed, {} pages unchanged, {} exchanged; {} policies set\n",
         sum.seeds, sum.failed, sum.faults, sum.errors, sum.evictions, sum.fetches, sum.file_pages, sum.peer_pages,
-        sum.recomputes, sum.unchanged, sum.policies);
+        sum.recomputes, sum.unchanged, sum.exchanges, sum.policies);
   }
   return sum.failed == 0 ? 0 : 1;
 }

@@ -21,6 +21,7 @@ void count_moves(FuzzMachine& machine, FuzzResult& result) {
   const tessera_stats stats = machine.allocator().stats().snapshot().totals;
   result.evictions = stats.evictions;
   result.fetches = stats.fetches;
+  result.exchanges = stats.exchanges;
   result.recomputes = stats.recomputes;
   result.unchanged = stats.unchanged_evictions;
   result.peer_pages = stats.bytes_peer_in / kBasePage.value();
@@ -98,6 +99,7 @@ std::string fuzz_json(std::uint64_t seed, std::uint32_t operations, const std::v
   json["recomputes"] = result.recomputes;
   json["unchanged"] = result.unchanged;
   json["peer_pages"] = result.peer_pages;
+  json["exchanges"] = result.exchanges;
   json["policies"] = result.policies;
   json["alone"] = result.alone;
   json["faulted"] = result.faulted;

@@ -23,6 +23,7 @@ struct FuzzResult {
   std::uint64_t errors = 0;
   std::uint64_t evictions = 0, fetches = 0, sinks = 0, recomputes = 0, unchanged = 0, policies = 0;
   std::uint64_t peer_pages = 0;  // fetched from a lender
+  std::uint64_t exchanges = 0;   // pages of partial blocks that came to the device in place of others
   std::uint64_t alone = 0;       // kernels that used a block unseen and alone
   std::uint64_t faulted = 0;     // of those
   std::uint64_t digest = 0;      // the same for every run of the same program

@@ -323,6 +323,7 @@ void FuzzPlayer::carry_out(const FuzzOp& op) {
     case Kind::kLoadingUse: use_loading(op); break;
     case Kind::kAcross: use_across(op); break;
     case Kind::kLoop: loop(op); break;
+    case Kind::kDwell: dwell(op); break;
     case Kind::kRepeatPattern: repeat_pattern(op); break;
     case Kind::kSetPolicy: set_policy(op); break;
     case Kind::kPrefetch:

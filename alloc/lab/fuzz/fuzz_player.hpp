@@ -87,6 +87,7 @@ class FuzzPlayer {
   bool use(const std::vector<FuzzBlock*>& blocks, std::size_t written, const FuzzOp& op, std::uint32_t stream,
            bool blocking);
   void loop(const FuzzOp& op);
+  void dwell(const FuzzOp& op);
   void repeat_pattern(const FuzzOp& op);
   void set_policy(const FuzzOp& op);
   void hint(const FuzzOp& op);

@@ -41,6 +41,7 @@ constexpr std::uint32_t kOneSharedIn = 4;
 constexpr std::uint32_t kOneCrowdIn = 6;
 constexpr std::uint32_t kOneMapperIn = 3;
 constexpr std::uint32_t kOnePartsIn = 6;
+constexpr std::uint32_t kOneDwellIn = 3;  // of the uses of large blocks
 
 struct Share {
   Kind kind;
@@ -251,6 +252,13 @@ void draw_parts(Dice& dice, FuzzProgram& program) {
   }
 }
 
+// Uses some parts of blocks far more than others, where larger blocks than the device are partly in host memory.
+void draw_dwell(Dice& dice, FuzzProgram& program) {
+  for (FuzzOp& op : program.ops) {
+    if (op.kind == Kind::kUse && dice.below(kOneDwellIn) == 0) op.kind = Kind::kDwell;
+  }
+}
+
 // Uses three devices, copies between them, and contexts that end.
 void draw_crowd(Dice& dice, FuzzProgram& program) {
   program.setup.devices = FuzzProgram::kMostDevices;
@@ -290,7 +298,7 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
       unseen(seed ^ (~std::uint64_t{0} >> 5)), shared(seed ^ (~std::uint64_t{0} >> 6)),
       crowds(seed ^ (~std::uint64_t{0} >> 7)), maps(seed ^ (~std::uint64_t{0} >> 8)),
       parts(seed ^ (~std::uint64_t{0} >> 9)), alone(seed ^ (~std::uint64_t{0} >> 10)),
-      lenders(seed ^ (~std::uint64_t{0} >> 11));
+      lenders(seed ^ (~std::uint64_t{0} >> 11)), dwells(seed ^ (~std::uint64_t{0} >> 12));
   FuzzProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
@@ -310,6 +318,7 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
   if (crowds.below(kOneCrowdIn) == 0) draw_crowd(crowds, program);
   const bool has_parts = parts.below(kOnePartsIn) == 0;
   if (has_parts) draw_parts(parts, program);
+  if (has_parts && program.setup.host_frames) draw_dwell(dwells, program);
   if (!has_parts && maps.below(kOneMapperIn) == 0) draw_maps(maps, program);
   if (program.setup.unseen && alone.below(kOneAloneIn) == 0) draw_alone(alone, program);
   draw_lenders(lenders, program);
@@ -359,6 +368,9 @@ std::string describe_call(const FuzzOp& op) {
       return fmt::format("{} times use {} blocks from {} in turn on stream {} for {} ns each{}", op.rounds, op.around,
                          slot, op.stream, op.time.value(),
                          op.policy.empty() ? "" : fmt::format(", policy {} from halfway on", op.policy));
+    case Kind::kDwell:
+      return fmt::format("{} times use a part of {} (write the last {}) on stream {}, and few times others",
+                         FuzzProgram::kDwellUses, blocks, op.written, op.stream);
     case Kind::kRepeatPattern:
       return fmt::format("{} times allocate, use and free the same blocks, tag '{}', on stream {} for {} ns each{}",
                          op.rounds, tag_name(op.tag), op.stream, op.time.value(),

@@ -32,6 +32,7 @@ enum class FuzzKind : std::uint8_t {
   kBlockingUse,    // a call that returns when its work is done
   kAcross,         // the same, with blocks of several devices: a copy between them
   kLoop,           // the same uses again and again; the policy may change midway
+  kDwell,          // uses of one part of a block, again and again, with few of others
   kRepeatPattern,  // the same allocations, uses and frees again and again, and once fewer of them
   kPrefetch,
   kEvict,
@@ -100,6 +101,7 @@ struct FuzzProgram {
   static constexpr std::uint32_t kSlots = 20;
   static constexpr std::uint32_t kPatternBlocks = 13;  // per device, in slots behind kSlots, freed at its end
   static constexpr std::uint32_t kTags = 3;
+  static constexpr std::uint32_t kDwellUses = 400;
   static constexpr std::uint32_t kThreads = 3;
 
   FuzzSetup setup;

@@ -250,6 +250,22 @@ void FuzzPlayer::loop(const FuzzOp& op) {
   }
 }
 
+// Enough uses that parts of the blocks come to the device for them. The streams catch up now and then, as a program
+// waits for its results.
+void FuzzPlayer::dwell(const FuzzOp& op) {
+  const std::vector<FuzzBlock*> blocks = operands_of(op);
+  const std::uint32_t stream = number_of(op);
+  const std::uint32_t part =
+      op.variant % 2 == 0 ? op.variant : 3;  // often the last, which is not on the device at first
+  FuzzOp each = op;
+  each.time = std::min(op.time, Nanoseconds(20'000));
+  for (std::uint32_t i = 0; i < FuzzProgram::kDwellUses && !blocks.empty() && !failure_; ++i) {
+    each.variant = i % 16 == 15 ? i / 16 % 4 : part;
+    use(blocks, std::min<std::size_t>(op.written, blocks.size()), each, stream, i % 64 == 63);
+    if (i % 8 == 7) look();
+  }
+}
+
 void FuzzPlayer::set_policy(const FuzzOp& op) {
   if (passed("set_policy", machine_.allocator().heaps().set_policy(op.policy))) ++policies_set_;
 }

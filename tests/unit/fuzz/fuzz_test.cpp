@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lab/fuzz/fuzz_program.hpp"
+
 namespace tessera {
 namespace {
 
@@ -50,6 +52,20 @@ TEST(Fuzz, SeedsMoveBlocksAndInjectFaults) {
   EXPECT_GT(sum.policies, 20U);
   EXPECT_GT(sum.alone, sum.faulted);
   EXPECT_GT(sum.faulted, 0U);
+}
+
+TEST(Fuzz, PartsOfPartialBlocksAreExchanged) {
+  std::uint64_t exchanges = 0, programs = 0;
+  for (std::uint64_t seed = 1; programs < 8; seed += 3) {
+    const FuzzSetup setup = make_fuzz(seed, 150).setup;
+    ASSERT_TRUE(setup.host_frames) << seed;
+    if (!setup.parts) continue;
+    const FuzzResult result = fuzz(seed, 150, parse_kept("", 150).take()).take();
+    EXPECT_FALSE(result.failure) << seed << ": " << *result.failure;
+    exchanges += result.exchanges;
+    ++programs;
+  }
+  EXPECT_GT(exchanges, 0U);
 }
 
 // Each has failed once; the commit messages have the reasons.
