@@ -1,6 +1,8 @@
 // Which part of a partial block is on the device.
 #include "residency/eviction/split_review.hpp"
 
+#include <thread>
+
 #include "residency_fixture.hpp"
 
 namespace tessera {
@@ -140,6 +142,30 @@ TEST_F(SplitReviewTest, WhatWasCountedOfABlockSaysNothingOfTheNext) {
   ASSERT_TRUE(machine_.residency().is_review_due());
   expect_right(2);
   EXPECT_EQ(state(11), PageState::kZeroCopy);
+}
+
+// Each thread has a block, of which it names one end for a while and then the other.
+TEST(SplitReviewOfSeveralThreads, LaunchesFindTheirBytesWhilePagesAreExchanged) {
+  ResidencyMachine machine({.device = 16_MiB, .host = 64_MiB, .zero_copy = true});
+  const auto blocks = machine.add_many(2, {0, 6});
+  for (tessera::Run* const block : blocks) ASSERT_OK(machine.write(block, 1));
+  ASSERT_OK(machine.touch(blocks));
+  std::vector<std::thread> threads;
+  for (tessera::Run* const block : blocks) {
+    const StreamId stream = machine.stream();
+    threads.emplace_back([&machine, block, stream] {
+      for (std::uint32_t i = 0; i < 600; ++i) {
+        const Bytes at = kBasePage * (i < 300 ? 5 : 0);
+        for (int times = 0; times < 8; ++times) machine.residency().note_named(*block, {at, 0_B});
+        EXPECT_OK(machine.check(block, 1, stream));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_OK(machine.settle());
+  EXPECT_EQ(machine.wrong(), 0U);
+  EXPECT_EQ(machine.valid(), "ok");
+  EXPECT_GT(machine.residency().figures().stats().exchanges, 0U);
 }
 
 // Host memory is full: room in host memory has to be made first, or nothing moves.
