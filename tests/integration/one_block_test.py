@@ -33,7 +33,7 @@ class OneBlock(unittest.TestCase):
         for row in self.rows_of("--model", "decode-llama3-8b", "--draft", "decode-llama3-1b"):
             with self.subTest(times_the_device=row["times_the_device"]):
                 self.assertGreaterEqual(row["bytes_h2d"], row["bytes_needed"])
-                self.assertLessEqual(row["ratio"], 1.25, "twice that and more with a split that stays")
+                self.assertLessEqual(row["ratio"], 1.25, "a split that stays takes 2.0 to 3.5")
 
 
 if __name__ == "__main__":
