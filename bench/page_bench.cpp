@@ -13,7 +13,7 @@
 #include <random>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "must.hpp"

@@ -22,7 +22,8 @@ cd "$work/source"
 CC=$compiler EXTRA_CFLAGS=-g0 ./configure --prefix="$root" --with-jemalloc-prefix=je_ \
   --disable-initial-exec-tls --disable-cache-oblivious --without-export --disable-cxx --with-pic \
   --disable-doc --enable-static --disable-shared
-make -j"$(nproc)" build_lib_static
+# The archive that we link, and not the other one, which has all files compiled without -fPIC.
+make -j"$(nproc)" lib/libjemalloc_pic.a
 make install_include
 mkdir -p "$root/lib"
 # Copied under another name first: a build that is cut off leaves no half library behind.

@@ -4,6 +4,7 @@ option(TESSERA_LONG_TESTS "build the tests of `make check-long` too" OFF)
 option(TESSERA_BUILD_BENCH "build the benchmarks" ON)
 option(TESSERA_OPTIMISED_BENCH "optimise the benchmarks, to measure with them" OFF)
 option(TESSERA_GPU_KERNELS "compile the kernels for a GPU too (needs nvcc)" OFF)
+option(TESSERA_LARGE_UNITS "compile several folders of the library together" OFF)
 set(TESSERA_SANITIZE "" CACHE STRING "list for -fsanitize=, empty for none")
 
 set(CMAKE_C_STANDARD 11)
@@ -17,9 +18,9 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
-# Of files that are compiled together: half as many headers are read as with eight, and two processors still have
-# something each in the larger folders.
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 24)
+# Of files that are compiled together: most folders. What headers and templates cost is paid once for each batch, and two
+# processors still have something each.
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 64)
 # Release keeps line tables: a crash report from a user's machine must name lines.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG -g1")
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG -g1")

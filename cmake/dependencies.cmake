@@ -13,7 +13,8 @@ endif()
 
 find_path(TESSERA_FMT_INCLUDE fmt/format-inl.h REQUIRED)
 mark_as_advanced(TESSERA_FMT_INCLUDE)
-add_library(tessera_fmt STATIC cmake/fmt_library.cpp)
+add_library(tessera_fmt STATIC cmake/fmt/fmt_library.cpp)
+target_include_directories(tessera_fmt PUBLIC cmake/fmt)
 target_include_directories(tessera_fmt SYSTEM PUBLIC ${TESSERA_FMT_INCLUDE})
 
 # Optional: without them `tessera replay` reads traces that are not compressed.

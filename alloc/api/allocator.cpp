@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fmt_whole.hpp>
 
 #include "api/budgets.hpp"
 #include "base/log.hpp"

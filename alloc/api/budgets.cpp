@@ -7,8 +7,8 @@
 #include <charconv>
 #include <cstring>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fmt_whole.hpp>
 
 #include "base/available_memory.hpp"
 #include "base/log.hpp"

@@ -1,7 +1,7 @@
 #include "api/exposure_log.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fmt_whole.hpp>
 
 #include "base/call_stack.hpp"
 

@@ -1,6 +1,6 @@
 #include "api/host_memory.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tessera {
 
@@ -18,7 +18,7 @@ Result<void*> HostMemory::allocate(Bytes bytes, std::uint32_t mark) {
 
 Status HostMemory::free(const void* start) {
   if (PinnedBlocks* const blocks = made()) return blocks->free(start);
-  return Status(Code::kNotFound, fmt::format("no block of pinned host memory starts at {}", fmt::ptr(start)));
+  return Status(Code::kNotFound, fmt::format("no block of pinned host memory starts at {}", start));
 }
 
 std::optional<PinnedBlocks::Block> HostMemory::find(const void* address) const {

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <ctime>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/descriptor.hpp"
 #include "base/log.hpp"

@@ -1,6 +1,6 @@
 #include "api/mappable_memory.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tessera {
 

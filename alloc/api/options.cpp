@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "api/budgets.hpp"
 #include "api/launcher_job.hpp"

@@ -1,6 +1,6 @@
 #include "api/run_summary.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/size_text.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/size_text.hpp"
 #include "observe/emitter.hpp"

@@ -1,6 +1,6 @@
 #include "base/extent_map.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/check.hpp"
 

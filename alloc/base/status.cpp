@@ -1,6 +1,6 @@
 #include "base/status.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tessera {
 

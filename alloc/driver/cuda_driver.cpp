@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/backoff.hpp"
 #include "driver/cuda_context.hpp"

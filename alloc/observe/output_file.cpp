@@ -15,7 +15,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/descriptor.hpp"
 #include "base/log.hpp"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "observe/output_file.hpp"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt_whole.hpp>
 
 #include "base/log.hpp"
 #include "base/size_text.hpp"

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/check.hpp"
 #include "base/log.hpp"

@@ -1,6 +1,6 @@
 #include "page/run_places.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tessera {
 

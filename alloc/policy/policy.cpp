@@ -1,6 +1,6 @@
 #include "policy/policy.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

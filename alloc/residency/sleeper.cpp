@@ -6,7 +6,7 @@ namespace tessera {
 namespace {
 
 // This much is queued before the lock is released for a moment.
-constexpr Bytes kBatch = 256_MiB;
+constexpr Bytes kWakeBatch = 256_MiB;
 
 // Dead bytes are never fetched, so they do not count.
 Bytes bytes_away(const Run& run) {
@@ -64,7 +64,7 @@ Status Sleeper::start_evicting(std::optional<TagId> tag, const Interrupted& inte
     std::erase_if(runs, [&](const Run* run) { return run->address < passed; });
     Bytes queued;
     for (Run* run : runs) {
-      if (queued >= kBatch) break;
+      if (queued >= kWakeBatch) break;
       passed = run->address + Bytes(1);
       queued += run->bytes_there();
       const Status arrived = locked_.run_eviction.await_arrival(*run);
@@ -163,7 +163,7 @@ Status Sleeper::bring_back(std::span<Run* const> runs) {
   bool full = false;
   for (std::size_t first = 0; first < runs.size() && !full;) {
     std::size_t end = first;
-    for (Bytes bytes; end < runs.size() && bytes < kBatch; ++end) bytes += bytes_away(*runs[end]);
+    for (Bytes bytes; end < runs.size() && bytes < kWakeBatch; ++end) bytes += bytes_away(*runs[end]);
     MutexLock lock(locked_.mutex);
     const std::uint64_t late = locked_.engine.stats.late_fetches;  // no call was waiting for these
     Status status = locked_.fetcher.bring_in(runs.subspan(first, end - first), Transfers::Mapped::kOnArrival);

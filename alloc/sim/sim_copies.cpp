@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "driver/native_codes.hpp"
 #include "sim/sim_driver.hpp"

@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "driver/native_codes.hpp"
 #include "sim/sim_hardware.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "driver/native_codes.hpp"
 #include "sim/sim_faults.hpp"

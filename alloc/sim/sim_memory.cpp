@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "driver/native_codes.hpp"
 

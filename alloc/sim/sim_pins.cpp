@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "driver/native_codes.hpp"
 
@@ -28,7 +28,7 @@ Status SimPins::add(const SimRange& range) {
 Result<SimRange> SimPins::starting_at(const void* host) const {
   const auto found = ranges_.find(reinterpret_cast<std::uintptr_t>(host));
   if (found == ranges_.end()) {
-    return Status(Code::kDriver, fmt::format("unregister_host {}: not registered", fmt::ptr(host)),
+    return Status(Code::kDriver, fmt::format("unregister_host {}: not registered", host),
                   native::kHostMemoryNotRegistered);
   }
   return SimRange{found->first, found->second};

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/descriptor.hpp"
 #include "driver/native_codes.hpp"

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fmt_whole.hpp>
 
 #include "base/check.hpp"
 #include "base/log.hpp"

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <jemalloc/jemalloc.h>
 
 #include "base/check.hpp"

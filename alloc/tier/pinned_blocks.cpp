@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/check.hpp"
 #include "base/page_class.hpp"
@@ -88,7 +88,7 @@ Status PinnedBlocks::free(const void* start) {
     const MutexLock lock(mutex_);
     const auto found = records_.find(address_of(start));
     if (found == records_.end() || !found->second.live) {
-      return Status(Code::kNotFound, fmt::format("no live block of pinned host memory starts at {}", fmt::ptr(start)));
+      return Status(Code::kNotFound, fmt::format("no live block of pinned host memory starts at {}", start));
     }
     Record& record = found->second;
     record.live = false;

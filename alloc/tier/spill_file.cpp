@@ -11,7 +11,7 @@
 #include <cstring>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/magic.h>
 
 #include "base/descriptor.hpp"

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "environment.hpp"
 

@@ -13,7 +13,7 @@
 #include <fstream>
 #include <new>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include "columns.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "svg_plot.hpp"
 

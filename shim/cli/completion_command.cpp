@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 int completion_command(const std::string& shell, const Command& root) {
   const std::string script = shell == "bash"  ? bash_completion(root)

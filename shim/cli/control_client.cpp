@@ -13,13 +13,11 @@
 #include <cstring>
 #include <fstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tessera/control.h"
 
 namespace {
-
-constexpr const char* kControlFolder = "TESSERA_CONTROL_DIR";
 
 ControlReply failed(std::string why) { return {0, 0, std::move(why), false}; }
 

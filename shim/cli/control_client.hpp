@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+inline constexpr const char* kControlFolder = "TESSERA_CONTROL_DIR";  // a folder for the sockets of a program
+
 // The folders where sockets may be, the one for new programs first: in XDG_RUNTIME_DIR, or per user in /tmp.
 std::vector<std::string> control_folders();
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "control_http.hpp"
 #include "control_token.hpp"

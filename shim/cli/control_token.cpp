@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fmt_whole.hpp>
 
 namespace {
 

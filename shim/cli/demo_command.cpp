@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "demo_report.hpp"
 #include "driver_probe.hpp"

@@ -4,7 +4,7 @@
 #include <array>
 #include <fstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "rounded.hpp"

@@ -1,6 +1,6 @@
 #include "doctor_command.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "child_environment.hpp"

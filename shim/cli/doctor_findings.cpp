@@ -1,7 +1,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "doctor_command.hpp"
 #include "rounded.hpp"

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt_whole.hpp>
 
 #include "completion_command.hpp"
 

@@ -2,7 +2,7 @@
 // since a small part of a program rarely fails by itself.
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "fuzz_command.hpp"
 

@@ -8,7 +8,7 @@
 #include <ctime>
 #include <functional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace {
 

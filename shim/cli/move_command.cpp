@@ -1,6 +1,6 @@
 #include "move_command.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "control_client.hpp"
 #include "process_id.hpp"

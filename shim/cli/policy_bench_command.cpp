@@ -11,7 +11,7 @@
 #include <memory>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "child_pool.hpp"
@@ -167,13 +167,13 @@ class PolicyBenchRun {
     if (!trace.failure.empty()) return Json{{"failure", trace.failure}}.dump();
     Words words = settings_;
     words.emplace_back("policy", policy_bench_.policies[row.policy]);
-    words.emplace_back("device-memory", fmt::to_string(row.device_memory));
-    words.emplace_back("iterations", fmt::to_string(policy_bench_.iterations));
+    words.emplace_back("device-memory", std::to_string(row.device_memory));
+    words.emplace_back("iterations", std::to_string(policy_bench_.iterations));
     if (options_.host_budget > 0) {
-      words.emplace_back("host-memory", fmt::to_string(share_of(row.trace, options_.host_budget)));
+      words.emplace_back("host-memory", std::to_string(share_of(row.trace, options_.host_budget)));
     }
     if (options_.peer_budget > 0) {
-      words.emplace_back("peer-memory", fmt::to_string(share_of(row.trace, options_.peer_budget)));
+      words.emplace_back("peer-memory", std::to_string(share_of(row.trace, options_.peer_budget)));
     }
     return played(options_.traces[row.trace], words);
   }

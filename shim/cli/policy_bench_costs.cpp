@@ -4,7 +4,7 @@
 #include <iterator>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "csv_field.hpp"
 #include "rounded.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "html_page.hpp"
 #include "policy_bench_scores.hpp"
@@ -95,12 +95,12 @@ class Page {
     plot.x_name = "device memory, % of the liveness peak";
     plot.y_name = "throughput, % of ample memory";
     plot.y_high = 100;
-    for (int share = 0; share <= 100; share += 20) plot.y_ticks.emplace_back(share, fmt::to_string(share));
+    for (int share = 0; share <= 100; share += 20) plot.y_ticks.emplace_back(share, std::to_string(share));
     const auto [low, high] = std::ranges::minmax(policy_bench_.budgets);
     plot.x_low = low - 5.0;
     plot.x_high = high + 5.0;
     for (const std::uint32_t budget : policy_bench_.budgets) {
-      plot.x_ticks.emplace_back(budget, fmt::to_string(budget));
+      plot.x_ticks.emplace_back(budget, std::to_string(budget));
     }
     for (std::size_t i = ranking_.size(); i-- > 0;) {
       const std::size_t policy = ranking_[i].policy;

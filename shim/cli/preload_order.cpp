@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt_whole.hpp>
 
 #include "child_environment.hpp"
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <initializer_list>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "child_environment.hpp"
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 CLI::Validator is_process_id() {
   const auto complaint = [](const std::string& text) {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "comparison_page.hpp"
 #include "report_page.hpp"

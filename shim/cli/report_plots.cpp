@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "plot_ticks.hpp"
 #include "report_text.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <iterator>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "html_page.hpp"
 #include "rounded.hpp"

@@ -1,6 +1,6 @@
 #include "rounded.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "child_environment.hpp"
 #include "control_client.hpp"
@@ -14,7 +14,6 @@
 
 namespace {
 
-constexpr const char* kControlFolder = "TESSERA_CONTROL_DIR";
 constexpr const char* kSoftwareMemory = "TESSERA_SOFTWARE_MEMORY";
 
 bool is_path(const std::string& name) {

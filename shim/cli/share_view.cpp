@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "columns.hpp"
 #include "rounded.hpp"
@@ -39,8 +39,8 @@ constexpr Column kDeviceColumns[] = {
 std::vector<Cells> share_lines(const ShareView& view) {
   std::vector<Cells> lines;
   for (const tessera_node_program& program : view.programs) {
-    lines.push_back({fmt::to_string(program.pid), program.name, state_in(view.state_texts, program.pid),
-                     fmt::to_string(program.weight), part(program.held.host, program.share.host),
+    lines.push_back({std::to_string(program.pid), program.name, state_in(view.state_texts, program.pid),
+                     std::to_string(program.weight), part(program.held.host, program.share.host),
                      part(program.held.file, program.share.file), rounded_bytes(program.held.writes),
                      program.job[0] == '\0' ? "-" : program.job});
   }
@@ -87,9 +87,9 @@ std::string device_title(const tessera_node_device_program& first) {
 std::vector<Cells> device_lines(const ShareView& view, std::span<const tessera_node_device_program> programs) {
   std::vector<Cells> lines;
   for (const tessera_node_device_program& program : programs) {
-    lines.push_back({fmt::to_string(program.pid), program.name, state_on_device(view, program),
-                     fmt::to_string(program.weight), part(program.held, program.share), budget(program.limit),
-                     turn_name(program.turn), fmt::to_string(program.turns), seconds(program.waited_ns)});
+    lines.push_back({std::to_string(program.pid), program.name, state_on_device(view, program),
+                     std::to_string(program.weight), part(program.held, program.share), budget(program.limit),
+                     turn_name(program.turn), std::to_string(program.turns), seconds(program.waited_ns)});
   }
   return lines;
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "live_sampler.hpp"
 #include "node_programs.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "columns.hpp"
 #include "rounded.hpp"
@@ -62,7 +62,7 @@ constexpr Column kTopColumns[] = {
 };
 
 Cells cells_of(const TopRow& row) {
-  Cells cells = {fmt::to_string(row.pid), row.name.substr(0, 15), program_state_text(row),
+  Cells cells = {std::to_string(row.pid), row.name.substr(0, 15), program_state_text(row),
                  tier(row, "device"),     tier(row, "host"),      row.host_share ? rounded_bytes(*row.host_share) : "-",
                  tier(row, "file")};
   Cells rates(7, "-");

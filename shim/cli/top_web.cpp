@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "control_token.hpp"
 #include "http_access.hpp"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt_whole.hpp>
 
 #include "completion_command.hpp"
 

@@ -4,6 +4,7 @@
 // Thread safety: stateless.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <type_traits>
@@ -53,6 +54,25 @@ CUresult in_context(Body&& body) noexcept {
     const CUresult result = to_result(body(machine, *context));
     if (sticks(result)) context->sticky = result;
     return result;
+  });
+}
+
+// `body(machine, device)`, or the error for an unknown device.
+template <class Body>
+CUresult on_device(CUdevice device, Body&& body) noexcept {
+  return with_machine([&](Machine& machine) -> CUresult {
+    if (device < 0 || device >= machine.environment.devices) return CUDA_ERROR_INVALID_DEVICE;
+    return to_result(body(machine, DeviceId(static_cast<std::uint64_t>(device))));
+  });
+}
+
+// `body(machine, stream)`, or the error for an unknown stream.
+template <class Body>
+CUresult on_stream(CUstream stream, Body&& body) noexcept {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    const auto id = machine.streams.resolve(stream);
+    if (!id.is_ok()) return to_result(id.status());
+    return to_result(body(machine, id.value()));
   });
 }
 

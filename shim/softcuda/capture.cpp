@@ -8,9 +8,6 @@
 namespace tessera::softcuda {
 namespace {
 
-constexpr StreamId kLegacy{0};
-constexpr StreamId kPerThread{2};
-
 thread_local CUstreamCaptureMode mode_of_thread = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 // All nodes that must have run once these have.
@@ -60,7 +57,7 @@ bool forbids(const Capture& capture) {
 CUstreamCaptureMode Captures::exchange_mode(CUstreamCaptureMode mode) { return std::exchange(mode_of_thread, mode); }
 
 StreamKey Captures::key_of(StreamId stream) {
-  return {stream, stream == kPerThread ? std::this_thread::get_id() : std::thread::id()};
+  return {stream, stream == kPerThreadStream ? std::this_thread::get_id() : std::thread::id()};
 }
 
 Capture* Captures::of(const StreamKey& key) {
@@ -72,7 +69,7 @@ Capture* Captures::of(const StreamKey& key) {
 
 CUresult Captures::begin(StreamId stream, Graph* into, std::span<GraphNode* const> after, CUstreamCaptureMode mode,
                          std::optional<Recapture> again) {
-  if (stream == kLegacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (stream == kLegacyStream) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   const MutexLock lock(mutex_);
   const StreamKey key = key_of(stream);
   if (of(key) != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
@@ -193,7 +190,7 @@ CUresult Captures::join(StreamId stream, const CapturedEvent& event) {
   const auto source = std::find_if(captures_.begin(), captures_.end(),
                                    [&](const auto& capture) { return capture->id == event.capture; });
   if (source == captures_.end()) return CUDA_ERROR_CAPTURED_EVENT;
-  if (stream == kLegacy) {
+  if (stream == kLegacyStream) {
     (*source)->valid = false;
     return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   }
@@ -212,7 +209,7 @@ CUresult Captures::join(StreamId stream, const CapturedEvent& event) {
 
 // The legacy stream waits for all blocking streams, and a capturing stream never finishes.
 CUresult Captures::check_legacy(StreamId stream) {
-  if (stream != kLegacy) return CUDA_SUCCESS;
+  if (stream != kLegacyStream) return CUDA_SUCCESS;
   CUresult result = CUDA_SUCCESS;
   for (const auto& capture : captures_) {
     for (const auto& [key, tips] : capture->tips) {

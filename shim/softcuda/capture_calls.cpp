@@ -8,15 +8,6 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-template <class Body>
-CUresult on_stream(CUstream stream, Body&& body) {
-  return in_context([&](Machine& machine, Context&) -> CUresult {
-    const auto id = machine.streams.resolve(stream);
-    if (!id.is_ok()) return to_result(id.status());
-    return body(machine, id.value());
-  });
-}
-
 CUstreamCaptureStatus status_of(const Capture& capture) {
   return capture.valid ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 }

@@ -12,14 +12,6 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-template <class Body>
-CUresult on_device(CUdevice device, Body&& body) {
-  return with_machine([&](Machine& machine) -> CUresult {
-    if (device < 0 || device >= machine.environment.devices) return CUDA_ERROR_INVALID_DEVICE;
-    return body(machine, DeviceId(static_cast<std::uint64_t>(device)));
-  });
-}
-
 struct AttributeValue {
   CUdevice_attribute attribute;
   int value;

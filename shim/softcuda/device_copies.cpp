@@ -7,8 +7,6 @@
 namespace tessera::softcuda {
 namespace {
 
-constexpr StreamId kLegacyStream{0};
-
 std::optional<DeviceId> device_of(Machine& machine, Place place) {
   const auto range = machine.ranges.find(Address(place.address));
   if (!range) return std::nullopt;

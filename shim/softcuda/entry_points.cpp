@@ -1,6 +1,6 @@
 #include "entry_points.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/log.hpp"
 #include "call.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "graph_call.hpp"
 

@@ -70,14 +70,6 @@ CUresult on_pool(CUmemoryPool pool, auto&& body) {
   });
 }
 
-// Calls body(machine, device).
-CUresult on_device(CUdevice device, auto&& body) {
-  return with_machine([&](Machine& machine) -> CUresult {
-    if (device < 0 || device >= machine.environment.devices) return CUDA_ERROR_INVALID_DEVICE;
-    return body(machine, DeviceId(static_cast<std::uint64_t>(device)));
-  });
-}
-
 // The host has one NUMA node here. Managed memory need not have a preferred location.
 CUresult check_place(Machine& machine, const PoolPlace& place) {
   const bool known = place.managed() || place.type == CU_MEM_ALLOCATION_TYPE_PINNED;

@@ -10,16 +10,6 @@ namespace {
 
 constexpr int kHighestPriority = -5;  // accepted and stored; the engines serve in queue order
 
-// Calls body(machine, stream id), or returns the error for an unknown stream.
-template <class Body>
-CUresult on_stream(CUstream stream, Body&& body) {
-  return in_context([&](Machine& machine, Context&) -> CUresult {
-    const auto id = machine.streams.resolve(stream);
-    if (!id.is_ok()) return to_result(id.status());
-    return to_result(body(machine, id.value()));
-  });
-}
-
 // Calls body(info) with a stream's properties; for a default stream, with CUDA's documented values.
 CUresult with_info(CUstream stream, auto&& body) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {

@@ -9,9 +9,6 @@
 namespace tessera::softcuda {
 namespace {
 
-constexpr StreamId kLegacy{0};
-constexpr StreamId kPerThread{2};
-
 StreamId raw_id(CUstream stream) { return StreamId(reinterpret_cast<std::uint64_t>(stream)); }
 
 Status no_such(const char* thing) {
@@ -26,9 +23,9 @@ Status no_such(const char* thing) {
 }  // namespace
 
 Result<StreamId> Streams::resolve(CUstream handle) {
-  if (handle == nullptr) return PerThreadDefaultStream::in_force() ? kPerThread : kLegacy;
-  if (handle == CU_STREAM_LEGACY) return kLegacy;
-  if (handle == CU_STREAM_PER_THREAD) return kPerThread;
+  if (handle == nullptr) return PerThreadDefaultStream::in_force() ? kPerThreadStream : kLegacyStream;
+  if (handle == CU_STREAM_LEGACY) return kLegacyStream;
+  if (handle == CU_STREAM_PER_THREAD) return kPerThreadStream;
   const MutexLock lock(mutex_);
   if (streams_.contains(raw_id(handle))) return raw_id(handle);
   if (destroyed_.contains(raw_id(handle).value())) end_for_use_of(handle);

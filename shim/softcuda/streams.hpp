@@ -32,6 +32,10 @@ struct EventInfo {
   std::shared_ptr<SharedEvent> shared = {};  // for interprocess events
 };
 
+// The default streams.
+inline constexpr StreamId kLegacyStream{0};
+inline constexpr StreamId kPerThreadStream{2};
+
 inline CUstream handle_of(StreamId id) { return reinterpret_cast<CUstream>(id.value()); }
 inline CUevent handle_of(EventId id) { return reinterpret_cast<CUevent>(id.value()); }
 inline EventId id_of(CUevent event) { return EventId(reinterpret_cast<std::uint64_t>(event)); }

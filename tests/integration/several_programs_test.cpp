@@ -17,7 +17,7 @@
 #include <random>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "api/allocator.hpp"
 #include "node/ledger_view.hpp"

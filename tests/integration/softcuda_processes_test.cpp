@@ -13,7 +13,7 @@
 #include <functional>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "shared_devices.hpp"
 #include "softcuda_library.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 struct LastKnownFile {
   std::string contents = std::string(4096, '\0');

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <xxhash.h>
 
 namespace tessera {

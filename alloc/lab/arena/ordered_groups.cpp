@@ -5,7 +5,7 @@
 #include <queue>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "lab/arena/group_numbers.hpp"
 

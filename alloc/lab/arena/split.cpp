@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "lab/arena/ideals.hpp"
 #include "lab/arena/ordered_groups.hpp"

@@ -1,6 +1,6 @@
 #include "lab/arena/usage_record.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tessera {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include <fmt/format.h>
+#include <fmt_whole.hpp>
 #include <nlohmann/json.hpp>
 
 #include "lab/fuzz/fuzz_player.hpp"

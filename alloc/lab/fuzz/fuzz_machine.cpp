@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include <fmt/format.h>
+#include <fmt_whole.hpp>
 
 #include "base/page_class.hpp"
 #include "policy/policy.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/page_class.hpp"
 #include "driver/native_codes.hpp"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "lab/replay/packed_text.hpp"
 #include "lab/replay/text_kind.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #if TESSERA_ZLIB
 #include <zlib.h>

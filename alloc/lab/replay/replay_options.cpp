@@ -3,7 +3,7 @@
 #include <charconv>
 #include <variant>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/size_text.hpp"
 #include "policy/policy.hpp"

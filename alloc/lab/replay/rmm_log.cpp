@@ -5,7 +5,7 @@
 #include <optional>
 #include <unordered_set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "lab/replay/trace_builder.hpp"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tessera {
 namespace {

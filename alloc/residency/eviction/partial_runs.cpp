@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/log.hpp"
 #include "residency/pages/row.hpp"
@@ -13,9 +13,9 @@ namespace {
 // Of the device, for the program's other blocks: at first, and at most.
 constexpr std::uint64_t kLeastKept = 64, kMostKept = 8;
 // Pages that change over at a time.
-constexpr Bytes kBatch = 64_MiB;
+constexpr Bytes kPartBatch = 64_MiB;
 // Room that is made in host memory may be in pieces that cannot be used, or what was loaded is spilled for it.
-constexpr int kMostRounds = 16;
+constexpr int kMostRetries = 16;
 constexpr std::uint32_t kMostQuietPoints = 1 << 16;
 // At one quiet point, which the program waits for: some milliseconds.
 constexpr Bytes kMostBack = 128_MiB;
@@ -111,7 +111,7 @@ Result<Bytes> PartialRuns::make_partial(Runs runs, Bytes wanted) {
       rounds = 0;
     } else if (more.status().code() != Code::kOutOfMemory) {
       return more.status();
-    } else if (++rounds > kMostRounds) {
+    } else if (++rounds > kMostRetries) {
       break;
     } else if (const Status room = host_evictor_.make_room(pages.front().bytes()); !room.is_ok()) {
       if (room.code() != Code::kOutOfMemory) return room;
@@ -138,7 +138,7 @@ Status PartialRuns::settle(Runs runs) {
 Result<std::vector<PageRef>> PartialRuns::choose(Runs runs, Bytes wanted) {
   std::vector<PageRef> pages;
   Bytes bytes;
-  const Bytes most = std::min(wanted, kBatch);
+  const Bytes most = std::min(wanted, kPartBatch);
   for (const Ease ease : {Ease::kEmpty, Ease::kNear, Ease::kOnDevice, Ease::kInFile}) {
     for (Run* const run : runs) {
       for (std::uint32_t i = run->shape.pages(); i-- > 0 && bytes < most;) {
@@ -160,7 +160,7 @@ Result<std::vector<PageRef>> PartialRuns::choose(Runs runs, Bytes wanted) {
 
 Status PartialRuns::load(PageRef page) {
   for (int rounds = 0; !page->is_near(); ++rounds) {
-    if (rounds > kMostRounds) return Status(Code::kOutOfMemory, "host memory has no room for a page from the file");
+    if (rounds > kMostRetries) return Status(Code::kOutOfMemory, "host memory has no room for a page from the file");
     const Status begun = transfers_.starts.load(page);
     if (begun.code() == Code::kBusy) {
       TESSERA_TRY(transfers_.any() ? transfers_.ends.finish(Transfers::Await::kOldest)
@@ -186,7 +186,7 @@ Result<Bytes> PartialRuns::use_in_host(std::span<const PageRef> pages) {
 
 Result<Bytes> PartialRuns::exchange(std::span<const PageRef> in, std::span<const PageRef> out) {
   Result<Bytes> done = exchange_once(in, out);
-  for (int rounds = 0; done.status().code() == Code::kOutOfMemory && rounds < kMostRounds; ++rounds) {
+  for (int rounds = 0; done.status().code() == Code::kOutOfMemory && rounds < kMostRetries; ++rounds) {
     if (!host_evictor_.make_room(out.front().bytes()).is_ok()) break;
     done = exchange_once(in, out);
   }

@@ -1,6 +1,6 @@
 #include "residency/pages/page_ledger.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tessera {
 namespace {

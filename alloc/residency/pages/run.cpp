@@ -1,6 +1,6 @@
 #include "residency/pages/run.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tessera {
 namespace {

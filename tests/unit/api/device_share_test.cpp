@@ -11,7 +11,7 @@
 #include <functional>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "api/allocator.hpp"
 #include "driver/native_codes.hpp"

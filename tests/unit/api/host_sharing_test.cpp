@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "allocator_machine.hpp"
 

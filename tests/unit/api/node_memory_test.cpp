@@ -64,7 +64,7 @@ TEST_F(NodeMemoryTest, ADamagedLedgerIsNotUsed) {
 }
 
 // Counts what is open; refuses when it is told to.
-class CountedPages final : public HostPages {
+class LimitedPages final : public HostPages {
  public:
   bool open(void*, Bytes bytes) override {
     if (refuses) errno = ENOMEM;
@@ -79,7 +79,7 @@ class CountedPages final : public HostPages {
 
 TEST_F(NodeMemoryTest, PagesAreOpenedAsFarAsTheBudgetAllows) {
   const auto first = node(options(128_MiB));
-  CountedPages below;
+  LimitedPages below;
   NodeHostPages pages(below, first->host());
   EXPECT_TRUE(pages.open(nullptr, 100_MiB));
   EXPECT_FALSE(pages.open(nullptr, 100_MiB));
@@ -92,7 +92,7 @@ TEST_F(NodeMemoryTest, PagesAreOpenedAsFarAsTheBudgetAllows) {
 
 TEST_F(NodeMemoryTest, PagesLeaveRoomForReserves) {
   const auto first = node(options(128_MiB));
-  CountedPages below;
+  LimitedPages below;
   {
     NodeHostPages pages(below, first->host());
     pages.keep(32_MiB);
@@ -108,7 +108,7 @@ TEST_F(NodeMemoryTest, PagesLeaveRoomForReserves) {
 
 TEST_F(NodeMemoryTest, WhatTheMachineRefusesIsNotUsed) {
   const auto first = node(options());
-  CountedPages below;
+  LimitedPages below;
   NodeHostPages pages(below, first->host());
   below.refuses = true;
   EXPECT_FALSE(pages.open(nullptr, 100_MiB));

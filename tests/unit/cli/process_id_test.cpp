@@ -1,6 +1,6 @@
 #include "process_id.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "lab/replay/virtual_machine.hpp"
 #include "lab/replay/virtual_threads.hpp"
@@ -18,7 +18,7 @@ namespace tessera {
 namespace {
 
 constexpr Bytes kDevice = 512_MiB;
-constexpr Bytes kBlock = 16_MiB;
+constexpr Bytes kOwnBlock = 16_MiB;
 constexpr Nanoseconds kWork{1'000'000};
 
 using Random = std::mt19937_64;
@@ -77,7 +77,7 @@ class Player {
  private:
   Status allocate() {
     Address block;
-    TESSERA_TRY_ASSIGN(block, machine_.allocator().allocate(DeviceId(), kBlock, StreamId()));
+    TESSERA_TRY_ASSIGN(block, machine_.allocator().allocate(DeviceId(), kOwnBlock, StreamId()));
     blocks_.push_back(block);
     return work_on({&block, 1});
   }
@@ -96,7 +96,7 @@ class Player {
     AnnouncedUse use;
     TESSERA_TRY(machine_.allocator().uses().begin(blocks, blocks.size(), StreamId(), "work", use));
     std::vector<DeviceRange> ranges;
-    for (const Address block : blocks) ranges.push_back({block, kBlock});
+    for (const Address block : blocks) ranges.push_back({block, kOwnBlock});
     const Status queued = machine_.driver().occupy(StreamId(), kWork, ranges);
     machine_.allocator().uses().end(use);
     return queued;

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kPartTime = 1'000'000;
 
 // With a link that moves 32 MiB in a millisecond.
 ReplayOptions half_of_it() {
@@ -62,7 +62,7 @@ TEST(ReplayOfParts, WhatDoesNotFitIsUsedInHostMemory) {
   ReplayOptions options = half_of_it();
   const ReplayResult result = replayed(arena_trace(false), options);
   EXPECT_EQ(result.last_pass.in, 24 * 288_MiB);
-  EXPECT_EQ(result.last_pass.time, Nanoseconds(24 * (9 * kMs + kMs * 7 / 16)));
+  EXPECT_EQ(result.last_pass.time, Nanoseconds(24 * (9 * kPartTime + kPartTime * 7 / 16)));
   EXPECT_EQ(result.stats.bytes_in + result.stats.bytes_out, 0U) << "nothing moves";
   options.host_memory = 128_MiB;
   EXPECT_EQ(replay(trace_of(arena_trace(false)), options).status().code(), Code::kOutOfMemory);
@@ -79,7 +79,7 @@ TEST(ReplayOfParts, OperationsUseTheirPartsOfABlockThatIsNamedWhole) {
   options.iterations = 2;
   const ReplayResult result = replayed(arena_trace(true), options);
   EXPECT_EQ(result.last_pass.in, 3 * 288_MiB);
-  EXPECT_EQ(result.last_pass.time, Nanoseconds(3 * (9 * kMs + 3 * kMs + kMs / 2)));
+  EXPECT_EQ(result.last_pass.time, Nanoseconds(3 * (9 * kPartTime + 3 * kPartTime + kPartTime / 2)));
 }
 
 // A block of `stretches` of 32 MiB, each of which a pass uses once, the hot ones from `hot` on 16 times.
@@ -110,7 +110,8 @@ TEST(ReplayOfParts, AHotPartOfABlockComesToTheDevice) {
     const ReplayResult result = replayed(hot_trace(16, hot, hot_end), options);
     EXPECT_EQ(result.last_pass.in, 9 * 32_MiB) << "each of the others once";
     const std::uint64_t ops = 16 + 15 * 4;
-    EXPECT_EQ(result.last_pass.time, Nanoseconds((ops + 9) * kMs)) << "over the link it takes another millisecond";
+    EXPECT_EQ(result.last_pass.time, Nanoseconds((ops + 9) * kPartTime))
+        << "over the link it takes another millisecond";
     EXPECT_EQ(result.stats.bytes_out,
               static_cast<std::uint64_t>(std::max(0, hot_end - std::max(hot, 7))) * (32_MiB).value());
   }

@@ -1,7 +1,7 @@
 // Capuchin's feedback as in its paper (ASPLOS 2020), on the engine.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Published results on offloading a share of the activations saved by a pipeline's passes, reproduced on the engine.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "interleaved.hpp"
 #include "published_replay.hpp"

@@ -1,7 +1,7 @@
 // FlashNeuron's pool (FAST 2021), on steps recorded from PyTorch. No part of the allocator places blocks this way.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // Published results on windows and groups of layers, reproduced on the engine.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "published_replay.hpp"
 

@@ -17,8 +17,8 @@
 namespace tessera {
 namespace {
 
-constexpr Bytes kBlock = 32_MiB;
-constexpr std::uint64_t kMs = 1'000'000;
+constexpr Bytes kLargeBlock = 32_MiB;
+constexpr std::uint64_t kOpTime = 1'000'000;
 
 std::uint64_t stalled(const ReplayResult& result, StallCause cause) {
   return result.last_pass.stalls.by_cause[static_cast<std::size_t>(cause)].value();
@@ -28,9 +28,9 @@ std::uint64_t stalled(const ReplayResult& result, StallCause cause) {
 ReplayOptions two_blocks() {
   ReplayOptions options = test::with_free_calls();
   options.policy = "lru";
-  options.device_memory = 2 * kBlock;
+  options.device_memory = 2 * kLargeBlock;
   options.host_memory = 1_GiB;
-  options.h2d = options.d2h = kBlock.value() * 1000;
+  options.h2d = options.d2h = kLargeBlock.value() * 1000;
   return options;
 }
 
@@ -46,88 +46,89 @@ std::string text_of(const std::string& path) {
 }
 
 TEST(Replayer, ATraceThatFitsTakesItsComputeTime) {
-  const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
-                               op_line(2 * kMs, "w", 2) + op_line(3 * kMs, "r", 1));
+  const Trace trace = trace_of(alloc_line(1, kLargeBlock) + op_line(kOpTime, "w", 1) + alloc_line(2, kLargeBlock) +
+                               op_line(2 * kOpTime, "w", 2) + op_line(3 * kOpTime, "r", 1));
   const ReplayResult result = played(trace, two_blocks());
-  EXPECT_EQ(result.makespan, Nanoseconds(6 * kMs));
-  EXPECT_EQ(result.lower_bound, Nanoseconds(6 * kMs));
+  EXPECT_EQ(result.makespan, Nanoseconds(6 * kOpTime));
+  EXPECT_EQ(result.lower_bound, Nanoseconds(6 * kOpTime));
   EXPECT_EQ(result.stats.bytes_in + result.stats.bytes_out, 0U);
 }
 
 // Two pages have their frames created and are mapped while the device has nothing to do.
 TEST(Replayer, FramesAndMappingsTakeTheTimeOfTheProgram) {
-  const Trace trace = trace_of(alloc_line(1, kBlock) + alloc_line(2, kBlock) + op_line(kMs, "w", 1));
+  const Trace trace = trace_of(alloc_line(1, kLargeBlock) + alloc_line(2, kLargeBlock) + op_line(kOpTime, "w", 1));
   ReplayOptions options = two_blocks();
   const SimCallTimes measured = kMeasuredCalls;
   EXPECT_EQ(ReplayOptions().mapping_time, measured.mapping);
   EXPECT_EQ(ReplayOptions().copy_turn, measured.copy_turn);
   EXPECT_EQ(ReplayOptions().frame_time, measured.frame);
   options.mapping_time = measured.mapping;
-  EXPECT_EQ(played(trace, options).makespan, Nanoseconds(kMs) + measured.mapping * 2);
+  EXPECT_EQ(played(trace, options).makespan, Nanoseconds(kOpTime) + measured.mapping * 2);
   options.frame_time = measured.frame;
-  EXPECT_EQ(played(trace, options).makespan, Nanoseconds(kMs) + (measured.mapping + measured.frame) * 2);
+  EXPECT_EQ(played(trace, options).makespan, Nanoseconds(kOpTime) + (measured.mapping + measured.frame) * 2);
 }
 
 // The device waits for each operation but the first of a program that takes longer to queue it, and is never behind it.
 TEST(Replayer, TheProgramTakesTimeToQueueAnOperation) {
-  const Trace trace =
-      trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + op_line(kMs, "r", 1) + op_line(kMs, "r", 1));
+  const Trace trace = trace_of(alloc_line(1, kLargeBlock) + op_line(kOpTime, "w", 1) + op_line(kOpTime, "r", 1) +
+                               op_line(kOpTime, "r", 1));
   ReplayOptions options = two_blocks();
-  options.launch_time = Nanoseconds(kMs / 4);
-  EXPECT_EQ(played(trace, options).makespan, Nanoseconds(3 * kMs + kMs / 4));
-  options.launch_time = Nanoseconds(3 * kMs);
-  EXPECT_EQ(played(trace, options).makespan, Nanoseconds(9 * kMs + kMs));
+  options.launch_time = Nanoseconds(kOpTime / 4);
+  EXPECT_EQ(played(trace, options).makespan, Nanoseconds(3 * kOpTime + kOpTime / 4));
+  options.launch_time = Nanoseconds(3 * kOpTime);
+  EXPECT_EQ(played(trace, options).makespan, Nanoseconds(9 * kOpTime + kOpTime));
 }
 
 // While the program computes, copies that it does not wait for go on, and what they are for begins.
 TEST(Replayer, MovesGoOnWhileTheProgramComputes) {
-  const Trace trace =
-      trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) + op_line(kMs, "w", 2) +
-               alloc_line(3, kBlock) + op_line(kMs, "w", 3) + op_line(kMs, "r", 1));
+  const Trace trace = trace_of(alloc_line(1, kLargeBlock) + op_line(kOpTime, "w", 1) + alloc_line(2, kLargeBlock) +
+                               op_line(kOpTime, "w", 2) + alloc_line(3, kLargeBlock) + op_line(kOpTime, "w", 3) +
+                               op_line(kOpTime, "r", 1));
   ReplayOptions options = two_blocks();
   const ReplayResult fast = played(trace, options);
-  options.launch_time = Nanoseconds(10 * kMs);
+  options.launch_time = Nanoseconds(10 * kOpTime);
   const ReplayResult slow = played(trace, options);
   EXPECT_EQ(slow.stats.bytes_out, fast.stats.bytes_out);
-  EXPECT_LE(slow.makespan, Nanoseconds(4 * 11 * kMs + 2 * kMs)) << "a copy out and one in, of a millisecond each";
+  EXPECT_LE(slow.makespan, Nanoseconds(4 * 11 * kOpTime + 2 * kOpTime))
+      << "a copy out and one in, of a millisecond each";
 }
 
 // Computed by hand, in milliseconds. Operations a and b run 0-1 and 1-2. The third block needs the first one's room:
 // copied out 1-2, after a. c runs 2-3, the second block is copied out 2-3, the first fetched 3-4, and d runs 4-5: one
 // millisecond without computation.
 TEST(Replayer, AStallIsExactlyTheTimeInWhichTheDeviceWaitsForACopy) {
-  const Trace trace =
-      trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) + op_line(kMs, "w", 2) +
-               alloc_line(3, kBlock) + op_line(kMs, "w", 3) + op_line(kMs, "r", 1));
+  const Trace trace = trace_of(alloc_line(1, kLargeBlock) + op_line(kOpTime, "w", 1) + alloc_line(2, kLargeBlock) +
+                               op_line(kOpTime, "w", 2) + alloc_line(3, kLargeBlock) + op_line(kOpTime, "w", 3) +
+                               op_line(kOpTime, "r", 1));
   const ReplayResult result = played(trace, two_blocks());
-  EXPECT_EQ(result.bounds.compute, Nanoseconds(4 * kMs));
-  EXPECT_EQ(result.makespan, Nanoseconds(5 * kMs));
-  EXPECT_EQ(result.lower_bound, Nanoseconds(4 * kMs));
-  EXPECT_EQ(result.stats.bytes_in, kBlock.value());
+  EXPECT_EQ(result.bounds.compute, Nanoseconds(4 * kOpTime));
+  EXPECT_EQ(result.makespan, Nanoseconds(5 * kOpTime));
+  EXPECT_EQ(result.lower_bound, Nanoseconds(4 * kOpTime));
+  EXPECT_EQ(result.stats.bytes_in, kLargeBlock.value());
   EXPECT_EQ(result.stats.late_fetches, 1U);
-  EXPECT_EQ(result.stats.device_peak, (2 * kBlock).value());
-  EXPECT_EQ(stalled(result, StallCause::kCopyIn), kMs);
-  EXPECT_EQ(result.last_pass.stalls.total(), Nanoseconds(kMs));
+  EXPECT_EQ(result.stats.device_peak, (2 * kLargeBlock).value());
+  EXPECT_EQ(stalled(result, StallCause::kCopyIn), kOpTime);
+  EXPECT_EQ(result.last_pass.stalls.total(), Nanoseconds(kOpTime));
 }
 
 // As above, but c takes a quarter: it runs 2-2.25, and then nothing runs until the second block has been copied out at
 // 3, and the first fetched at 4. The waits for room before that are hidden by running operations.
 TEST(Replayer, AStallIsChargedToItsCauseAtEachMoment) {
-  const Trace trace =
-      trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) + op_line(kMs, "w", 2) +
-               alloc_line(3, kBlock) + op_line(kMs / 4, "w", 3) + op_line(kMs, "r", 1));
+  const Trace trace = trace_of(alloc_line(1, kLargeBlock) + op_line(kOpTime, "w", 1) + alloc_line(2, kLargeBlock) +
+                               op_line(kOpTime, "w", 2) + alloc_line(3, kLargeBlock) + op_line(kOpTime / 4, "w", 3) +
+                               op_line(kOpTime, "r", 1));
   const ReplayResult result = played(trace, two_blocks());
-  EXPECT_EQ(result.makespan, Nanoseconds(5 * kMs));
-  EXPECT_EQ(stalled(result, StallCause::kCopyOut), kMs * 3 / 4);
-  EXPECT_EQ(stalled(result, StallCause::kCopyIn), kMs);
+  EXPECT_EQ(result.makespan, Nanoseconds(5 * kOpTime));
+  EXPECT_EQ(stalled(result, StallCause::kCopyOut), kOpTime * 3 / 4);
+  EXPECT_EQ(stalled(result, StallCause::kCopyIn), kOpTime);
   EXPECT_EQ(result.last_pass.stalls.total(), result.makespan - result.bounds.compute);
 }
 
 // The same replay as a timeline: what ran on the stream, what it waited for, and each copy.
 TEST(Replayer, ATimelineRecordsOperations) {
-  const Trace trace =
-      trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) + op_line(kMs, "w", 2) +
-               alloc_line(3, kBlock) + op_line(kMs, "w", 3) + op_line(kMs, "r", 1));
+  const Trace trace = trace_of(alloc_line(1, kLargeBlock) + op_line(kOpTime, "w", 1) + alloc_line(2, kLargeBlock) +
+                               op_line(kOpTime, "w", 2) + alloc_line(3, kLargeBlock) + op_line(kOpTime, "w", 3) +
+                               op_line(kOpTime, "r", 1));
   ReplayOptions options = two_blocks();
   const ReplayResult plain = played(trace, options);
   options.timeline = ::testing::TempDir() + "replayer_test.timeline.json";
@@ -167,20 +168,20 @@ TEST(Replayer, RecomputesInsteadOfCopyingWhenCheaper) {
   const auto text = [](std::uint64_t recompute) {
     std::string lines;
     for (std::uint64_t id = 1; id <= 3; ++id) {
-      lines += R"({"t":"alloc","id":)" + std::to_string(id) + R"(,"bytes":)" + std::to_string(kBlock.value()) +
+      lines += R"({"t":"alloc","id":)" + std::to_string(id) + R"(,"bytes":)" + std::to_string(kLargeBlock.value()) +
                R"(,"recompute_ns":)" + std::to_string(recompute) + "}\n";
     }
-    for (std::uint64_t id = 1; id <= 3; ++id) lines += op_line(kMs / 10, "w", id);
+    for (std::uint64_t id = 1; id <= 3; ++id) lines += op_line(kOpTime / 10, "w", id);
     for (int round = 0; round < 8; ++round) {
-      for (std::uint64_t id = 1; id <= 3; ++id) lines += op_line(kMs / 10, "r", id);
+      for (std::uint64_t id = 1; id <= 3; ++id) lines += op_line(kOpTime / 10, "r", id);
     }
     return lines;
   };
-  const ReplayResult cheap = played(trace_of(text(kMs / 2)), two_blocks());
-  const ReplayResult dear = played(trace_of(text(100 * kMs)), two_blocks());
+  const ReplayResult cheap = played(trace_of(text(kOpTime / 2)), two_blocks());
+  const ReplayResult dear = played(trace_of(text(100 * kOpTime)), two_blocks());
   EXPECT_EQ(dear.stats.recomputes, 0U);
   EXPECT_GT(cheap.stats.recomputes, 0U);
-  EXPECT_EQ(cheap.stats.recompute_ns, cheap.stats.recomputes * kMs / 2);
+  EXPECT_EQ(cheap.stats.recompute_ns, cheap.stats.recomputes * kOpTime / 2);
   EXPECT_LT(cheap.stats.bytes_in, dear.stats.bytes_in);
   EXPECT_LT(cheap.makespan, dear.makespan);
   EXPECT_GE(cheap.makespan, cheap.bounds.compute + Nanoseconds(cheap.stats.recompute_ns));
@@ -197,17 +198,17 @@ TEST(Replayer, RecomputesWithTheRecordedCost) {
   const auto recomputes = [&](auto behind) {
     std::string text;
     for (std::uint64_t id = 1; id <= 3; ++id) {
-      text += alloc_line(id, kBlock) + op_line(kMs / 10, "w", id) + regen(id, kMs / 2) + behind(id);
+      text += alloc_line(id, kLargeBlock) + op_line(kOpTime / 10, "w", id) + regen(id, kOpTime / 2) + behind(id);
     }
     for (int round = 0; round < 8; ++round) {
-      for (std::uint64_t id = 1; id <= 3; ++id) text += op_line(kMs / 10, "r", id);
+      for (std::uint64_t id = 1; id <= 3; ++id) text += op_line(kOpTime / 10, "r", id);
     }
     const ReplayResult result = played(trace_of(text), two_blocks());
-    EXPECT_EQ(result.stats.recompute_ns, result.stats.recomputes * kMs / 2);
+    EXPECT_EQ(result.stats.recompute_ns, result.stats.recomputes * kOpTime / 2);
     return result.stats.recomputes;
   };
   EXPECT_GT(recomputes([](std::uint64_t) { return std::string(); }), 0U);
-  EXPECT_EQ(recomputes([](std::uint64_t id) { return op_line(kMs / 10, "w", id); }), 0U);
+  EXPECT_EQ(recomputes([](std::uint64_t id) { return op_line(kOpTime / 10, "w", id); }), 0U);
   EXPECT_EQ(recomputes([&](std::uint64_t id) { return regen(id, 0); }), 0U);
 }
 
@@ -242,20 +243,20 @@ TEST(Replayer, TheCausesOfStallsAreAllThatThePassTakesBeyondItsOperations) {
 // Operations a and b run 0-1 and 1-2 on the first stream, in milliseconds. The third block gets the first one's room at
 // 2, and c runs on the second stream until 3.5: the busiest stream waits for it.
 TEST(Replayer, ThePassIsNotOverBeforeTheOtherStreams) {
-  const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
-                               op_line(kMs, "w", 2) + alloc_line(3, kBlock) +
+  const Trace trace = trace_of(alloc_line(1, kLargeBlock) + op_line(kOpTime, "w", 1) + alloc_line(2, kLargeBlock) +
+                               op_line(kOpTime, "w", 2) + alloc_line(3, kLargeBlock) +
                                R"({"t":"op","ns":1500000,"stream":1,"w":[3]})"
                                "\n");
   const ReplayResult result = played(trace, two_blocks());
-  EXPECT_EQ(result.makespan, Nanoseconds(kMs * 7 / 2));
-  EXPECT_EQ(stalled(result, StallCause::kWork), kMs * 3 / 2);
+  EXPECT_EQ(result.makespan, Nanoseconds(kOpTime * 7 / 2));
+  EXPECT_EQ(stalled(result, StallCause::kWork), kOpTime * 3 / 2);
   EXPECT_EQ(result.last_pass.stalls.total(), result.makespan - result.bounds.compute);
 }
 
 // The second operation of the busiest stream is the 302nd: the program queues it when the 46th, which is the 45th of
 // the other stream, is over.
 TEST(Replayer, AFullQueueMakesTheProgramWait) {
-  std::string text = alloc_line(1, kBlock) + op_line(1000, "r", 1);
+  std::string text = alloc_line(1, kLargeBlock) + op_line(1000, "r", 1);
   for (int i = 0; i < 300; ++i)
     text += R"({"t":"op","ns":100,"stream":1,"r":[1]})"
             "\n";
@@ -270,13 +271,13 @@ TEST(Replayer, AFullQueueMakesTheProgramWait) {
 TEST(Replayer, AutoHidesNearlyAllMovesOnceItKnowsTheIteration) {
   std::string text;
   constexpr std::uint64_t kLayers = 16;
-  for (std::uint64_t i = 1; i <= kLayers; ++i) text += alloc_line(i, kBlock);
+  for (std::uint64_t i = 1; i <= kLayers; ++i) text += alloc_line(i, kLargeBlock);
   text += R"({"t":"mark","kind":"iteration","n":1})"
           "\n";
-  for (std::uint64_t i = 1; i <= kLayers; ++i) text += op_line(kMs, "w", i);
-  for (std::uint64_t i = kLayers; i > 0; --i) text += op_line(kMs, "r", i);
+  for (std::uint64_t i = 1; i <= kLayers; ++i) text += op_line(kOpTime, "w", i);
+  for (std::uint64_t i = kLayers; i > 0; --i) text += op_line(kOpTime, "r", i);
   ReplayOptions options = two_blocks();
-  options.device_memory = kLayers / 2 * kBlock;
+  options.device_memory = kLayers / 2 * kLargeBlock;
   options.iterations = 8;
   options.policy = "lru";
   const ReplayResult lru = played(trace_of(text), options);
@@ -284,11 +285,11 @@ TEST(Replayer, AutoHidesNearlyAllMovesOnceItKnowsTheIteration) {
   const ReplayResult learned = played(trace_of(text), options);
   ASSERT_EQ(learned.iterations.size(), 8U);
   EXPECT_LT(learned.makespan, lru.makespan);
-  EXPECT_LE(learned.iterations.back(), Nanoseconds(2 * kLayers * kMs * 110 / 100));
+  EXPECT_LE(learned.iterations.back(), Nanoseconds(2 * kLayers * kOpTime * 110 / 100));
 }
 
 TEST(Replayer, StreamsRunBesideEachOther) {
-  const Trace trace = trace_of(alloc_line(1, kBlock) + R"({"t":"op","ns":100,"stream":1,"r":[1]}
+  const Trace trace = trace_of(alloc_line(1, kLargeBlock) + R"({"t":"op","ns":100,"stream":1,"r":[1]}
 {"t":"op","ns":70,"stream":2,"r":[1]}
 {"t":"op","ns":20,"stream":2,"r":[1]}
 )");
@@ -296,30 +297,30 @@ TEST(Replayer, StreamsRunBesideEachOther) {
 }
 
 TEST(Replayer, IterationsAreTimedFromMarkToMark) {
-  const Trace trace = trace_of(alloc_line(1, kBlock) + R"({"t":"mark","kind":"iteration","n":1})" + "\n" +
-                               op_line(kMs, "w", 1) + op_line(kMs, "r", 1));
+  const Trace trace = trace_of(alloc_line(1, kLargeBlock) + R"({"t":"mark","kind":"iteration","n":1})" + "\n" +
+                               op_line(kOpTime, "w", 1) + op_line(kOpTime, "r", 1));
   ReplayOptions options = two_blocks();
   options.iterations = 3;
   const ReplayResult result = played(trace, options);
-  EXPECT_EQ(result.iterations, std::vector<Nanoseconds>(3, Nanoseconds(2 * kMs)));
-  EXPECT_EQ(result.makespan, Nanoseconds(6 * kMs));
+  EXPECT_EQ(result.iterations, std::vector<Nanoseconds>(3, Nanoseconds(2 * kOpTime)));
+  EXPECT_EQ(result.makespan, Nanoseconds(6 * kOpTime));
 }
 
 TEST(Replayer, TheLastPassIsReportedSeparately) {
-  std::string text = alloc_line(1, kBlock) + alloc_line(2, kBlock) + alloc_line(3, kBlock) + op_line(kMs, "w", 1) +
-                     "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":1}\n";
-  for (std::uint64_t i = 1; i <= 3; ++i) text += op_line(kMs, "w", i);
+  std::string text = alloc_line(1, kLargeBlock) + alloc_line(2, kLargeBlock) + alloc_line(3, kLargeBlock) +
+                     op_line(kOpTime, "w", 1) + "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":1}\n";
+  for (std::uint64_t i = 1; i <= 3; ++i) text += op_line(kOpTime, "w", i);
   ReplayOptions options = two_blocks();
   options.iterations = 5;
   const ReplayResult result = played(trace_of(text), options);
   EXPECT_EQ(result.last_pass.iterations, 1U);
   EXPECT_EQ(result.last_pass.ops, 3U);
   EXPECT_EQ(result.last_pass.time, result.iterations.back());
-  EXPECT_EQ(result.last_pass.compute, Nanoseconds(3 * kMs));
-  EXPECT_GE(result.last_pass.lower_bound, Nanoseconds(3 * kMs));
+  EXPECT_EQ(result.last_pass.compute, Nanoseconds(3 * kOpTime));
+  EXPECT_GE(result.last_pass.lower_bound, Nanoseconds(3 * kOpTime));
   // A block is evicted for each that is written; those at the beginning may have been evicted before.
   EXPECT_GT(result.last_pass.out, Bytes());
-  EXPECT_LE(result.last_pass.out, 3 * kBlock);
+  EXPECT_LE(result.last_pass.out, 3 * kLargeBlock);
   EXPECT_LT(result.last_pass.out.value(), result.stats.bytes_out);
 }
 
@@ -340,9 +341,9 @@ std::uint64_t passed(const nlohmann::json& picture, const std::string& link, Nan
 // However far the program was ahead of its device when the pass began.
 TEST(Replayer, TheLastPassCountsWhatPassedTheLinksInItsTime) {
   std::string text;
-  for (std::uint64_t i = 1; i <= 4; ++i) text += alloc_line(i, kBlock);
-  text += op_line(kMs, "w", 1) + "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":1}\n";
-  for (std::uint64_t i = 1; i <= 4; ++i) text += op_line(kMs, "w", i);
+  for (std::uint64_t i = 1; i <= 4; ++i) text += alloc_line(i, kLargeBlock);
+  text += op_line(kOpTime, "w", 1) + "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":1}\n";
+  for (std::uint64_t i = 1; i <= 4; ++i) text += op_line(kOpTime, "w", i);
   for (const std::uint32_t iterations : {1U, 2U, 7U, 200U}) {
     ReplayOptions options = two_blocks();
     options.iterations = iterations;
@@ -350,10 +351,10 @@ TEST(Replayer, TheLastPassCountsWhatPassedTheLinksInItsTime) {
     const ReplayResult result = played(trace_of(text), options);
     const auto picture = nlohmann::json::parse(text_of(options.timeline));
     const Nanoseconds began = result.makespan - result.last_pass.time;
-    EXPECT_EQ(result.last_pass.in, kBlock * passed(picture, "link in", began)) << iterations;
-    EXPECT_EQ(result.last_pass.out, kBlock * passed(picture, "link out", began)) << iterations;
+    EXPECT_EQ(result.last_pass.in, kLargeBlock * passed(picture, "link in", began)) << iterations;
+    EXPECT_EQ(result.last_pass.out, kLargeBlock * passed(picture, "link out", began)) << iterations;
     if (iterations > 1) {
-      EXPECT_GE(result.last_pass.in, 3 * kBlock) << iterations;
+      EXPECT_GE(result.last_pass.in, 3 * kLargeBlock) << iterations;
     }
   }
 }
@@ -388,7 +389,7 @@ TEST(Replayer, NoRunIsFasterThanItsLowerBound) {
 
 TEST(Replayer, OutOfMemoryNamesTheEvent) {
   const Trace large =
-      trace_of(alloc_line(1, kBlock) + op_line(1, "w", 1) + alloc_line(2, 7 * kBlock) + op_line(1, "w", 2));
+      trace_of(alloc_line(1, kLargeBlock) + op_line(1, "w", 1) + alloc_line(2, 7 * kLargeBlock) + op_line(1, "w", 2));
   ReplayOptions options = two_blocks();
   options.host_frames = false;
   const auto result = replay(large, options);
@@ -400,7 +401,7 @@ class RecordedReplay : public AllocatorMachine {};
 
 TEST_F(RecordedReplay, BlocksThatHadACallbackHaveItInTheReplay) {
   constexpr std::uint64_t kBlocks = 3, kRounds = 8;
-  Options options = small(2 * kBlock + 2_MiB, 8 * kBlock);
+  Options options = small(2 * kLargeBlock + 2_MiB, 8 * kLargeBlock);
   options.trace = ::testing::TempDir() + "/recomputing.jsonl";
   options.policy = "lru";
   start(options);
@@ -414,7 +415,7 @@ TEST_F(RecordedReplay, BlocksThatHadACallbackHaveItInTheReplay) {
   };
   std::vector<Address> blocks;
   for (std::uint64_t i = 0; i < kBlocks; ++i) {
-    blocks.push_back(allocate(kBlock));
+    blocks.push_back(allocate(kLargeBlock));
     ASSERT_TRUE(allocator_->uses().touch(blocks.back(), StreamId(), Access::kWrite).is_ok());
     ASSERT_TRUE(allocator_->hints().set_recompute(blocks.back(), work, Nanoseconds(1)).is_ok());
   }
@@ -446,9 +447,9 @@ TEST(Replayer, SeveralDevicesEachHaveTheirMemory) {
 TEST(Replayer, UnseenWorkKeepsSpareFrames) {
   constexpr std::uint64_t kBlocks = 256;
   std::string text;
-  for (std::uint64_t i = 1; i <= kBlocks; ++i) text += alloc_line(i, kBasePage) + op_line(kMs / 10, "w", i);
+  for (std::uint64_t i = 1; i <= kBlocks; ++i) text += alloc_line(i, kBasePage) + op_line(kOpTime / 10, "w", i);
   for (int round = 0; round < 8; ++round) {
-    for (std::uint64_t i = 1; i <= kBlocks; ++i) text += op_line(kMs / 10, "w", i);
+    for (std::uint64_t i = 1; i <= kBlocks; ++i) text += op_line(kOpTime / 10, "w", i);
   }
   ReplayOptions options = two_blocks();
   options.device_memory = kBasePage * kBlocks / 2;

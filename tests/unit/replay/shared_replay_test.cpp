@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "free_calls.hpp"
 #include "lab/replay/shared_replay_report.hpp"

@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint64_t kSlow = 100'000'000;  // bytes per second: 21 ms for a page
+constexpr std::uint64_t kSlowSpeed = 100'000'000;  // bytes per second: 21 ms for a page
 
 // A link beside which fingerprints are fast; in virtual time, where no other work on the machine makes them slow.
 ResidencySetup slow_link(Bytes device, Bytes host, Bytes file = {}) {
@@ -13,9 +13,9 @@ ResidencySetup slow_link(Bytes device, Bytes host, Bytes file = {}) {
           .host = host,
           .file = file,
           .sim = {.memory = 64_MiB,
-                  .inbound = {8 * kSlow, {}},
-                  .outbound = {kSlow / 4, {}},
-                  .fingerprints = {80 * kSlow, {}}},
+                  .inbound = {8 * kSlowSpeed, {}},
+                  .outbound = {kSlowSpeed / 4, {}},
+                  .fingerprints = {80 * kSlowSpeed, {}}},
           .virtual_time = true};
 }
 
@@ -121,7 +121,7 @@ class ResidencyCheckSlow : public ResidencyCheck {
   static ResidencySetup slow() {
     ResidencySetup setup = slow_link(8_MiB, 32_MiB);
     setup.options = {.low_percent = 50, .high_percent = 50};
-    setup.sim.fingerprints = {2 * kSlow / 5, {}};
+    setup.sim.fingerprints = {2 * kSlowSpeed / 5, {}};
     setup.sim.kernel_time = Nanoseconds(400'000'000);
     return setup;
   }
