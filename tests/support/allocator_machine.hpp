@@ -12,6 +12,7 @@
 
 #include "api/allocator.hpp"
 #include "sim/sim_driver.hpp"
+#include "word_loops.hpp"
 
 namespace tessera {
 
@@ -54,10 +55,7 @@ class AllocatorMachine : public ::testing::Test {
   bool holds(Address from, std::uint32_t pattern, Bytes bytes) {
     std::vector<std::uint32_t> data(bytes.value() / sizeof(pattern));
     use(from, Access::kRead, [&] { return sim_->copy_out(data.data(), from, bytes, StreamId()); });
-    for (std::uint32_t word : data) {
-      if (word != pattern) return false;
-    }
-    return true;
+    return all_are(data, pattern);
   }
   template <class Work>
   void use(Address address, Access access, Work work) {

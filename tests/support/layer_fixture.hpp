@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <future>
 #include <memory>
@@ -16,6 +16,7 @@
 #include "sim/fault_driver.hpp"
 #include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
+#include "word_loops.hpp"
 
 namespace tessera {
 
@@ -101,8 +102,7 @@ class LayerTest : public testing::Test {
       return queued.is_ok() ? driver().synchronize(stream) : queued;
     });
     expect_ok(copied);
-    return copied.is_ok() &&
-           std::all_of(seen.begin(), seen.end(), [value](std::uint8_t byte) { return byte == value; });
+    return copied.is_ok() && all_are(seen, value);
   }
 
   static void expect_ok(const Status& status) { EXPECT_TRUE(status.is_ok()) << status.to_string(); }

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "sim/machine_builder.hpp"
 #include "sim/sim_driver.hpp"
 #include "sim/sim_kernel.h"
+#include "word_loops.hpp"
 
 namespace tessera {
 
@@ -31,23 +33,17 @@ struct PatternParameters {
   std::atomic<std::uint64_t>* wrong;
 
   static constexpr std::uint64_t kStride = 64;
-  static std::uint64_t value(std::uint64_t seed, std::uint64_t i) {
-    return (seed + 1) * 0x9e3779b97f4a7c15u ^ (i * 0xd1342543de82ef95u);
-  }
 };
 
 inline int run_pattern(const sim_block*, const void* packed) {
   PatternParameters p;
   std::memcpy(&p, packed, sizeof(p));
-  std::uint64_t wrong = 0;
-  for (std::uint64_t i = 0; i < p.bytes / sizeof(std::uint64_t); i += PatternParameters::kStride) {
-    if (p.wrong == nullptr) {
-      p.words[i] = PatternParameters::value(p.seed, i);
-    } else if (p.words[i] != PatternParameters::value(p.seed, i)) {
-      ++wrong;
-    }
+  const std::span words(p.words, p.bytes / sizeof(std::uint64_t));
+  if (p.wrong == nullptr) {
+    fill_words(words, p.seed, PatternParameters::kStride);
+  } else if (const std::uint64_t wrong = wrong_words(words, p.seed, PatternParameters::kStride); wrong != 0) {
+    p.wrong->fetch_add(wrong);
   }
-  if (wrong != 0) p.wrong->fetch_add(wrong);
   return 0;
 }
 

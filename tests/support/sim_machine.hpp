@@ -6,33 +6,16 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstring>
 
 #include "base/clock.hpp"
 #include "sim/sim_driver.hpp"
 #include "sim/sim_kernel.h"
+#include "word_loops.hpp"
 
 namespace tessera {
 
 // The device of single-device machines.
 inline constexpr DeviceId kDevice{0};
-
-// void churn(uint32_t* data, uint32_t count, uint32_t rounds), one thread per element.
-inline int run_churn_block(const sim_block* block, const void* parameters) {
-  struct {
-    std::uint32_t* data;
-    std::uint32_t count;
-    std::uint32_t rounds;
-  } p;
-  std::memcpy(&p, parameters, sizeof(p));
-  const std::uint32_t first = block->index[0] * block->block[0];
-  for (std::uint32_t i = first; i < first + block->block[0] && i < p.count; ++i) {
-    std::uint32_t value = p.data[i];
-    for (std::uint32_t round = 0; round < p.rounds; ++round) value = value * 1664525U + 1013904223U;
-    p.data[i] = value;
-  }
-  return 0;
-}
 
 inline const sim_kernel* churn_kernel() {
   static constexpr sim_parameter kParameters[] = {{0, 8}, {8, 4}, {12, 4}};

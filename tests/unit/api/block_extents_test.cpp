@@ -20,7 +20,7 @@ class BlockExtentsTest : public AllocatorMachine {
   bool part_holds(Address from, std::uint32_t pattern, Bytes bytes) {
     std::vector<std::uint32_t> data(bytes.value() / sizeof(pattern));
     use_part({from, bytes}, Access::kRead, [&] { return sim_->copy_out(data.data(), from, bytes, StreamId()); });
-    return std::ranges::all_of(data, [pattern](std::uint32_t word) { return word == pattern; });
+    return all_are(data, pattern);
   }
   template <class Work>
   void use_part(AddressRange range, Access access, Work work) {

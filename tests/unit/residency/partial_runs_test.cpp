@@ -173,7 +173,7 @@ TEST_F(PartialRuns, ACopyOfAnotherDeviceReachesAllOfIt) {
   EXPECT_OK(machine.sim().synchronize(other));
   machine.residency().end_use({&run, 1}, kNoStream, use);
   for (std::size_t i = 0; i < words.size(); i += PatternParameters::kStride) {
-    ASSERT_EQ(words[i], PatternParameters::value(run->address.value() + 1, i));
+    ASSERT_EQ(words[i], word_pattern(run->address.value() + 1, i));
   }
   EXPECT_OK(machine.sim().destroy_stream(other));
   ASSERT_OK(machine.check(run, 1));
