@@ -1,7 +1,8 @@
 """How fast any plan that only moves bytes can be at most: a linear program over a trace.
 
 Bytes flow: any part of any block may go out and come in at any time, on both directions of the link at once, and a
-copy that is valid need not be made again. Memory is counted at some moments of the iteration (--moments), the
+copy that is valid need not be made again. A block that is held after its last use is kept, on the device or as a copy:
+only the program knows that nothing needs it. Memory is counted at some moments of the iteration (--moments), the
 begins of operations with the most operands; what the device cannot hold there is elsewhere. Time is what the
 operations take, and what the link takes longer. Every run of many equal iterations obeys these rules, so none is faster
 in the mean, and the mean of a run is a solution: the program is one of averages. More moments make the bound tighter,
@@ -136,11 +137,14 @@ class Flow:
     def add(self, contents):
         size = self.trace.bytes[contents.block] / GB
         gaps = [moments for moments in (self.between(*gap) for gap in contents.gaps) if moments]
-        if not gaps:
+        held = self.between(*contents.held) if contents.held else []
+        if not gaps and not held:
             return
-        copied = self.copies(contents, gaps[-1][-1], size)
+        copied = self.copies(contents, (held or gaps[-1])[-1], size)
         for gap in gaps:
-            self.stay_away(gap, size, copied)
+            self.come_back(gap, size, self.stay_away(gap, size, copied))
+        if held:
+            self.stay_away(held, size, copied)
 
     def copies(self, contents, last, size):
         """Per moment from the write on: the fraction that has been copied out. None if nothing has to be."""
@@ -158,8 +162,7 @@ class Flow:
         return copied
 
     def stay_away(self, gap, size, copied):
-        """A fraction may be off the device during the gap: only what was copied out, and all of it is back at the
-        end."""
+        """A fraction may be off the device during the gap: only what was copied out. Returns that at its end."""
         before = None
         for moment in gap:
             here = moment % len(self.moments)
@@ -173,7 +176,10 @@ class Flow:
                 self.program.at_most([(before, 1), (away, -1), (comes, -1)], 0)
                 self.inward[(moment - 1) % len(self.moments)].append((comes, size))
             before = away
-        self.inward[gap[-1] % len(self.moments)].append((before, size))
+        return before
+
+    def come_back(self, gap, size, away):
+        self.inward[gap[-1] % len(self.moments)].append((away, size))
 
 
 def bound_of(trace, share, rate, moments):

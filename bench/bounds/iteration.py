@@ -14,6 +14,8 @@ class Contents:
     block: int
     written: int | None                # None: never written, so its copy off the device stays valid
     gaps: list[tuple[int, int]] = field(default_factory=list)  # between two uses, both of which need the contents
+    held: tuple[int, int] | None = None  # from the last use to the step before which the block is freed: only the
+    #                                      program knows that nothing needs them, so they are kept somewhere
 
 
 @dataclass
@@ -42,9 +44,9 @@ def begins_at(events):
     return next((i for i in marks if i < last), first)
 
 
-def contents_of(block, uses, steps, stays):
+def contents_of(block, uses, steps, stays, freed=None):
     """`uses`: step -> (reads, writes). `stays`: the block lives across iterations, so its first use follows its
-    last."""
+    last. `freed`: the step before which it is freed."""
     order = sorted(uses)
     writes = [step for step in order if uses[step][1]]
     if stays and writes:  # start at the write that begins new contents
@@ -58,7 +60,12 @@ def contents_of(block, uses, steps, stays):
             found.append(Contents(block, here if uses[here % steps][1] else None))
         if uses[there % steps][0]:  # otherwise it is overwritten: nothing to keep
             found[-1].gaps.append((here, there))
-    return [contents for contents in found if contents.gaps]
+    last = order[-1]
+    if freed is not None and freed > last + 1:
+        if not found or uses[last][1]:
+            found.append(Contents(block, last if uses[last][1] else None))
+        found[-1].held = (last, freed)
+    return [contents for contents in found if contents.gaps or contents.held]
 
 
 def read(path):
@@ -76,12 +83,17 @@ def read(path):
     begin = begins_at(events)
     steps = [event for event in events[begin:] if event["t"] == "op"]
     own = {event["id"] for event in events[begin:] if event["t"] in ("alloc", "free")}
+    freed, ahead = {}, 0
+    for event in events[begin:]:
+        ahead += event["t"] == "op"
+        if event["t"] == "free":
+            freed[event["id"]] = ahead
     uses = {}
     for at, step in enumerate(steps):
         for block in {*step.get("r", []), *step.get("w", [])}:
             uses.setdefault(block, {})[at] = (block in step.get("r", []), block in step.get("w", []))
     contents = [one for block, of_block in uses.items()
-                for one in contents_of(block, of_block, len(steps), block not in own)]
+                for one in contents_of(block, of_block, len(steps), block not in own, freed.get(block))]
     marks = sum(event["t"] == "mark" and event.get("kind") == "iteration" for event in events[begin:])
     return Iteration([step.get("ns", 0) * 1e-9 for step in steps],
                      [sorted({*step.get("r", []), *step.get("w", [])}) for step in steps],

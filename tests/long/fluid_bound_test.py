@@ -46,6 +46,20 @@ def stack(folder, milliseconds):
     return path
 
 
+def held(folder, milliseconds, freed_early):
+    """Two such blocks, of which the first is never read."""
+    def operation(reads, writes):
+        return {"t": "op", "ns": milliseconds * 1_000_000, "r": reads, "w": writes}
+    free = [{"t": "free", "id": 1}]
+    events = [{"t": "header", "version": 1}, {"t": "mark", "kind": "iteration", "n": 1},
+              {"t": "alloc", "id": 1, "bytes": RATE}, operation([], [1]), *(free if freed_early else []),
+              {"t": "alloc", "id": 2, "bytes": RATE}, operation([], [2]), operation([2], []),
+              *([] if freed_early else free), {"t": "free", "id": 2}]
+    path = folder / f"held{freed_early}.jsonl"
+    path.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+    return path
+
+
 class FluidBound(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -63,6 +77,10 @@ class FluidBound(unittest.TestCase):
 
     def test_only_the_excess_part_is_moved(self):
         self.assertAlmostEqual(bound(stack(self.folder, 100), 75), 2 * 0.1 + 2 * 0.5, places=5)
+
+    def test_a_block_that_is_held_unread_is_copied_out_and_stays_there(self):
+        self.assertAlmostEqual(bound(held(self.folder, 100, False), 50), 1.0 + 2 * 0.1, places=5)
+        self.assertAlmostEqual(bound(held(self.folder, 100, True), 100), 3 * 0.1, places=5)
 
     def test_an_impossible_trace_has_no_bound(self):
         self.assertIsNone(bound(stack(self.folder, 100), 40))
