@@ -129,7 +129,8 @@ class InABrowser(Web):
         browser.when(f"!{section}")
         origin = f"http://{server.url.netloc}/"
         self.assertEqual([url for url in browser.requests if not url.startswith(origin)], [])
-        self.assertGreater(sum(url.startswith(origin + "view") for url in browser.requests), 3)
+        # It has changed twice at least: asleep, and gone. How often it is asked for in between depends on the machine.
+        self.assertGreaterEqual(sum(url.startswith(origin + "view") for url in browser.requests), 2)
         self.assertEqual([fault for fault in browser.faults if "favicon" not in fault], [])
 
     def test_it_says_that_its_server_is_gone(self):
