@@ -156,48 +156,50 @@ TEST_F(PartialRuns, NothingMovesWhileACallUsesItWhereItIs) {
   EXPECT_EQ(machine.valid(), "ok");
 }
 
-// A copy between devices: its stream is the other device's, and both devices have heaps.
-TEST_F(PartialRuns, ACopyOfAnotherDeviceReachesAllOfIt) {
-  ResidencyMachine machine(
-      {.device = 16_MiB, .host = 64_MiB, .zero_copy = true, .sim = {.devices = 2, .memory = 64_MiB}});
-  ASSERT_OK(machine.tiers().zero_copy->admit(DeviceId(1)));
-  tessera::Run* run = machine.add({0, 12});
-  ASSERT_OK(machine.write(run, 1));
-  ASSERT_OK(machine.settle());
-  ASSERT_NE(in_host(run), 0_B);
-  const StreamId other = machine.sim().create_stream(DeviceId(1)).take();
-  std::vector<std::uint64_t> words(run->shape.bytes() / 8_B);
-  Use use;
-  ASSERT_OK(machine.residency().begin_use({&run, 1}, kNoStream, Access::kRead, Use::Kind::kHold, use));
-  EXPECT_OK(machine.sim().copy_out(words.data(), run->address, run->shape.bytes(), other));
-  EXPECT_OK(machine.sim().synchronize(other));
-  machine.residency().end_use({&run, 1}, kNoStream, use);
-  for (std::size_t i = 0; i < words.size(); i += PatternParameters::kStride) {
-    ASSERT_EQ(words[i], word_pattern(run->address.value() + 1, i));
+// Both devices have heaps, and a block of one of them is partial.
+class PartialRunsOfTwoDevices : public PartialRuns {
+ protected:
+  PartialRunsOfTwoDevices()
+      : PartialRuns({.device = 16_MiB, .host = 64_MiB, .zero_copy = true, .sim = {.devices = 2, .memory = 64_MiB}}) {}
+  void SetUp() override {
+    ASSERT_OK(machine_.tiers().zero_copy->admit(DeviceId(1)));
+    ASSERT_OK(machine_.write(run_, 1));
+    ASSERT_OK(machine_.settle());
   }
-  EXPECT_OK(machine.sim().destroy_stream(other));
-  ASSERT_OK(machine.check(run, 1));
+
+  tessera::Run* run_ = machine_.add({0, 12});
+};
+
+// A copy between devices: its stream is the other device's.
+TEST_F(PartialRunsOfTwoDevices, ACopyOfAnotherDeviceReachesAllOfIt) {
+  ASSERT_NE(in_host(run_), 0_B);
+  const StreamId other = machine_.sim().create_stream(DeviceId(1)).take();
+  std::vector<std::uint64_t> words(run_->shape.bytes() / 8_B);
+  Use use;
+  ASSERT_OK(machine_.residency().begin_use({&run_, 1}, kNoStream, Access::kRead, Use::Kind::kHold, use));
+  EXPECT_OK(machine_.sim().copy_out(words.data(), run_->address, run_->shape.bytes(), other));
+  EXPECT_OK(machine_.sim().synchronize(other));
+  machine_.residency().end_use({&run_, 1}, kNoStream, use);
+  for (std::size_t i = 0; i < words.size(); i += PatternParameters::kStride) {
+    ASSERT_EQ(words[i], word_pattern(run_->address.value() + 1, i));
+  }
+  EXPECT_OK(machine_.sim().destroy_stream(other));
+  ASSERT_OK(machine_.check(run_, 1));
 }
 
-TEST_F(PartialRuns, ADriverThatRefusesAccessToAnotherDeviceFailsItsUseAlone) {
-  ResidencyMachine machine(
-      {.device = 16_MiB, .host = 64_MiB, .zero_copy = true, .sim = {.devices = 2, .memory = 64_MiB}});
-  ASSERT_OK(machine.tiers().zero_copy->admit(DeviceId(1)));
-  tessera::Run* run = machine.add({0, 12});
-  ASSERT_OK(machine.write(run, 1));
-  ASSERT_OK(machine.settle());
-  machine.fault().fail({DriverCall::kSetAccess, 1, Status(Code::kDriver, "injected", 999)});
+TEST_F(PartialRunsOfTwoDevices, ADriverThatRefusesAccessToAnotherDeviceFailsItsUseAlone) {
+  machine_.fault().fail({DriverCall::kSetAccess, 1, Status(Code::kDriver, "injected", 999)});
   Use use;
   const auto begin = [&] {
-    return machine.residency().begin_use({&run, 1}, kNoStream, Access::kRead, Use::Kind::kHold, use);
+    return machine_.residency().begin_use({&run_, 1}, kNoStream, Access::kRead, Use::Kind::kHold, use);
   };
   EXPECT_EQ(begin().native_code(), 999);
-  machine.fault().clear();
-  EXPECT_EQ(run->holds.load(), 0U);
+  machine_.fault().clear();
+  EXPECT_EQ(run_->holds.load(), 0U);
   ASSERT_OK(begin());
-  machine.residency().end_use({&run, 1}, kNoStream, use);
-  EXPECT_EQ(run->holds.load(), 0U);
-  ASSERT_OK(machine.check(run, 1));
+  machine_.residency().end_use({&run_, 1}, kNoStream, use);
+  EXPECT_EQ(run_->holds.load(), 0U);
+  ASSERT_OK(machine_.check(run_, 1));
 }
 
 TEST_F(PartialRuns, AUseWithAnotherWayOutIsRefused) {
