@@ -5,7 +5,6 @@
 // Thread safety: functions of their arguments.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 
