@@ -21,6 +21,9 @@ ENDINGS = BUILD / "lib/tessera/endings"
 SMALL = ["--software", "--device-memory", "8MiB", "--host-memory", "64MiB", "--file-memory", "0"]
 SANITIZED = any(name in (BUILD / "lib/libtessera.so").read_bytes() for name in (b"__asan_init", b"__tsan_init"))
 foreign = unittest.skipIf(SANITIZED, "a foreign program cannot load a sanitized library")
+# Where this runs in the background, they may be ignored, and the programs it starts would inherit that.
+for ignored in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(ignored, signal.SIG_DFL)
 OUTPUTS = {"stats": "s.json", "history": "h.json", "timeline": "l.json", "trace": "t.jsonl"}
 
 

@@ -7,7 +7,8 @@
  *   _exit, quick   ends by _exit(3), quick_exit(3)
  *   vfork          has a vfork child that ends by _exit, then ends normally
  *
- * Prints "ready" once it has used its blocks.
+ * Prints "ready" once it has used its blocks. It ends by SIGALRM if no signal comes within 15 minutes, so that a test
+ * that was killed leaves none behind.
  */
 #define _DEFAULT_SOURCE
 #include <cuda.h>
@@ -47,6 +48,7 @@ int main(int argc, char** argv) {
   use_all();
   if (strcmp(way, "handler") == 0) signal(SIGTERM, end_with_seven);
   if (strcmp(way, "chained") == 0) signal(SIGTERM, end_by_default);
+  alarm(15 * 60);
   puts("ready");
   fflush(stdout);
   if (strcmp(way, "_exit") == 0) _exit(3);
