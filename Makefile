@@ -33,9 +33,10 @@ demo: packages
 	@$(COMPILE) release --target demo_files
 	build/release/bin/tessera demo
 
-# Every suite runs even when an earlier one failed, so that one run shows all that is wrong.
+# Every suite runs even when an earlier one failed, so that one run shows all that is wrong. Two at a time: while the tests
+# of one wait for timers and children, the other compiles.
 check: check-packages
-	$(MAKE) -k test asan tsan tidy
+	$(MAKE) -k -j2 --output-sync=line test asan tsan tidy
 
 test: packages
 	$(CONFIGURE) release
@@ -46,9 +47,9 @@ test: packages
 # benchmarks, and what runs on a GPU, for a moment each; and all tests that a sanitizer can be used with, of which
 # `make check` runs a part. Every night, and before an issue is closed.
 check-long: long-packages
-	$(CONFIGURE) release -DTESSERA_BUILD_BENCH=ON
+	$(CONFIGURE) release -DTESSERA_BUILD_BENCH=ON -DTESSERA_LONG_TESTS=ON
 	$(COMPILE) release
-	$(TEST) build/release -L 'long|bench'
+	$(TEST) build/release -L 'long|bench|fault|fuzz'
 	$(CONFIGURE) asan -DTESSERA_LONG_TESTS=ON
 	$(COMPILE) asan
 	$(TEST) build/asan -LE '$(NO_USE_SANITIZED)'

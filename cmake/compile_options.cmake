@@ -67,8 +67,8 @@ if(TESSERA_SANITIZE)
 else()
   target_compile_options(tessera_unoptimised INTERFACE -O0 -g0)
 endif()
-# gcc spends a tenth of its time there on freeing memory that it could keep: not before there is half a GiB of it.
-target_compile_options(tessera_unoptimised INTERFACE "$<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>")
+# gcc spends a tenth of its time there on freeing memory that it could keep: not before there is a GiB of it.
+target_compile_options(tessera_unoptimised INTERFACE "$<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1048576>")
 
 # For what programs call as a driver: one that was built with newer headers passes enumerators that ours lack. Linked
 # last as well.
