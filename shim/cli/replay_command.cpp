@@ -93,6 +93,8 @@ ReplayCommandOptions::ReplayCommandOptions()
            "with --unseen-work: auto keeps blocks that operations do not name mapped, in host memory (auto)", ""},
           {"extents", "TESSERA_EXTENTS", "on|off",
            "off: operations name whole blocks, whatever parts of them they use (on)", ""},
+          {"handles", "TESSERA_REPLAY_HANDLES", "SIZE",
+           "blocks that are used in parts are mapped by the program, in handles of this size (0: allocated)", ""},
           {"timeline", "TESSERA_TIMELINE", "FILE", "write a timeline for ui.perfetto.dev", ""},
           {"seed", "TESSERA_SEED", "N", "random seed of a policy that draws, if its name has none (0)", ""},
           {"time-slice", "TESSERA_REPLAY_TIME_SLICE", "MS",

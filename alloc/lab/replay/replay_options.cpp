@@ -38,6 +38,7 @@ constexpr Entry kFields[] = {
     {"host-frames", &ReplayOptions::host_frames},
     {"unseen-work", &ReplayOptions::unseen_work},
     {"extents", &ReplayOptions::extents},
+    {"handles", &ReplayOptions::handles},
 };
 
 Status refused(std::string_view name, std::string_view value, std::string_view wanted) {

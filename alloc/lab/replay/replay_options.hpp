@@ -39,6 +39,7 @@ struct ReplayOptions {
   bool unseen_work = false;  // as in a program with uses derived from its launches instead of announced
   bool unhinted = true;      // with unseen work: the option unhinted-access is auto, not off
   bool extents = true;       // false: as in a program that names whole blocks, whatever parts its operations use
+  Bytes handles{};           // of so many bytes each are blocks that operations use in parts; 0: they are allocated
   std::string timeline;      // file to write it to; "" for none
 
   // Sum over all links of a device, and over all memory outside of it except the file.

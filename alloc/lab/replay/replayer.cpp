@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "base/page_class.hpp"
 #include "lab/replay/cut_blocks.hpp"
+#include "lab/replay/mapped_blocks.hpp"
 #include "lab/replay/repeat.hpp"
 #include "lab/replay/time_bounds.hpp"
 #include "lab/replay/virtual_machine.hpp"
@@ -31,8 +32,11 @@ class Program {
         machine_(machine),
         launch_time_(options.launch_time),
         drawn_(!options.timeline.empty()),
-        stretches_(trace.parts.empty() || !options.extents ? std::vector<std::vector<UsedStretch>>()
-                                                           : used_stretches(trace)) {}
+        stretches_(trace.parts.empty() ? std::vector<std::vector<UsedStretch>>(trace.blocks.size())
+                                       : used_stretches(trace)),
+        names_parts_(options.extents && !trace.parts.empty()) {
+    if (options.handles) mapped_.emplace(machine.allocator(), options.handles);
+  }
   ~Program() {
     const auto note = [](const Status& status) {
       if (!status.is_ok()) log_line(LogLevel::kDebug, "cleanup after a replay failed: {}", status.to_string());
@@ -144,18 +148,22 @@ class Program {
   Status allocate(std::uint32_t index) {
     const TraceBlock& block = trace_.blocks[index];
     TESSERA_TRY(TagStack::push(tags_[block.tag]));
+    const bool in_parts = !stretches_[index].empty();
     const Result<Address> address =
-        machine_.allocator().allocate(DeviceId(block.device), block.bytes, stream_of(block.stream, block.device));
+        in_parts && mapped_
+            ? mapped_->allocate(DeviceId(block.device), block.bytes)
+            : machine_.allocator().allocate(DeviceId(block.device), block.bytes, stream_of(block.stream, block.device));
     TESSERA_TRY(TagStack::pop());
     if (!address.is_ok()) return address.status();
     addresses_[index] = address.value();
-    if (stretches_.empty() || stretches_[index].empty()) return {};
+    if (!names_parts_ || !in_parts) return {};
     std::vector<Extent> extents;
     for (const UsedStretch& stretch : stretches_[index]) extents.push_back({stretch.offset, stretch.bytes});
     return machine_.allocator().hints().set_extents(address.value(), std::move(extents));
   }
   Status free(std::uint32_t index) {
     const TraceBlock& block = trace_.blocks[index];
+    if (mapped_ && mapped_->contain(addresses_[index])) return mapped_->free(addresses_[index]);
     return machine_.allocator().free(addresses_[index], stream_of(block.stream, block.device));
   }
   // The bytes that the operation uses, and where each stretch of them begins. Returns how many stretches at the end of
@@ -175,10 +183,10 @@ class Program {
     }
     written = op.writes == 0 ? 0 : ranges_.size() - written;
     for (const DeviceRange& range : ranges_) {
-      if (stretches_.empty()) {
-        operands_.push_back(range.address);
-      } else {
+      if (names_parts_) {
         named_.push_back({range.address, range.bytes});
+      } else {
+        operands_.push_back(range.address);
       }
     }
     return written;
@@ -191,8 +199,8 @@ class Program {
     const StreamId stream = streams_[index];
     const char* const name = trace_.words[op.name].c_str();
     AnnouncedUse use;
-    TESSERA_TRY(stretches_.empty() ? machine_.allocator().uses().begin(operands_, written, stream, name, use)
-                                   : machine_.allocator().uses().begin(named_, written, stream, name, use));
+    TESSERA_TRY(names_parts_ ? machine_.allocator().uses().begin(named_, written, stream, name, use)
+                             : machine_.allocator().uses().begin(operands_, written, stream, name, use));
     Status queued = machine_.driver().occupy(stream, op.time, ranges_);
     if (queued.is_ok()) queued = note(index, op.time, &op);
     if (is_last_pass_) pass_[index].compute += op.time;
@@ -291,7 +299,9 @@ class Program {
   std::vector<Address> operands_;
   std::vector<DeviceRange> ranges_;
   std::vector<AddressRange> named_;
-  const std::vector<std::vector<UsedStretch>> stretches_;  // by block; empty if the trace has no parts
+  const std::vector<std::vector<UsedStretch>> stretches_;  // by block
+  const bool names_parts_;                                 // operations say which bytes they use, not only where
+  std::optional<MappedBlocks> mapped_;
   std::deque<Pending> pending_;
   std::size_t ahead_ = 0;                    // operations among them
   std::vector<std::vector<EventId>> spare_;  // by device

@@ -136,6 +136,32 @@ TEST(ReplayOfParts, ABlockThatIsReadInACircleStaysAsItIs) {
   }
 }
 
+// Of a reservation of eight handles the device has four.
+TEST(ReplayOfParts, AReservationIsFilledWithHandles) {
+  ReplayOptions options = half_of_it();
+  options.handles = 64_MiB;
+  options.iterations = 3;
+  ReplayResult result = replayed(arena_trace(true), options);
+  EXPECT_EQ(result.stats.allocations, 8U);
+  EXPECT_EQ(result.stats.live_blocks, 8U);
+  EXPECT_GE(result.last_pass.in, 23 * 64_MiB)
+      << "least recently used: each stretch is fetched, one may be before the pass";
+  options.device_memory = 1_GiB;
+  options.extents = false;
+  result = replayed(arena_trace(true) + "{\"t\":\"free\",\"id\":1}\n", options);
+  EXPECT_EQ(result.last_pass.in, 0_B);
+  EXPECT_EQ(result.last_pass.time, result.last_pass.compute);
+  EXPECT_EQ(result.stats.live_blocks, 0U);
+}
+
+// Blocks that operations use as a whole are allocated.
+TEST(ReplayOfParts, BlocksWithoutPartsAreNotMapped) {
+  ReplayOptions options = half_of_it();
+  options.device_memory = 1_GiB;
+  options.handles = 64_MiB;
+  EXPECT_EQ(replayed(arena_trace(false), options).stats.allocations, 1U);
+}
+
 TEST(ReplayOfParts, APlanForPartsKeepsSomeOfThem) {
   ReplayOptions options = half_of_it();
   options.iterations = 12;

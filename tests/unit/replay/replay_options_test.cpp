@@ -19,6 +19,7 @@ TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
                                     {"launch-time", "37000"},
                                     {"lenders", "4"},
                                     {"extents", "off"},
+                                    {"handles", "20MiB"},
                                     {"host-frames", "off"},
                                     {"timeline", "t.json"}}) {
     EXPECT_TRUE(options.set(name, value).is_ok()) << name;
@@ -35,6 +36,7 @@ TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
   EXPECT_EQ(options.launch_time, Nanoseconds(37'000));
   EXPECT_EQ(options.lenders, 4U);
   EXPECT_FALSE(options.extents);
+  EXPECT_EQ(options.handles, 20_MiB);
   EXPECT_FALSE(options.host_frames);
   EXPECT_EQ(options.timeline, "t.json");
 }
