@@ -32,14 +32,15 @@ std::optional<Extent> named_in_range(const Run& run, const AddressRange& named) 
 
 // Without extents, the address says where the object begins.
 Extent noted_bytes(const Run& run, Address address) {
-  const Bytes offset = address - run.address;
-  const Extents* const extents = run.is_cut.load() ? run.extents.load() : nullptr;
+  const Run& whole = run.whole();
+  const Bytes offset = address - whole.address;
+  const Extents* const extents = whole.is_cut.load() ? whole.extents.load() : nullptr;
   return extents == nullptr ? Extent{offset, Bytes()} : extents->at(offset).value_or(Extent{offset, Bytes()});
 }
 
 Extent noted_bytes(const Run& run, const AddressRange& named) {
   if (!named.bytes) return noted_bytes(run, named.address);
-  return {named.address - run.address, named.bytes};
+  return {named.address - run.whole().address, named.bytes};
 }
 
 Run* next_in_range(const PageMap& map, const Run& range, Address address, Address end) {

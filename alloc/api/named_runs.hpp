@@ -31,7 +31,7 @@ Extent named_bytes(const Run& run, const AddressRange& named);
 std::optional<Extent> named_in_range(const Run& run, Address address);
 std::optional<Extent> named_in_range(const Run& run, const AddressRange& named);
 
-// What of the run's block is named, for Residency::note_named(). REQUIRES: the run is in no range.
+// What is named of the run's block, or of its range, for Residency::note_named().
 Extent noted_bytes(const Run& run, Address address);
 Extent noted_bytes(const Run& run, const AddressRange& named);
 

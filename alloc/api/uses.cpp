@@ -110,7 +110,7 @@ void Uses::note_named(DeviceHeap& heap, std::span<const Named> named) {
   for (const Named& each : named) {
     const Address address = address_of(each);
     Run* const run = heap.holds(address) ? BlockCache::live_run_of(heap.pages().map(), address) : nullptr;
-    if (run != nullptr && run->row == nullptr) heap.residency().note_named(*run, noted_bytes(*run, each));
+    if (run != nullptr) heap.residency().note_named(run->whole(), noted_bytes(*run, each));
   }
 }
 

@@ -16,9 +16,6 @@ constexpr std::uint32_t kNamesBetweenBatches = 64;
 // Counts are halved when the average byte of the blocks has been named this often.
 constexpr std::uint64_t kAge = 32;
 
-// A run that is mapped by the program has no addresses of its own to be counted by.
-bool is_watchable(const Run& block) { return !block.is_range && !block.is_dead(); }
-
 bool may_change(const Run& run) { return run.is_evictable() && !run.recompute && !run.unfinished; }
 
 }  // namespace
@@ -27,7 +24,7 @@ std::vector<Run*> SplitReview::partial_blocks() const {
   std::vector<Run*> blocks;
   for (Run& run : engine_.with(PageTrait::kZeroCopy)) {
     Run& block = run.whole();
-    if (is_watchable(block) && std::ranges::find(blocks, &block) == blocks.end()) blocks.push_back(&block);
+    if (!block.is_dead() && std::ranges::find(blocks, &block) == blocks.end()) blocks.push_back(&block);
   }
   return blocks;
 }

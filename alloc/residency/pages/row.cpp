@@ -149,6 +149,7 @@ void clear_range(Run& range) {
   range.is_cut.store(false);
   range.is_wide.store(false);
   delete range.extents.exchange(nullptr);
+  if (NamedStarts* const starts = range.starts.load()) starts->clear();
   range.pins.store(0);
   range.exposure = {};
 }

@@ -54,8 +54,8 @@ std::unique_ptr<Run> make_range(Address address, TagId tag);
 // on a run that leaves. REQUIRES: no launch can find the run, and the gate is closed.
 void join_range(Run& range, Run& part);
 void leave_range(Run& part);
-// What is mapped in the range next is one object, and pinned by nothing. REQUIRES: it has no parts, and the gate is
-// closed.
+// What is mapped in the range next is one object, of which nothing is known, and pinned by nothing. REQUIRES: it has no
+// parts, and the gate is closed.
 void clear_range(Run& range);
 
 // The block of the row has ended; the next one in it is one object. REQUIRES: no launch may find it any more.

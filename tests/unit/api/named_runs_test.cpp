@@ -103,6 +103,16 @@ TEST_F(NamedRange, WithExtentsAnAddressMeansItsExtent) {
   EXPECT_EQ(by(0, kAt), std::vector{runs_[0].get()}) << "in no extent: only the run";
 }
 
+TEST_F(NamedRange, WhatIsNotedCountsFromItsStart) {
+  DeviceRun& run = *runs_[1];
+  EXPECT_EQ(noted_bytes(run, kAt + 5_MiB), (Extent{5_MiB, 0_B}));
+  EXPECT_EQ(noted_bytes(run, AddressRange{kAt + 5_MiB, 1_MiB}), (Extent{5_MiB, 1_MiB}));
+  range_->extents.store(new Extents(Extents::of({{2_MiB, 4_MiB}}, 64_MiB).take()));
+  range_->is_cut.store(true);
+  EXPECT_EQ(noted_bytes(run, kAt + 5_MiB), (Extent{2_MiB, 4_MiB})) << "all of its extent";
+  EXPECT_EQ(noted_bytes(run, kAt + 7_MiB), (Extent{7_MiB, 0_B})) << "in no extent";
+}
+
 TEST(NamedRuns, TheRunsOfAUseAreKeptInOrder) {
   std::vector<std::unique_ptr<DeviceRun>> runs;
   FoundRuns found;
