@@ -19,10 +19,10 @@ bool profits_from_parts(const Run& run, const AddressRange& named) {
 
 bool is_in_range(const Run* run) { return run->is_range || (run->row != nullptr && run->row->is_range); }
 
-// Whether the runs are not all present, do not fit together, and some are ranges: then a use may mean less.
-bool exceeds_in_ranges(DeviceHeap& heap, std::span<Run* const> runs) {
+// Where the runs are not all present, do not fit together, and some are ranges, a use may mean less.
+RunRanges::Share share_of(DeviceHeap& heap, std::span<Run* const> runs) {
   const auto is_away = [](const Run* run) { return run->is_range && run->missing.load() != 0; };
-  return std::ranges::any_of(runs, is_away) && !heap.residency().ranges().fits(runs);
+  return std::ranges::any_of(runs, is_away) ? heap.residency().ranges().share_of(runs) : RunRanges::Share::kFits;
 }
 
 // What such a use gets: the runs that it names, which are counted, and those nearest to them.
@@ -155,20 +155,41 @@ Status Uses::begin_named(std::span<const Named> named, StreamId stream, Access a
     found = nearest;
     access = Access::kWrite;  // which of them it writes is not told apart
   };
-  if (exceeds_in_ranges(*heap, found)) take_nearest();
+  RunRanges& ranges = heap->residency().ranges();
+  const RunRanges::Share share = share_of(*heap, found);
+  const bool is_partial = share == RunRanges::Share::kPartial;
+  if (share == RunRanges::Share::kNearest) take_nearest();
   const bool in_range = std::ranges::any_of(found, is_in_range);
   if (heap->residency().watches_names()) note_named(*heap, named);
   const Held held = [&lookup] { lookup.reset(); };  // a callback may take long
   if (kind == Use::Kind::kHold) {
-    return begin_held({{heap, {found.begin(), found.end()}}}, access, use, held);
+    Status status = begin_held({{heap, {found.begin(), found.end()}}}, access, use, held);
+    if (is_partial && status.is_ok()) ranges.note_partial(found);
+    if (!is_partial || status.code() != Code::kOutOfMemory || !lookup) return status;
+    ranges.note_not_partial();
+    take_nearest();
+    return begin_held({{heap, nearest}}, access, use, held);
   }
-  if (in_range) use.use.oversized = Oversized::kRefused;
-  Status status = heap->residency().begin_use(found, stream, access, kind, use.use, held);
-  if (status.code() == Code::kOutOfMemory && lookup && in_range) {
+  const bool names_less = use.use.oversized == Oversized::kRefused;  // the caller does, if this does not fit
+  const auto begin = [&](Oversized oversized) {
+    use.use.oversized = oversized;
+    return heap->residency().begin_use(found, stream, access, kind, use.use, held);
+  };
+  const auto may_get_less = [&](const Status& status) {
+    return status.code() == Code::kOutOfMemory && in_range && lookup && !(is_partial && names_less);
+  };
+  const bool is_refused_first = in_range && (share == RunRanges::Share::kNearest || !ranges.can_be_partial());
+  Status status = begin(is_refused_first ? Oversized::kRefused : use.use.oversized);
+  if (is_partial && status.is_ok()) ranges.note_partial(found);
+  if (is_partial && may_get_less(status)) {
+    ranges.note_not_partial();
+    take_nearest();
+    status = begin(Oversized::kRefused);
+  }
+  if (may_get_less(status)) {
     if (nearest.empty()) take_nearest();
     found = found.first(use.use.named);  // the room was an estimate, and the tiers below may be full
-    use.use.oversized = Oversized::kUsedInHost;
-    status = heap->residency().begin_use(found, stream, access, kind, use.use, held);
+    status = begin(Oversized::kUsedInHost);
   }
   heaps_.kick_pump(*heap);
   if (!status.is_ok()) return explain(std::move(status), *heap, found);

@@ -63,7 +63,32 @@ std::vector<Run*> RunRanges::parts_of(const Run& range) const {
 
 bool RunRanges::fits(Runs runs) const {
   MutexLock lock(locked_.mutex);
-  return locked_.fetcher.fits(runs);
+  const auto is_partial = [](const Run* run) { return run->has(PageState::kZeroCopy); };
+  return std::ranges::none_of(runs, is_partial) && !locked_.fetcher.excess_of(runs);
+}
+
+bool RunRanges::can_be_partial() const { return locked_.tiers.zero_copy != nullptr; }
+
+RunRanges::Share RunRanges::share_of(Runs runs) {
+  MutexLock lock(locked_.mutex);
+  const Bytes excess = locked_.fetcher.excess_of(runs);
+  if (!excess) return Share::kFits;
+  if (!can_be_partial() || excess > locked_.tiers.host.usage().capacity) return Share::kNearest;
+  const std::uint32_t left = skips_.load();
+  if (left == 0) return Share::kPartial;
+  skips_.store(left - 1);
+  return Share::kNearest;
+}
+
+void RunRanges::note_partial(Runs runs) {
+  next_skips_.store(1);
+  for (Run* const run : runs) run->is_wide.store(false);
+}
+
+void RunRanges::note_not_partial() {
+  const std::uint32_t skips = next_skips_.load();
+  skips_.store(skips);
+  next_skips_.store(std::min(skips * 2, kMostSkipped));
 }
 
 // Once: what follows from it may look like an error of the program.
@@ -85,7 +110,7 @@ std::vector<Run*> RunRanges::with_nearest(Runs named, Runs origins) {
   const auto take = [&](Run* run) {
     if (!taken.insert(run).second) return;
     result.push_back(run);
-    if (!run->is_pinned()) wanted += run->shape.bytes();
+    if (!run->is_pinned()) wanted += run->shape.bytes() - run->bytes_in(PageState::kZeroCopy);
   };
   for (Run* const run : named) take(run);
   if (locked_.tiers.is_backed()) return result;  // the others can be used where they are
@@ -104,7 +129,8 @@ std::vector<Run*> RunRanges::with_nearest(Runs named, Runs origins) {
       if (!walk.has_next()) continue;
       Run* const run = walk.next();
       if (!walked.insert(run).second) continue;
-      const bool fits = taken.contains(run) || run->is_pinned() || wanted + run->shape.bytes() <= capacity;
+      const Bytes more = run->shape.bytes() - run->bytes_in(PageState::kZeroCopy);
+      const bool fits = taken.contains(run) || run->is_pinned() || wanted + more <= capacity;
       if (!fits) {
         for (Run* const origin : origins) origin->row->is_wide.store(true);
         say_not_all(*run->row);

@@ -50,7 +50,7 @@ Status Fetcher::fetch(Runs runs, StreamId stream, Oversized oversized) {
   return transfers_.ends.await_arrivals(wanted, stream);
 }
 
-bool Fetcher::fits(Runs runs) const { return check_fits(distinct(runs)).is_ok(); }
+Bytes Fetcher::excess_of(Runs runs) const { return need_of(distinct(runs)).excess(); }
 
 // What is used in host memory needs no room on the device.
 Fetcher::Need Fetcher::need_of(Runs runs) const {

@@ -38,8 +38,9 @@ class Fetcher {
   // Gives every page a frame and starts its copy; `mapped`: as Transfers::mount(). REQUIRES: sorted runs without
   // duplicates.
   Status bring_in(Runs runs, Transfers::Mapped mapped);
-  // Whether the runs can be on the device together. The second REQUIRES: none is a row, and no duplicates.
-  bool fits(Runs runs) const;
+  // By how much the runs, without what is used in host memory, exceed the device. Asks the driver for memory then.
+  Bytes excess_of(Runs runs) const;
+  // Whether they can be on the device together. REQUIRES: none is a row, and no duplicates.
   Status check_fits(Runs runs) const;
   // Starts fetching the runs, as far as that needs no eviction.
   Status prefetch(Runs runs);

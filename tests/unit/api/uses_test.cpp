@@ -67,6 +67,136 @@ TEST_F(UsesTest, ThePartOfABlockThatLaunchesNameComesToTheDevice) {
   }
 }
 
+// Handles of 4 MiB side by side, as many as have no room on the device of 32 MiB.
+class UsesOfReservations : public UsesTest {
+ protected:
+  void fill_reservation(std::size_t handles) {
+    range_ = allocator_->mappable().reserve(DeviceId(), 4_MiB * handles).value();
+    for (std::size_t i = 0; i < handles; ++i) {
+      const Address own = allocator_->mappable().create(DeviceId(), 4_MiB).value();
+      handles_.push_back(allocator_->mappable().move(own, range_ + 4_MiB * i).value());
+      copy_in(i);
+    }
+  }
+  void copy_in(std::size_t handle) {
+    const std::vector<std::uint32_t> data((1_MiB).value(), static_cast<std::uint32_t>(handle) + 1);
+    const AddressRange named{handles_[handle], 4_MiB};
+    AnnouncedUse use;
+    ASSERT_TRUE(allocator_->uses().begin({&named, 1}, StreamId(), Access::kWrite, Use::Kind::kHold, "", use).is_ok());
+    EXPECT_TRUE(sim_->copy_in(named.address, data.data(), 4_MiB, StreamId()).is_ok());
+    EXPECT_TRUE(sim_->synchronize(StreamId()).is_ok());
+    allocator_->uses().end(use);
+  }
+  Status begin(Address address, Use::Kind kind, AnnouncedUse& use) {
+    return allocator_->uses().begin({&address, 1}, StreamId(), Access::kRead, kind, "", use);
+  }
+  // Of the handles, those that work can use.
+  std::size_t mapped() const {
+    return static_cast<std::size_t>(std::ranges::count_if(handles_, [this](Address handle) {
+      return sim_->mapping_at(handle).has_value() && sim_->mapping_at(handle + 2_MiB).has_value();
+    }));
+  }
+  bool has_frame(Address at, FrameLocation location) const {
+    const auto mapping = sim_->mapping_at(at);
+    return mapping && mapping->frame.location == location;
+  }
+  // What a kernel finds there that has been given one address.
+  void expect_bytes() {
+    std::vector<std::uint32_t> data((1_MiB).value());
+    for (std::size_t i = 0; i < handles_.size(); ++i) {
+      EXPECT_TRUE(sim_->copy_out(data.data(), handles_[i], 4_MiB, StreamId()).is_ok()) << i;
+      EXPECT_TRUE(sim_->synchronize(StreamId()).is_ok());
+      EXPECT_TRUE(all_are(data, static_cast<std::uint32_t>(i) + 1)) << i;
+    }
+  }
+  void end() {
+    for (const Address handle : handles_) EXPECT_TRUE(allocator_->mappable().destroy(handle).is_ok());
+    EXPECT_TRUE(allocator_->mappable().unreserve(range_).is_ok());
+    handles_.clear();
+  }
+  std::uint64_t zero_copy_bytes() { return allocator_->stats().snapshot().totals.zero_copy_bytes; }
+
+  Address range_;
+  std::vector<Address> handles_;
+};
+
+TEST_F(UsesOfReservations, ALaunchFindsAllOfOneThatIsLargerThanTheDevice) {
+  for (const Use::Kind kind : {Use::Kind::kGate, Use::Kind::kHold}) {
+    start(small(32_MiB, 128_MiB));
+    fill_reservation(16);
+    EXPECT_EQ(zero_copy_bytes(), 0U);
+    AnnouncedUse use;
+    const Status begun = begin(handles_[5] + 8_B, kind, use);
+    ASSERT_TRUE(begun.is_ok()) << begun.to_string();
+    expect_bytes();
+    allocator_->uses().end(use);
+    EXPECT_GE(zero_copy_bytes(), (32_MiB).value());
+    EXPECT_LE(zero_copy_bytes(), (36_MiB).value());
+    end();
+    EXPECT_EQ(zero_copy_bytes(), 0U);
+    TearDown();
+    allocator_.reset();
+  }
+}
+
+TEST_F(UsesOfReservations, ThePartThatLaunchesNameComesToTheDevice) {
+  start(small(32_MiB, 128_MiB));
+  fill_reservation(16);
+  const auto launch = [&](Address named) {
+    AnnouncedUse use;
+    ASSERT_TRUE(begin(named, Use::Kind::kGate, use).is_ok());
+    allocator_->uses().end(use);
+  };
+  launch(handles_[0]);
+  for (const Address handle : handles_) launch(handle);
+  const auto in_host = std::ranges::find_if(handles_, [&](Address at) { return has_frame(at, FrameLocation::kHost); });
+  ASSERT_NE(in_host, handles_.end());
+  for (std::uint32_t i = 16; i < SplitReview::kLeastNames; ++i) launch(*in_host);
+  EXPECT_TRUE(has_frame(*in_host, FrameLocation::kHost));
+  launch(*in_host);
+  EXPECT_TRUE(has_frame(*in_host, FrameLocation::kDevice));
+  expect_bytes();
+  end();
+}
+
+// Host memory has room for part of it only; the rest is in the file.
+TEST_F(UsesOfReservations, WhereHostMemoryIsTooSmallALaunchFindsWhatIsNearest) {
+  for (const Use::Kind kind : {Use::Kind::kGate, Use::Kind::kHold}) {
+    start(small(32_MiB, 8_MiB, 64_MiB));
+    fill_reservation(16);
+    AnnouncedUse use;
+    const Status begun = begin(handles_[2], kind, use);
+    ASSERT_TRUE(begun.is_ok()) << begun.to_string();
+    EXPECT_EQ(zero_copy_bytes(), 0U) << "it is not tried";
+    EXPECT_EQ(mapped(), 8U);
+    EXPECT_TRUE(has_frame(handles_[2], FrameLocation::kDevice));
+    EXPECT_TRUE(has_frame(handles_[9], FrameLocation::kDevice));
+    allocator_->uses().end(use);
+    end();
+    TearDown();
+    allocator_.reset();
+  }
+}
+
+// Some of the budget is for pages that are evicted, so there is less for others than is away.
+TEST_F(UsesOfReservations, WhereItIsRefusedALaunchFindsWhatIsNearest) {
+  for (const Use::Kind kind : {Use::Kind::kGate, Use::Kind::kHold}) {
+    start(small(32_MiB, 33_MiB, 64_MiB));
+    fill_reservation(16);
+    AnnouncedUse use;
+    const Status begun = begin(handles_[2], kind, use);
+    ASSERT_TRUE(begun.is_ok()) << begun.to_string();
+    EXPECT_GT(zero_copy_bytes(), 0U) << "it was tried";
+    EXPECT_LT(mapped(), 16U);
+    EXPECT_TRUE(sim_->mapping_at(handles_[2]).has_value());
+    EXPECT_TRUE(sim_->mapping_at(handles_[3]).has_value()) << "more than is named";
+    allocator_->uses().end(use);
+    end();
+    TearDown();
+    allocator_.reset();
+  }
+}
+
 TEST_F(UsesTest, ABlockNamedTwiceInAUseIsUsedOnce) {
   start(small(32_MiB, 128_MiB), without_host_frames());
   std::vector<Address> words;

@@ -5,6 +5,7 @@ namespace tessera {
 namespace {
 
 using AnyRun = tessera::Run;
+using Share = RunRanges::Share;
 
 class Ranges : public ::testing::Test {
  protected:
@@ -150,6 +151,75 @@ TEST_F(Ranges, WhereTheDriverRefusesARunStaysInItsRange) {
   EXPECT_EQ(machine_.valid(), "ok");
   EXPECT_OK(machine_.check(one, 1));
   EXPECT_OK(machine_.settle());
+}
+
+TEST_F(Ranges, WithoutHostFramesAUseThatDoesNotFitGetsTheNearest) {
+  AnyRun* const one = map(0_B);
+  EXPECT_EQ(machine_.residency().ranges().share_of({&range_, 1}), Share::kFits);
+  for (std::uint64_t i = 1; i < 5; ++i) map(4_MiB * i);
+  EXPECT_EQ(machine_.residency().ranges().share_of({&range_, 1}), Share::kNearest);
+  EXPECT_EQ(machine_.residency().ranges().share_of({&one, 1}), Share::kFits);
+}
+
+// Host memory has room for 24 MiB.
+class RangesWithHostFrames : public Ranges {
+ protected:
+  RangesWithHostFrames() : Ranges({.device = 16_MiB, .host = 24_MiB, .file = 64_MiB, .zero_copy = true}) {}
+  RunRanges::Share share() { return machine_.residency().ranges().share_of({&range_, 1}); }
+};
+TEST_F(RangesWithHostFrames, AUseThatDoesNotFitGetsAllOfIt) {
+  for (std::uint64_t i = 0; i < 6; ++i) map(4_MiB * i);
+  EXPECT_FALSE(machine_.residency().ranges().fits({&range_, 1}));
+  EXPECT_EQ(share(), Share::kPartial);
+  ASSERT_OK(use_all());
+  EXPECT_EQ(range_->missing.load(), 0U);
+  EXPECT_EQ(share(), Share::kFits);
+  EXPECT_FALSE(machine_.residency().ranges().fits({&range_, 1})) << "not on the device";
+}
+
+TEST_F(RangesWithHostFrames, MoreThanTheDeviceAndHostMemoryIsNotTried) {
+  for (std::uint64_t i = 0; i < 10; ++i) map(4_MiB * i);
+  EXPECT_EQ(share(), Share::kPartial);
+  map(40_MiB);
+  EXPECT_EQ(share(), Share::kNearest);
+}
+
+TEST_F(RangesWithHostFrames, AfterRefusalsItIsTriedLessAndLess) {
+  for (std::uint64_t i = 0; i < 6; ++i) map(4_MiB * i);
+  RunRanges& ranges = machine_.residency().ranges();
+  for (const int skips : {1, 2, 4, 8}) {
+    ASSERT_EQ(share(), Share::kPartial);
+    ranges.note_not_partial();
+    for (int i = 0; i < skips; ++i) ASSERT_EQ(share(), Share::kNearest) << skips;
+  }
+  ASSERT_EQ(share(), Share::kPartial);
+  ranges.note_partial({&range_, 1});
+  ASSERT_EQ(share(), Share::kPartial);
+  ranges.note_not_partial();
+  EXPECT_EQ(share(), Share::kNearest);
+  EXPECT_EQ(share(), Share::kPartial) << "as after the first";
+}
+
+TEST_F(RangesWithHostFrames, ItsUsesAreLearnedAsAWholeOnceItIsPartial) {
+  AnyRun* const one = map(0_B);
+  for (std::uint64_t i = 1; i < 6; ++i) map(4_MiB * i);
+  nearest({one});
+  ASSERT_EQ(&one->learned(), one);
+  machine_.residency().ranges().note_partial({&range_, 1});
+  EXPECT_EQ(&one->learned(), range_);
+}
+
+// Of six runs, 10 MiB are in host memory: those need no room among the nearest.
+TEST_F(RangesWithHostFrames, WhatIsInHostMemoryIsNearWithoutRoom) {
+  std::vector<AnyRun*> runs;
+  for (std::uint64_t i = 0; i < 6; ++i) runs.push_back(map(4_MiB * i));
+  ASSERT_OK(use_all());
+  ASSERT_EQ(range_->bytes_in(PageState::kZeroCopy), 10_MiB);
+  AnyRun* const more = map(24_MiB);
+  ASSERT_OK(machine_.residency().pins().pin(more));
+  EXPECT_EQ(nearest({more}), (std::vector{more, runs[5], runs[4], runs[3], runs[2], runs[1]}))
+      << "beside what is pinned, 12 MiB of the other 14 have room";
+  ASSERT_OK(machine_.residency().pins().unpin(more));
 }
 
 class BackedRanges : public Ranges {
