@@ -40,6 +40,7 @@ constexpr std::uint32_t kOneAloneIn = 2;  // of the programs with unannounced wo
 constexpr std::uint32_t kOneSharedIn = 4;
 constexpr std::uint32_t kOneCrowdIn = 6;
 constexpr std::uint32_t kOneMapperIn = 3;
+constexpr std::uint32_t kOneSegmentsIn = 2;  // of those where host memory can be mapped at addresses
 constexpr std::uint32_t kOnePartsIn = 6;
 constexpr std::uint32_t kOneDwellIn = 3;  // of the uses of large blocks
 
@@ -259,6 +260,23 @@ void draw_dwell(Dice& dice, FuzzProgram& program) {
   }
 }
 
+// The same in segments of mapped blocks that are larger than the device.
+void draw_segments(Dice& dice, FuzzProgram& program) {
+  constexpr std::uint32_t kDevicePages[] = {8, 12, 16};
+  constexpr std::uint32_t kHostPages[] = {12, 40, 100};
+  program.setup.segments = true;
+  program.setup.device = kBasePage * kDevicePages[dice.below(std::size(kDevicePages))];
+  program.setup.host = kBasePage * kHostPages[dice.below(std::size(kHostPages))];
+  for (FuzzOp& op : program.ops) {
+    const std::uint32_t what = dice.below(8), pages = 1 + dice.below(2);
+    const bool makes = op.kind == Kind::kAllocate || op.kind == Kind::kSetRecompute;
+    if (makes && what < 6) op.kind = Kind::kMap;
+    if (op.kind == Kind::kMap) op.bytes = kBasePage * pages;
+    if (op.kind == Kind::kMap && what < 5) op.variant = 2;
+    if (op.kind == Kind::kUse && what == 0) op.kind = Kind::kDwell;
+  }
+}
+
 // Uses three devices, copies between them, and contexts that end.
 void draw_crowd(Dice& dice, FuzzProgram& program) {
   program.setup.devices = FuzzProgram::kMostDevices;
@@ -319,7 +337,9 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
   const bool has_parts = parts.below(kOnePartsIn) == 0;
   if (has_parts) draw_parts(parts, program);
   if (has_parts && program.setup.host_frames) draw_dwell(dwells, program);
-  if (!has_parts && maps.below(kOneMapperIn) == 0) draw_maps(maps, program);
+  const bool has_maps = !has_parts && maps.below(kOneMapperIn) == 0;
+  if (has_maps) draw_maps(maps, program);
+  if (has_maps && program.setup.host_frames && dwells.below(kOneSegmentsIn) == 0) draw_segments(dwells, program);
   if (program.setup.unseen && alone.below(kOneAloneIn) == 0) draw_alone(alone, program);
   draw_lenders(lenders, program);
   return program;
@@ -332,7 +352,10 @@ std::string describe(const FuzzSetup& setup) {
       "{} devices of {} MiB, lent {} MiB by {}{}, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}{}{}{}{}",
       setup.devices, setup.device / 1_MiB, setup.lent / 1_MiB, setup.lenders, setup.apart ? " but to the first" : "",
       setup.host / 1_MiB, setup.file / 1_MiB, setup.policy, setup.low, setup.high, setup.unseen ? ", unseen work" : "",
-      setup.shared ? ", a driver that takes memory" : "", setup.parts ? ", large blocks" : "",
+      setup.shared ? ", a driver that takes memory" : "",
+      setup.parts      ? ", large blocks"
+      : setup.segments ? ", segments"
+                       : "",
       setup.low_addresses ? ", low addresses" : "", setup.host_frames ? ", host frames" : "");
 }
 
