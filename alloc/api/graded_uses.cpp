@@ -53,6 +53,12 @@ class RoomForUse {
   std::set<const Run*> taken_;
 };
 
+// Where a part of a reservation can be used in host memory, an address in it is as good as certain: to have too much of
+// the reservation there is slow, and too little is an illegal address.
+bool may_be_partial(DeviceHeap& heap, const BlockInfo& block) {
+  return block.run->row != nullptr && heap.residency().ranges().can_be_partial();
+}
+
 }  // namespace
 
 // Certain words go first, so that doubtful ones get only the remaining room.
@@ -75,7 +81,7 @@ Result<GradedUses::Chosen> GradedUses::choose_fitting(const GradedAddresses& wor
     }
     if (!block) continue;
     const bool begins = i < words.certain + words.likely && block->address == address;
-    if (i < words.certain || begins) {
+    if (i < words.certain || begins || may_be_partial(*room->heap(), *block)) {
       room->take(*block, address, true);
       chosen.addresses.push_back(address);
     } else {

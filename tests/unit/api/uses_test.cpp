@@ -159,6 +159,20 @@ TEST_F(UsesOfReservations, ThePartThatLaunchesNameComesToTheDevice) {
   end();
 }
 
+TEST_F(UsesOfReservations, AUseThatMayNameLessIsRefused) {
+  start(small(32_MiB, 128_MiB));
+  fill_reservation(16);
+  AnnouncedUse use;
+  use.use.oversized = Oversized::kRefused;
+  EXPECT_EQ(begin(handles_[2], Use::Kind::kGate, use).code(), Code::kOutOfMemory);
+  EXPECT_EQ(zero_copy_bytes(), 0U);
+  AnnouncedUse next;
+  ASSERT_TRUE(begin(handles_[2], Use::Kind::kGate, next).is_ok());
+  EXPECT_EQ(mapped(), 16U) << "that one was not tried in vain";
+  allocator_->uses().end(next);
+  end();
+}
+
 // Host memory has room for part of it only; the rest is in the file.
 TEST_F(UsesOfReservations, WhereHostMemoryIsTooSmallALaunchFindsWhatIsNearest) {
   for (const Use::Kind kind : {Use::Kind::kGate, Use::Kind::kHold}) {
