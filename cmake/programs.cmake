@@ -86,6 +86,21 @@ set_target_properties(nccl_devices_library PROPERTIES PREFIX "" INSTALL_RPATH ""
   LIBRARY_OUTPUT_DIRECTORY "${program_dir}/nccl")
 list(APPEND program_targets nccl_devices_library)
 
+# A stand-in for PyTorch's allocator, under the name of the library that PyTorch has it in, and a program that uses it.
+add_library(torch_stand_in SHARED tests/programs/torch/stand_in.cpp)
+target_include_directories(torch_stand_in PUBLIC tests/programs/torch)
+target_include_directories(torch_stand_in SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
+target_link_libraries(torch_stand_in PRIVATE tessera_flags softcuda)
+set_target_properties(torch_stand_in PROPERTIES OUTPUT_NAME c10_cuda INSTALL_RPATH "" CXX_VISIBILITY_PRESET default
+  LIBRARY_OUTPUT_DIRECTORY "${program_dir}/torch")
+add_executable(program_torch_tensors tests/programs/torch/torch_tensors.cpp)
+target_include_directories(program_torch_tensors PRIVATE tests/programs)
+target_include_directories(program_torch_tensors SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
+target_link_libraries(program_torch_tensors PRIVATE tessera_flags torch_stand_in softcuda Threads::Threads)
+set_target_properties(program_torch_tensors PROPERTIES OUTPUT_NAME torch_tensors INSTALL_RPATH ""
+  RUNTIME_OUTPUT_DIRECTORY "${program_dir}")
+list(APPEND program_targets torch_stand_in program_torch_tensors)
+
 # A thin loader of the driver with a helper, a tool that wraps calls of the driver, and a program that opens the driver itself.
 set(thin_table "${CMAKE_BINARY_DIR}/thin_table.S")
 add_custom_command(OUTPUT "${thin_table}" DEPENDS softcuda tests/programs/thin/thin_table.py VERBATIM

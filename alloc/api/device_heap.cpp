@@ -86,6 +86,16 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   return heap;
 }
 
+Result<LiveExtents*> DeviceHeap::live_extents() {
+  if (LiveExtents* const made = live_extents_.load()) return made;
+  const MutexLock lock(live_extents_lock_);
+  if (!owned_live_extents_) {
+    TESSERA_TRY_ASSIGN(owned_live_extents_, LiveExtents::create(low_, high_ - low_));
+    live_extents_.store(owned_live_extents_.get());
+  }
+  return owned_live_extents_.get();
+}
+
 Status DeviceHeap::validate() const {
   TESSERA_TRY(blocks_->validate());
   TESSERA_TRY(pages_->validate());

@@ -1,8 +1,9 @@
 // The machine of one device: tier, residency, pages and blocks, built bottom up.
 //
-// Thread safety: immutable after create(); the layers guard themselves.
+// Thread safety: any thread. Immutable after create() but for the live extents; the layers guard themselves.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "api/device_share.hpp"
@@ -47,6 +48,10 @@ class DeviceHeap {
   // Null where the device is not shared with other programs.
   DeviceShare* share() { return share_.get(); }
   StreamJoin& join() { return join_; }
+  // Made at the first call. Errors: those of LiveExtents::create.
+  Result<LiveExtents*> live_extents();
+  // Null before that.
+  LiveExtents* live_extents_if_any() { return live_extents_.load(); }
 
   bool holds(Address address) const { return address >= low_ && address < high_; }
   Status validate() const;
@@ -61,6 +66,9 @@ class DeviceHeap {
   StreamJoin join_;
   std::unique_ptr<DeviceShare> share_;  // may be null
   DeviceTier tier_;
+  Mutex live_extents_lock_{LockRank::kExtents};
+  std::unique_ptr<LiveExtents> owned_live_extents_ GUARDED_BY(live_extents_lock_);
+  std::atomic<LiveExtents*> live_extents_{nullptr};
   std::unique_ptr<Residency> residency_;
   std::unique_ptr<PageManager> pages_;
   std::unique_ptr<BlockCache> blocks_;

@@ -16,6 +16,9 @@ namespace tessera {
 namespace {
 
 // As span_of() in c_api.cpp: the same words under another name.
+std::span<const Address> addresses_of(const tessera_address* addresses, std::size_t count) {
+  return {reinterpret_cast<const Address*>(addresses), count};
+}
 std::span<const AddressRange> span_of(const tessera_range* ranges, std::size_t count) {
   static_assert(sizeof(AddressRange) == sizeof(tessera_range) && alignof(AddressRange) == alignof(tessera_range));
   return {reinterpret_cast<const AddressRange*>(ranges), count};
@@ -51,6 +54,30 @@ tessera_result tessera_extents_set(tessera_allocator* allocator, tessera_address
     list.reserve(count);
     for (std::size_t i = 0; i < count; ++i) list.push_back({Bytes(extents[i].offset), Bytes(extents[i].bytes)});
     return allocator->allocator->hints().set_extents(Address(address), std::move(list));
+  });
+}
+
+tessera_result tessera_extents_add(tessera_allocator* allocator, const tessera_range* objects, size_t count) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    if (objects == nullptr && count != 0) return null_argument("objects");
+    return allocator->allocator->hints().add_extents(span_of(objects, count));
+  });
+}
+
+tessera_result tessera_extents_remove(tessera_allocator* allocator, const tessera_address* addresses, size_t count) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    if (addresses == nullptr && count != 0) return null_argument("addresses");
+    allocator->allocator->hints().remove_extents(addresses_of(addresses, count));
+    return {};
+  });
+}
+
+tessera_result tessera_extents_keep_whole(tessera_allocator* allocator, tessera_address address) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    return allocator->allocator->hints().keep_whole(Address(address));
   });
 }
 

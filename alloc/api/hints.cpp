@@ -6,9 +6,24 @@
 
 #include <fmt/core.h>
 
-#include "api/named_runs.hpp"
-
 namespace tessera {
+namespace {
+
+// The object is all of the run's block, as far as pages tell, so nothing has to be known of it.
+bool fills(const AddressRange& object, const Run& run) {
+  const auto page_in = [&run](Address address) { return (address - run.address) / kBasePage; };
+  return page_in(object.address) == 0 &&
+         page_in(object.address + (object.bytes - Bytes(1))) == page_in(run.address + (run.shape.bytes() - Bytes(1)));
+}
+
+// Whether its extents are not known yet, and can be.
+bool is_to_be_followed(const Run& whole, const AddressRange& object) {
+  if (whole.stays_whole.load(std::memory_order_relaxed)) return false;
+  if (whole.is_cut.load(std::memory_order_relaxed) && whole.live_extents.load() != nullptr) return false;
+  return whole.is_range || (whole.shape.bytes() >= kLeastRow && !fills(object, whole));
+}
+
+}  // namespace
 
 Status Hints::prefetch(std::span<const Address> addresses) {
   for (Address address : addresses) {
@@ -111,6 +126,58 @@ Status Hints::set_extents(Address address, std::vector<Extent> extents) {
     TESSERA_TRY_ASSIGN(before, heap->residency().runs().set_extents(run, std::move(next)));
   }
   if (before != nullptr) heap->pages().await_readers();
+  return {};
+}
+
+// The common case, an object in a block that is followed, takes no lock but that of the extents.
+Status Hints::follow(const AddressRange& object) {
+  DeviceHeap* const heap = heaps_.of(object.address);
+  if (heap == nullptr) return {};
+  std::unique_ptr<const Extents> before;
+  {
+    const BlockCache::Lookup lookup(heap->blocks());
+    Run* const run = lookup.run_of(object.address);
+    if (run == nullptr || !is_to_be_followed(run->whole(), object)) return {};
+    TESSERA_TRY_ASSIGN(before, heap->residency().runs().follow(&run->whole(), *heap->live_extents_if_any()));
+  }
+  if (before != nullptr) heap->pages().await_readers();
+  return {};
+}
+
+Status Hints::add_extents(std::span<const AddressRange> objects) {
+  for (const AddressRange& object : objects) {
+    DeviceHeap* const heap = heaps_.of(object.address);
+    if (heap == nullptr || !object.bytes) continue;
+    LiveExtents* extents = nullptr;
+    TESSERA_TRY_ASSIGN(extents, heap->live_extents());
+    if (extents->add(object.address, object.bytes)) continue;
+    const Status kept = keep_whole(object.address);
+    if (!kept.is_ok() && kept.code() != Code::kNotFound) return kept;
+  }
+  Status result;
+  for (const AddressRange& object : objects) {
+    if (!object.bytes) continue;
+    const Status followed = follow(object);
+    if (result.is_ok()) result = followed;
+  }
+  return result;
+}
+
+void Hints::remove_extents(std::span<const Address> addresses) {
+  for (const Address address : addresses) {
+    DeviceHeap* const heap = heaps_.of(address);
+    LiveExtents* const extents = heap == nullptr ? nullptr : heap->live_extents_if_any();
+    if (extents != nullptr) extents->remove(address);
+  }
+}
+
+Status Hints::keep_whole(Address address) {
+  DeviceHeap* const heap = heaps_.of(address);
+  if (heap == nullptr) return not_ours(address);
+  const BlockCache::Lookup lookup(heap->blocks());
+  Run* const run = lookup.run_of(address);
+  if (run == nullptr) return not_ours(address);
+  if (!run->whole().stays_whole.load()) heap->residency().runs().keep_whole(&run->whole());
   return {};
 }
 

@@ -11,6 +11,7 @@
 
 #include "api/activity.hpp"
 #include "api/device_heaps.hpp"
+#include "api/named_runs.hpp"
 #include "api/tag_table.hpp"
 #include "api/trace_recorder.hpp"
 
@@ -34,6 +35,13 @@ class Hints {
   // An address in the block then means its extent; without extents, the block. Errors: kNotFound, and those of
   // Extents::of and Rows::set_extents.
   Status set_extents(Address address, std::vector<Extent> extents);
+  // The same for objects that come one by one (extents.h): from the first on, an address in their blocks means the
+  // object that contains it. Objects in no live block are left out; a block in which two overlap
+  // is kept whole. Errors: kBusy as above, after all others.
+  Status add_extents(std::span<const AddressRange> objects);
+  void remove_extents(std::span<const Address> addresses);
+  // The block is one object until it ends. Errors: kNotFound.
+  Status keep_whole(Address address);
   // Recomputes the block's bytes: queues work on the stream it is given (recompute.hpp has its contract).
   using Recomputer = std::function<Status(Address, Bytes, StreamId)>;
   // An empty function ends it. Errors: kNotFound; kBusy where only the callback can restore the bytes.
@@ -41,6 +49,7 @@ class Hints {
 
  private:
   Result<std::optional<TagId>> tag_named(const char* name) const;
+  Status follow(const AddressRange& object);
   template <class Act>
   Result<Moved> on_all_heaps(const char* name, Act act);
 

@@ -4,12 +4,25 @@
 
 namespace tessera {
 
+namespace {
+
+// What an address in a row that is cut means, counted from the row's first byte; nothing while the extents are being
+// replaced. One in none of them gets as many bytes as `outside`.
+std::optional<Extent> extent_in(const Run& row, Address address, Bytes outside) {
+  const Bytes offset = address - row.address;
+  if (const LiveExtents* const live = row.live_extents.load()) {
+    return live->at(address, row.address).value_or(Extent{offset, outside});
+  }
+  const Extents* const extents = row.extents.load();
+  if (extents == nullptr) return std::nullopt;
+  return extents->at(offset).value_or(Extent{offset, outside});
+}
+
+}  // namespace
+
 Extent named_bytes(const Run& run, Address address) {
-  const Bytes offset = address - run.address;
-  if (!run.is_cut.load()) return {Bytes(), run.shape.bytes()};
-  const Extents* const extents = run.extents.load();
-  if (extents == nullptr) return {Bytes(), run.shape.bytes()};  // they are being replaced
-  return extents->at(offset).value_or(Extent{offset, Bytes(1)});
+  const Extent whole{Bytes(), run.shape.bytes()};
+  return run.is_cut.load() ? extent_in(run, address, Bytes(1)).value_or(whole) : whole;
 }
 
 Extent named_bytes(const Run& run, const AddressRange& named) {
@@ -18,11 +31,7 @@ Extent named_bytes(const Run& run, const AddressRange& named) {
 }
 
 std::optional<Extent> named_in_range(const Run& run, Address address) {
-  const Run& range = *run.row;
-  const Extents* const extents = range.is_cut.load() ? range.extents.load() : nullptr;
-  if (extents == nullptr) return std::nullopt;
-  const Bytes offset = address - range.address;
-  return extents->at(offset).value_or(Extent{offset, Bytes(1)});
+  return run.row->is_cut.load() ? extent_in(*run.row, address, Bytes(1)) : std::nullopt;
 }
 
 std::optional<Extent> named_in_range(const Run& run, const AddressRange& named) {
@@ -33,9 +42,8 @@ std::optional<Extent> named_in_range(const Run& run, const AddressRange& named) 
 // Without extents, the address says where the object begins.
 Extent noted_bytes(const Run& run, Address address) {
   const Run& whole = run.whole();
-  const Bytes offset = address - whole.address;
-  const Extents* const extents = whole.is_cut.load() ? whole.extents.load() : nullptr;
-  return extents == nullptr ? Extent{offset, Bytes()} : extents->at(offset).value_or(Extent{offset, Bytes()});
+  const Extent begins{address - whole.address, Bytes()};
+  return whole.is_cut.load() ? extent_in(whole, address, Bytes()).value_or(begins) : begins;
 }
 
 Extent noted_bytes(const Run& run, const AddressRange& named) {

@@ -43,6 +43,7 @@ struct Options {
   std::optional<Bytes> heap_size;
   Nanoseconds sleep_when_idle{};  // 0: never
   std::string control_dir;        // "" to disable control from outside
+  std::string torch_listeners;    // the folder of them, or ""
   std::string report_memory = "device";
   std::string unhinted_access = "auto";
   bool off = false;

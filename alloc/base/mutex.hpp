@@ -39,6 +39,7 @@ enum class LockRank : int {
   kPage = 30,
   kResidency = 40,
   kGate = 45,
+  kExtents = 47,
   kStreams = 50,
   kHostBlocks = 55,
   kHostGrower = 56,

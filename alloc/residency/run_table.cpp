@@ -99,6 +99,17 @@ Result<std::unique_ptr<const Extents>> RunTable::set_extents(Run* run, std::opti
   return locked_.rows.set_extents(*run, std::move(extents));
 }
 
+Result<std::unique_ptr<const Extents>> RunTable::follow(Run* run, LiveExtents& live) {
+  MutexLock lock(locked_.mutex);
+  names_parts_.store(true);
+  return locked_.rows.follow(*run, live);
+}
+
+void RunTable::keep_whole(Run* run) {
+  MutexLock lock(locked_.mutex);
+  locked_.rows.keep_whole(*run);
+}
+
 void RunTable::expect_parts(Run* run) {
   MutexLock lock(locked_.mutex);
   if (locked_.rows.can_be_row(*run)) locked_.rows.make(*run);

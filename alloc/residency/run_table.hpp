@@ -30,6 +30,9 @@ class RunTable {
   Status rehome(Run* run, Address to, Run* range = nullptr);
 
   Result<std::unique_ptr<const Extents>> set_extents(Run* run, std::optional<Extents> extents);  // as Rows::set_extents
+  // As Rows::follow and Rows::keep_whole.
+  Result<std::unique_ptr<const Extents>> follow(Run* run, LiveExtents& live);
+  void keep_whole(Run* run);
   // An address may mean less, or more, than the run that contains it: some run has extents, or had, or is in a range.
   bool names_parts() const { return names_parts_.load(std::memory_order_relaxed); }
   void expect_names_of_parts() { names_parts_.store(true); }

@@ -1,5 +1,8 @@
 #include "doctor_command.hpp"
 
+#include <filesystem>
+#include <system_error>
+
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
@@ -25,6 +28,15 @@ Finding judge_file(const char* name, const std::filesystem::path& path) {
     return {name, Finding::State::kGood, path.string(), ""};
   }
   return {name, Finding::State::kMissing, path.string() + " is missing", "build or install all of Tessera"};
+}
+
+std::size_t count_of_libraries(const std::string& folder) {
+  std::error_code error;
+  std::size_t count = 0;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    count += at->path().extension() == ".so" ? 1 : 0;
+  }
+  return count;
 }
 
 void print_text(const std::vector<Finding>& findings, const std::string& verdict) {
@@ -73,6 +85,8 @@ int doctor_command(const Installation& installation, const DoctorOptions& option
   for (const PresetOutcome& outcome : choose_presets(ChildEnvironment(), {}, TorchChoice::kAuto)) {
     findings.push_back(judge_preset(outcome));
   }
+  const std::string listeners = torch_listener_folder(ChildEnvironment());
+  findings.push_back(judge_torch_listeners(listeners, count_of_libraries(listeners)));
   findings.push_back(judge_file("preload library", installation.preload_library()));
   findings.push_back(judge_file("software device", installation.software_driver()));
 

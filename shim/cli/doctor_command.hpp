@@ -31,6 +31,8 @@ Finding judge_io_uring(const UringFacts& facts);
 Finding judge_folder(const FolderFacts& facts);
 
 Finding judge_preset(const PresetOutcome& outcome);
+// `folder`: "" if there is none.
+Finding judge_torch_listeners(const std::string& folder, std::size_t built);
 
 struct DoctorOptions {
   bool json = false;

@@ -221,6 +221,16 @@ Finding judge_preset(const PresetOutcome& outcome) {
       ""};
 }
 
+// Good without one: only PyTorch's own allocator needs it.
+Finding judge_torch_listeners(const std::string& folder, std::size_t built) {
+  const std::string name = "torch listener";
+  if (built != 0) return {name, State::kGood, fmt::format("{} in {}", built, folder), ""};
+  return {name, State::kGood,
+          "none: segments of PyTorch's own allocator (--torch native, expandable_segments) move as a whole; "
+          "`tessera torch-listener` builds one where PyTorch and a C++ compiler are",
+          ""};
+}
+
 Finding judge_folder(const FolderFacts& facts) {
   const std::string name = "file folder";
   const std::string value = fmt::format("{}, {} free", facts.path, rounded_bytes(facts.free_bytes));

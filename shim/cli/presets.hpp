@@ -72,6 +72,9 @@ std::vector<PresetOutcome> choose_presets(const ChildEnvironment& environment, c
                                           TorchChoice torch);
 void apply_presets(const std::vector<PresetOutcome>& outcomes, ChildEnvironment& environment);
 
+// Where `tessera torch-listener` leaves what it builds; "" without a cache of the user's.
+std::string torch_listener_folder(const ChildEnvironment& environment);
+
 // For the user: what was set, in one line; then one line for each setting with which a preset was left out and which
 // has consequences.
 std::vector<std::string> preset_lines(const std::vector<PresetOutcome>& outcomes);

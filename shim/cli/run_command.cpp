@@ -144,6 +144,10 @@ void set_presets(const RunOptions& options, const std::vector<std::string>& prog
   if (options.no_presets || !(off.empty() || off == "0" || off == "false")) return;
   const std::vector<PresetOutcome> outcomes = choose_presets(environment, program, options.torch_choice());
   apply_presets(outcomes, environment);
+  const std::string listeners = torch_listener_folder(environment);
+  if (environment.get("TESSERA_TORCH_LISTENERS").empty() && !listeners.empty()) {
+    environment.set("TESSERA_TORCH_LISTENERS", listeners);
+  }
   if (!says || options.is_silent()) return;
   for (const std::string& line : preset_lines(outcomes)) fmt::print(stderr, "tessera: {}\n", line);
 }

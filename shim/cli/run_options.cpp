@@ -17,8 +17,8 @@ namespace {
 constexpr const char* kSoftwareMemory = "TESSERA_SOFTWARE_MEMORY";
 
 bool is_path(const std::string& name) {
-  return name == "file-dir" || name == "control-dir" || name == "stats" || name == "trace" || name == "timeline" ||
-         name == "history";
+  return name == "file-dir" || name == "control-dir" || name == "torch-listeners" || name == "stats" ||
+         name == "trace" || name == "timeline" || name == "history";
 }
 
 // Makes paths absolute, as the program may change its folder before using them; for file-dir, each folder of the list.
@@ -96,6 +96,8 @@ RunOptions::RunOptions()
            "evict all blocks from the device after this time without use, as 5m (off)", ""},
           {"control-dir", "TESSERA_CONTROL_DIR", "DIR",
            "private directory of the control socket for `tessera sleep` and `wake` (one per user)", ""},
+          {"torch-listeners", "TESSERA_TORCH_LISTENERS", "DIR",
+           "folder of what `tessera torch-listener` builds (in the user's cache)", ""},
           {"summary", "TESSERA_SUMMARY", "off|first|on",
            "print the heap's budgets at the start and what it did at the end; first: in one rank of a job (first where "
            "standard error is a terminal, else off)",

@@ -29,6 +29,7 @@ struct alignas(64) LaunchFacts {
   std::atomic<bool> late_copies{false};       // late_copies.cpp: any()
   std::atomic<bool> handed_addresses{false};  // handed_addresses.cpp: any()
   std::atomic<bool> pointer_tables{false};    // pointer_tables.cpp: any()
+  std::atomic<bool> torch_listener{false};    // torch_listener.cpp: it is there, and is not attached yet
 };
 
 namespace detail {

@@ -6,6 +6,7 @@
 #include "late_copies.hpp"
 #include "managed_use.hpp"
 #include "parameter_words.hpp"
+#include "torch_listener.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -33,6 +34,8 @@ template <class Function, class... Args>
 [[gnu::always_inline]] inline CUresult launch(Launched launched, Grid grid, CUfunction function, void** parameters,
                                               void** extra, CUstream stream, Function TrueDriver::*call, Args... args) {
   if (running() == nullptr) return call_true(call, args...);
+  if (torch_listener_is_due()) [[unlikely]]
+    attach_torch_listener(stream);
   FoundWords found;
   const char* name = nullptr;
   const bool known = read_parameters(function, parameters, extra, grid, found, name);

@@ -28,6 +28,7 @@
 #include "program_waits.hpp"
 #include "retired_heaps.hpp"
 #include "several_devices.hpp"
+#include "torch_listener.hpp"
 #include "true_driver.hpp"
 #include "unfinished_uses.hpp"
 
@@ -115,6 +116,7 @@ Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, 
     (void)program_pools().forget_block(made);  // left over from an earlier block that another interface freed
     if (pool != nullptr) pool->meter.count(counted(bytes), pool->limit);
     *address = made;
+    look_for_torch();
   }
   return Served::kDone;
 }

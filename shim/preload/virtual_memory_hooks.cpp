@@ -5,6 +5,7 @@
 #include "cuda_api.hpp"
 #include "exposure.hpp"
 #include "mapped_memory.hpp"
+#include "torch_listener.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -37,7 +38,9 @@ TESSERA_HOOK cuMemAddressFree(CUdeviceptr address, std::size_t bytes) { return f
 
 TESSERA_HOOK cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* properties,
                          unsigned long long flags) {
-  return create_handle(handle, bytes, properties, flags, TESSERA_CALLER);
+  const CUresult result = create_handle(handle, bytes, properties, flags, TESSERA_CALLER);
+  look_for_torch();
+  return result;
 }
 
 TESSERA_HOOK cuMemRelease(CUmemGenericAllocationHandle handle) { return release_handle(handle); }

@@ -43,12 +43,33 @@ Result<std::unique_ptr<const Extents>> Rows::set_extents(Run& run, std::optional
   if (!run.is_row.load()) return std::unique_ptr<const Extents>();
   const Gate::Closed closed(engine_.gate);
   if (!closed.is_closed()) return Status(Code::kBusy, std::string(closed.status().message()));
+  run.live_extents.store(nullptr);
+  run.stays_whole.store(false);
   const bool is_cut = extents.has_value();
   std::unique_ptr<const Extents> next = is_cut ? std::make_unique<const Extents>(std::move(*extents)) : nullptr;
   if (!is_cut) run.is_cut.store(false);  // before there are none
   std::unique_ptr<const Extents> before(run.extents.exchange(next.release()));
   if (is_cut) run.is_cut.store(true);
   return before;
+}
+
+Result<std::unique_ptr<const Extents>> Rows::follow(Run& run, LiveExtents& live) {
+  if (can_be_row(run)) make(run);
+  if (!run.is_row.load() || run.stays_whole.load()) return std::unique_ptr<const Extents>();
+  const Gate::Closed closed(engine_.gate);
+  if (!closed.is_closed()) return Status(Code::kBusy, std::string(closed.status().message()));
+  run.live_extents.store(&live);
+  std::unique_ptr<const Extents> before(run.extents.exchange(nullptr));
+  run.is_cut.store(true);
+  return before;
+}
+
+// What the extents were stays where it is: a launch may be reading it.
+void Rows::keep_whole(Run& run) {
+  if (can_be_row(run)) make(run);  // what its uses mean is known of rows, until their blocks end
+  if (!run.is_row.load()) return;
+  run.stays_whole.store(true);
+  run.is_cut.store(false);
 }
 
 Run& Rows::add_range(Address address, TagId tag) {

@@ -34,6 +34,11 @@ class Rows {
   // launch in progress does not return; nothing has changed then.
   Result<std::unique_ptr<const Extents>> set_extents(Run& run, std::optional<Extents> extents);
 
+  // From now on the same of the extents in `live`, unless the block stays whole. Returns and errors as set_extents().
+  Result<std::unique_ptr<const Extents>> follow(Run& run, LiveExtents& live);
+  // The block is one object until it ends, or extents are set.
+  void keep_whole(Run& run);
+
   // ---- ranges: rows of runs that the program maps
   Run& add_range(Address address, TagId tag);
   // REQUIRES: it has no parts, no launch can find it, and nothing refers to it.

@@ -126,7 +126,8 @@ void join_range(Run& range, Run& part) {
   change_sums(range, part, [](auto& sum, auto one) { sum += one; });
   range.missing.fetch_add(part.missing.load());
   range.live.fetch_add(1);
-  range.is_cut.store(false);  // the extents did not count it in
+  // Extents that were set did not count it in; those that are added one by one come after it.
+  range.is_cut.store(range.live_extents.load() != nullptr && !range.stays_whole.load());
   part.row = &range;
   part.is_cut.store(true);
   range.parts.insert(std::ranges::upper_bound(range.parts, part.address, {}, &Run::address), &part);
@@ -138,6 +139,7 @@ void leave_range(Run& part) {
   range.missing.fetch_sub(part.missing.load());
   range.live.fetch_sub(1);
   std::erase(range.parts, &part);
+  if (LiveExtents* const live = range.live_extents.load()) live->clear(part.address, part.shape.bytes());
   raise_to(part.used, range.used.load());
   raise_to(part.written, range.written.load());
   part.streams.fetch_or(range.streams.load());
@@ -149,6 +151,8 @@ void clear_range(Run& range) {
   range.is_cut.store(false);
   range.is_wide.store(false);
   delete range.extents.exchange(nullptr);
+  range.live_extents.store(nullptr);
+  range.stays_whole.store(false);
   if (NamedStarts* const starts = range.starts.load()) starts->clear();
   range.pins.store(0);
   range.exposure = {};
@@ -157,6 +161,8 @@ void clear_range(Run& range) {
 // What the streams have queued on a part counts for the block.
 void end_block(Run& row) {
   row.is_cut.store(false);
+  row.stays_whole.store(false);
+  if (LiveExtents* const live = row.live_extents.exchange(nullptr)) live->clear(row.address, row.shape.bytes());
   std::uint64_t users = 0;
   for (Run* const part : row.parts) {
     part->fresh.store(true, std::memory_order_relaxed);

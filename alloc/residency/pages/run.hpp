@@ -27,6 +27,7 @@
 #include "base/units.hpp"
 #include "residency/pages/extents.hpp"
 #include "residency/pages/launch_line.hpp"
+#include "residency/pages/live_extents.hpp"
 #include "residency/pages/named_starts.hpp"
 #include "residency/pages/named_uses.hpp"
 #include "residency/pages/page.hpp"
@@ -103,6 +104,8 @@ struct Run : LaunchLine, PageBooks {
   bool is_range = false;                         // a row of runs that the program maps: they come and go
   std::vector<Run*> parts;                       // of a row, in address order; constant but for a range
   std::atomic<const Extents*> extents{nullptr};  // of a row: owned; read inside the gate, or by a reader of the pages
+  std::atomic<LiveExtents*> live_extents{nullptr};  // of a row, in place of `extents`: where they are added one by one
+  std::atomic<bool> stays_whole{false};             // of a row: its block is one object until it ends
 
   NamedUses named;
   std::atomic<NamedStarts*> starts{nullptr};  // of a block that has been partial: owned, and stays

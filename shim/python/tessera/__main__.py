@@ -1,6 +1,6 @@
 """`python -m tessera run [options] train.py ...`: the command line, with the current Python interpreter for scripts.
 
-`jupyter` is in this package; every other subcommand is passed to the `tessera` program unchanged.
+`jupyter` and `torch-listener` are in this package; every other subcommand is passed to the `tessera` program unchanged.
 """
 
 import os
@@ -38,6 +38,9 @@ def main() -> int:
     if words and words[0] == "jupyter":
         from ._jupyter import main as jupyter
         return jupyter(words[1:])
+    if words and words[0] == "torch-listener":
+        from ._torch_listener import main as torch_listener
+        return torch_listener(words[1:])
     if words and words[0] == "run":
         words = ["run"] + with_python(words[1:])
     try:

@@ -10,7 +10,7 @@ import threading
 import warnings
 from typing import Any, Iterator, Optional
 
-from . import _api, _library, _offload, _tensors
+from . import _api, _library, _offload, _tensors, _torch_listener
 
 _HOOKS = {
     "set_reset_fn": "tessera_torch_reset",
@@ -70,6 +70,15 @@ def enable(device_memory: Optional[str] = None, host_memory: Optional[str] = Non
         if set_hook is not None:
             set_hook(ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
     torch.cuda.memory.change_current_allocator(allocator)
+
+
+def build_listener() -> str:
+    """Makes PyTorch's own allocator tell which part of a segment is which tensor, under `tessera run`.
+
+    Compiles what listens to it for this PyTorch, once, and returns its file. Call it before PyTorch has allocated on a
+    GPU. Raises RuntimeError, with the reason, where it cannot be built: segments move as a whole then.
+    """
+    return str(_torch_listener.build())
 
 
 def watched() -> bool:

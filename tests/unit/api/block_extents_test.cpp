@@ -38,6 +38,16 @@ class BlockExtentsTest : public AllocatorMachine {
     allocator_->uses().end(use);
     return {};
   }
+  Status add(std::vector<AddressRange> objects) { return allocator_->hints().add_extents(objects); }
+  void remove(Address address) { allocator_->hints().remove_extents({&address, 1}); }
+  // Of a block of 256 MiB, which has four parts.
+  void evict_and_launch(Address block) { evict_and_launch(block, block); }
+  void evict_and_launch(Address named, Address block) {
+    const Address parts[] = {block, block + 64_MiB, block + 128_MiB, block + 192_MiB};
+    ASSERT_TRUE(allocator_->hints().evict(parts).is_ok());
+    ASSERT_EQ(on_device(block), 0_B);
+    ASSERT_TRUE(launch(named).is_ok());
+  }
   Bytes on_device(Address address) { return allocator_->memory().where(address).value().tiers[0]; }
 };
 
@@ -104,6 +114,83 @@ TEST_F(BlockExtentsTest, ANewBlockInTheSamePlaceIsOneObject) {
   ASSERT_TRUE(allocator_->hints().evict({&again, 1}).is_ok());
   ASSERT_TRUE(launch(again).is_ok());
   EXPECT_EQ(on_device(again), 256_MiB);
+}
+
+TEST_F(BlockExtentsTest, ALaunchFetchesTheObjectThatWasAdded) {
+  start_small();
+  const Address block = allocate(300_MiB);
+  ASSERT_TRUE(add({{block, 100_MiB}}).is_ok());
+  EXPECT_TRUE(launch(block + 1_MiB).is_ok());
+  EXPECT_EQ(on_device(block), 128_MiB) << "the parts that the object touches";
+  EXPECT_TRUE(launch(block + 290_MiB).is_ok()) << "in no object: one part";
+  remove(block);
+  ASSERT_TRUE(add({{block + 63_MiB, 2_MiB}}).is_ok());
+  ASSERT_TRUE(allocator_->hints().evict({&block, 1}).is_ok());
+  EXPECT_LE(on_device(block), 128_MiB);
+  EXPECT_TRUE(launch(block + 64_MiB).is_ok());
+  EXPECT_TRUE(allocator_->free(block, StreamId()).is_ok());
+  EXPECT_TRUE(allocator_->validate().is_ok());
+}
+
+TEST_F(BlockExtentsTest, AnObjectThatFillsItsBlockLeavesItOneObjectUntilItIsCut) {
+  start(small(320_MiB, 512_MiB), {.devices = 1, .memory = 400_MiB});
+  const Address block = allocate(256_MiB);
+  ASSERT_TRUE(add({{block, 256_MiB - 512_B}}).is_ok());
+  const Address far = block + 200_MiB;
+  ASSERT_TRUE(allocator_->hints().evict({&block, 1}).is_ok());
+  ASSERT_TRUE(launch(far).is_ok());
+  EXPECT_EQ(on_device(block), 256_MiB);
+  remove(block);
+  ASSERT_TRUE(add({{block, 1_MiB}}).is_ok());
+  ASSERT_TRUE(add({{far, 20_MiB}}).is_ok());
+  const Address parts[] = {block, block + 64_MiB, block + 128_MiB, far};
+  ASSERT_TRUE(allocator_->hints().evict(parts).is_ok());
+  ASSERT_EQ(on_device(block), 0_B);
+  ASSERT_TRUE(launch(far).is_ok());
+  EXPECT_EQ(on_device(block), 64_MiB);
+}
+
+TEST_F(BlockExtentsTest, ObjectsEndWithTheirBlockAndWithExtentsThatAreSet) {
+  start(small(320_MiB, 512_MiB), {.devices = 1, .memory = 400_MiB});
+  const Address block = allocate(256_MiB);
+  ASSERT_TRUE(add({{block, 64_MiB}}).is_ok());
+  ASSERT_TRUE(allocator_->free(block, StreamId()).is_ok());
+  ASSERT_EQ(allocator_->allocate(DeviceId(), 256_MiB, StreamId()).value(), block);
+  evict_and_launch(block);
+  EXPECT_EQ(on_device(block), 256_MiB) << "the next block in the same place is one object";
+  ASSERT_TRUE(add({{block + 1_MiB, 1_MiB}}).is_ok());
+  evict_and_launch(block);
+  EXPECT_EQ(on_device(block), 64_MiB) << "what was added to the block before is not in this one";
+  ASSERT_TRUE(allocator_->hints().set_extents(block, {}).is_ok());
+  evict_and_launch(block);
+  EXPECT_EQ(on_device(block), 256_MiB);
+}
+
+TEST_F(BlockExtentsTest, ABlockThatIsKeptWholeIsOneObjectUntilItEnds) {
+  start(small(320_MiB, 512_MiB), {.devices = 1, .memory = 400_MiB});
+  const Address block = allocate(256_MiB);
+  ASSERT_TRUE(add({{block, 64_MiB}}).is_ok());
+  ASSERT_TRUE(allocator_->hints().keep_whole(block).is_ok());
+  ASSERT_TRUE(add({{block + 64_MiB, 64_MiB}}).is_ok());
+  evict_and_launch(block);
+  EXPECT_EQ(on_device(block), 256_MiB);
+  ASSERT_TRUE(allocator_->free(block, StreamId()).is_ok());
+  ASSERT_EQ(allocator_->allocate(DeviceId(), 256_MiB, StreamId()).value(), block);
+  ASSERT_TRUE(add({{block, 64_MiB}}).is_ok());
+  evict_and_launch(block);
+  EXPECT_EQ(on_device(block), 64_MiB);
+  EXPECT_EQ(allocator_->hints().keep_whole(Address(64)).code(), Code::kNotFound);
+}
+
+TEST_F(BlockExtentsTest, ABlockInWhichObjectsOverlapIsOneObject) {
+  start(small(320_MiB, 512_MiB), {.devices = 1, .memory = 400_MiB});
+  const Address block = allocate(256_MiB);
+  ASSERT_TRUE(add({{block, 64_MiB}, {block + 100_MiB, 64_MiB}}).is_ok());
+  evict_and_launch(block);
+  EXPECT_EQ(on_device(block), 64_MiB);
+  ASSERT_TRUE(add({{block + 32_MiB, 512_B}}).is_ok());
+  evict_and_launch(block + 32_MiB, block);
+  EXPECT_EQ(on_device(block), 256_MiB);
 }
 
 TEST_F(BlockExtentsTest, ARecordingHasTheParts) {

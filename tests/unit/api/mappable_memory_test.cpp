@@ -134,6 +134,11 @@ class SegmentTest : public MappableMemoryTest {
     allocator_->uses().end(use);
     return {};
   }
+  void add(std::vector<AddressRange> objects) {
+    const Status added = allocator_->hints().add_extents(objects);
+    EXPECT_TRUE(added.is_ok()) << added.to_string();
+  }
+  void remove(Address address) { allocator_->hints().remove_extents({&address, 1}); }
   bool is_there(std::size_t i) { return allocator_->memory().where(at(i)).value().tiers[0] == 4_MiB; }
   std::string there() {
     std::string which;
@@ -211,6 +216,46 @@ TEST_F(SegmentTest, ExtentsSayWhatAnAddressMeans) {
   end_all();
 }
 
+TEST_F(SegmentTest, ObjectsAreAddedAndRemovedWhileTheSegmentGrowsAndShrinks) {
+  start_with(32_MiB, 4);
+  add({{at(0) + 1_MiB, 5_MiB}, {at(2), 512_B}});
+  evict_all();
+  ASSERT_TRUE(use({at(1)}).is_ok());
+  EXPECT_EQ(there(), "01");
+  ASSERT_TRUE(use({at(3)}).is_ok());
+  EXPECT_EQ(there(), "013") << "in no object: the handle alone";
+  map(4);
+  map(5);
+  add({{at(3) + 2_MiB, 10_MiB}});
+  evict_all();
+  ASSERT_TRUE(use({at(0) + 2_MiB}).is_ok());
+  EXPECT_EQ(there(), "01") << "what was mapped since changes nothing of what was known";
+  remove(at(0) + 1_MiB);
+  ASSERT_TRUE(use({at(5) + 1_MiB}).is_ok());
+  EXPECT_EQ(there(), "01345");
+  unmap(0);
+  unmap(1);
+  map(0);
+  map(1);
+  evict_all();
+  ASSERT_TRUE(use({at(1)}).is_ok());
+  EXPECT_EQ(there(), "1");
+  ASSERT_TRUE(allocator_->hints().keep_whole(at(2)).is_ok());
+  map(6);
+  add({{at(6), 3_MiB}});
+  evict_all();
+  ASSERT_TRUE(use({at(6)}).is_ok());
+  EXPECT_EQ(there(), "0123456") << "until nothing is mapped there, it is one object";
+  while (!mapped_.empty()) unmap(*mapped_.begin());
+  map(2);
+  map(3);
+  add({{at(2), 4_MiB}});
+  evict_all();
+  ASSERT_TRUE(use({at(2)}).is_ok());
+  EXPECT_EQ(there(), "2");
+  end_all();
+}
+
 TEST_F(SegmentTest, APinMeansAllThatIsMapped) {
   start_with(32_MiB, 3);
   ASSERT_TRUE(allocator_->pins().pin(at(1)).is_ok());
@@ -254,6 +299,22 @@ class SegmentThreads : public SegmentTest {
 TEST_F(SegmentThreads, WhereAllFits) {
   start_with(32_MiB, 4);
   launch_while_handles_come_and_go();
+}
+
+// One thread makes and frees tensors, as an allocator does, others launch. What they name stays.
+TEST_F(SegmentThreads, WhereObjectsComeAndGo) {
+  start_with(32_MiB, 4);
+  add({{at(0), 8_MiB}});
+  std::atomic<bool> over{false};
+  std::thread allocator([&] {
+    for (int i = 0; !over.load(); ++i) {
+      add({{at(2) + 512_B * (i % 7), 7_MiB}});
+      remove(at(2) + 512_B * (i % 7));
+    }
+  });
+  launch_while_handles_come_and_go();
+  over.store(true);
+  allocator.join();
 }
 
 TEST_F(SegmentThreads, WhereLaunchesGetTheNearest) {

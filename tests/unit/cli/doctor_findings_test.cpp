@@ -64,6 +64,9 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
   findings.push_back(judge_preset(own));
   own.set = {{"PYTORCH_ALLOC_CONF", "backend:cudaMallocAsync", false}};
   findings.push_back(judge_preset(own));
+  findings.push_back(judge_torch_listeners("", 0));
+  findings.push_back(judge_torch_listeners("/cache", 2));
+  EXPECT_EQ(findings.back().value, "2 in /cache");
   std::size_t bad = 0;
   for (const Finding& finding : findings) {
     EXPECT_EQ(finding.state == State::kGood, finding.fix.empty()) << finding.name;
