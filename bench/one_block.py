@@ -1,8 +1,10 @@
 """Decoding with all weights in one block that is larger than the device, as a program with one allocation does it.
 
-Usage: one_block.py BUILD [--model NAME] [--draft NAME] [--answer TOKENS] [--link GB/S] [--policy NAME] [-o FILE]
+Usage: one_block.py BUILD [--model NAME] [--draft NAME] [--answer TOKENS] [--link GB/S] [--policy NAME]
+                    [--extents on|off] [-o FILE]
 
-The allocator knows no parts of the block, so each launch needs all of it. `ratio` is the time of the last of three
+The allocator knows no parts of the block, so each launch needs all of it; with `--extents on` it knows which part is
+which tensor. `ratio` is the time of the last of three
 batches of a sequence over what it takes to bring those bytes over the link that the device cannot hold: of each step,
 or with a draft model, whose weights are in the same block, those used least. The draft model proposes four tokens for
 each step of the other (speculative decoding). In virtual time, on an H100 by its roofline.
@@ -74,10 +76,10 @@ def bytes_beyond(program, device):
     return beyond
 
 
-def row(build, trace, weights, needed_with, times, link, policy):
-    device = int(weights / times) // PAGE * PAGE
-    command = [build / "bin/tessera", "replay", trace, "--json", "--extents", "off", "--policy", policy,
-               "--device-memory", str(device), "--h2d", str(link), "--d2h", str(link), "--iterations", "3"]
+def row(build, trace, weights, needed_with, times, words):
+    device, link = int(weights / times) // PAGE * PAGE, words.link * 1e9
+    command = [words.build / "bin/tessera", "replay", trace, "--json", "--extents", words.extents, "--policy",
+               words.policy, "--device-memory", str(device), "--h2d", str(link), "--d2h", str(link), "--iterations", "3"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}: {done.stderr}")
@@ -96,6 +98,7 @@ def main():
     parser.add_argument("--answer", type=int, default=64, help="tokens of an answer")
     parser.add_argument("--link", type=float, default=50, help="GB/s of each direction")
     parser.add_argument("--policy", default="auto")
+    parser.add_argument("--extents", choices=("on", "off"), default="off", help="whether the tensors in it are known")
     parser.add_argument("-o", "--output", type=argparse.FileType("w"), default="-")
     words = parser.parse_args()
     program = trace_of(words.model, words.draft, words.answer)
@@ -108,10 +111,10 @@ def main():
         trace = pathlib.Path(folder) / "trace.jsonl"
         with trace.open("w") as file:
             program.write(file)
-        rows = [row(words.build, trace, weights, needed_with, times, words.link * 1e9, words.policy)
-                for times in TIMES_THE_DEVICE]
+        rows = [row(words.build, trace, weights, needed_with, times, words) for times in TIMES_THE_DEVICE]
     json.dump({"model": words.model, "draft": words.draft, "answer": words.answer, "link_gb_s": words.link,
-               "policy": words.policy, "weights_bytes": weights, "rows": rows}, words.output, indent=1)
+               "policy": words.policy, "extents": words.extents, "weights_bytes": weights, "rows": rows},
+              words.output, indent=1)
     words.output.write("\n")
     return 0
 

@@ -9,18 +9,22 @@
 namespace tessera {
 namespace {
 
+// Parts of it can be used one by one.
+bool can_be_cut(const Run& whole) { return whole.is_range || whole.shape.bytes() >= kLeastRow; }
+
 // The object is all of the run's block, as far as pages tell, so nothing has to be known of it.
 bool fills(const AddressRange& object, const Run& run) {
+  if (run.is_range) return false;
   const auto page_in = [&run](Address address) { return (address - run.address) / kBasePage; };
   return page_in(object.address) == 0 &&
          page_in(object.address + (object.bytes - Bytes(1))) == page_in(run.address + (run.shape.bytes() - Bytes(1)));
 }
 
-// Whether its extents are not known yet, and can be.
+// Whether its objects are not known yet, and have to be.
 bool is_to_be_followed(const Run& whole, const AddressRange& object) {
-  if (whole.stays_whole.load(std::memory_order_relaxed)) return false;
+  if (!can_be_cut(whole) || whole.stays_whole.load(std::memory_order_relaxed)) return false;
   if (whole.is_cut.load(std::memory_order_relaxed) && whole.live_extents.load() != nullptr) return false;
-  return whole.is_range || (whole.shape.bytes() >= kLeastRow && !fills(object, whole));
+  return !fills(object, whole);
 }
 
 }  // namespace
@@ -129,34 +133,43 @@ Status Hints::set_extents(Address address, std::vector<Extent> extents) {
   return {};
 }
 
-// The common case, an object in a block that is followed, takes no lock but that of the extents.
+// What moves as a whole needs none.
+Status Hints::note_object(const AddressRange& object) {
+  DeviceHeap* const heap = heaps_.of(object.address);
+  if (heap == nullptr || !object.bytes) return {};
+  {
+    const BlockCache::Lookup lookup(heap->blocks());
+    const Run* const run = lookup.run_of(object.address);
+    if (run == nullptr || !can_be_cut(run->whole()) || run->whole().stays_whole.load()) return {};
+  }
+  LiveExtents* extents = nullptr;
+  TESSERA_TRY_ASSIGN(extents, heap->live_extents());
+  if (extents->add(object.address, object.bytes)) return {};
+  const Status kept = keep_whole(object.address);
+  return kept.code() == Code::kNotFound ? Status() : kept;  // it has ended meanwhile
+}
+
+// The common case, an object in a block that is followed, takes no lock.
 Status Hints::follow(const AddressRange& object) {
   DeviceHeap* const heap = heaps_.of(object.address);
-  if (heap == nullptr) return {};
+  LiveExtents* const extents = heap == nullptr || !object.bytes ? nullptr : heap->live_extents_if_any();
+  if (extents == nullptr) return {};
   std::unique_ptr<const Extents> before;
   {
     const BlockCache::Lookup lookup(heap->blocks());
     Run* const run = lookup.run_of(object.address);
     if (run == nullptr || !is_to_be_followed(run->whole(), object)) return {};
-    TESSERA_TRY_ASSIGN(before, heap->residency().runs().follow(&run->whole(), *heap->live_extents_if_any()));
+    TESSERA_TRY_ASSIGN(before, heap->residency().runs().follow(&run->whole(), *extents));
   }
   if (before != nullptr) heap->pages().await_readers();
   return {};
 }
 
+// All are noted before the first block is cut: from then on an address means what is known.
 Status Hints::add_extents(std::span<const AddressRange> objects) {
-  for (const AddressRange& object : objects) {
-    DeviceHeap* const heap = heaps_.of(object.address);
-    if (heap == nullptr || !object.bytes) continue;
-    LiveExtents* extents = nullptr;
-    TESSERA_TRY_ASSIGN(extents, heap->live_extents());
-    if (extents->add(object.address, object.bytes)) continue;
-    const Status kept = keep_whole(object.address);
-    if (!kept.is_ok() && kept.code() != Code::kNotFound) return kept;
-  }
+  for (const AddressRange& object : objects) TESSERA_TRY(note_object(object));
   Status result;
   for (const AddressRange& object : objects) {
-    if (!object.bytes) continue;
     const Status followed = follow(object);
     if (result.is_ok()) result = followed;
   }
@@ -177,7 +190,7 @@ Status Hints::keep_whole(Address address) {
   const BlockCache::Lookup lookup(heap->blocks());
   Run* const run = lookup.run_of(address);
   if (run == nullptr) return not_ours(address);
-  if (!run->whole().stays_whole.load()) heap->residency().runs().keep_whole(&run->whole());
+  if (can_be_cut(run->whole()) && !run->whole().stays_whole.load()) heap->residency().runs().keep_whole(&run->whole());
   return {};
 }
 

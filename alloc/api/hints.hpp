@@ -36,8 +36,8 @@ class Hints {
   // Extents::of and Rows::set_extents.
   Status set_extents(Address address, std::vector<Extent> extents);
   // The same for objects that come one by one (extents.h): from the first on, an address in their blocks means the
-  // object that contains it. Objects in no live block are left out; a block in which two overlap
-  // is kept whole. Errors: kBusy as above, after all others.
+  // object that contains it. Objects in no live block are left out; a block in which two overlap is kept whole.
+  // Errors: kBusy as above, after all others.
   Status add_extents(std::span<const AddressRange> objects);
   void remove_extents(std::span<const Address> addresses);
   // The block is one object until it ends. Errors: kNotFound.
@@ -49,6 +49,7 @@ class Hints {
 
  private:
   Result<std::optional<TagId>> tag_named(const char* name) const;
+  Status note_object(const AddressRange& object);
   Status follow(const AddressRange& object);
   template <class Act>
   Result<Moved> on_all_heaps(const char* name, Act act);

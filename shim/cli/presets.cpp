@@ -178,9 +178,9 @@ bool may_use_frameworks(const std::vector<std::string>& program, const std::stri
 }
 
 std::string torch_listener_folder(const ChildEnvironment& environment) {
-  std::string cache = environment.get("XDG_CACHE_HOME");
-  if (!cache.starts_with('/')) cache = environment.get("HOME") + "/.cache";
-  return cache.starts_with('/') ? cache + "/tessera/torch-listener" : "";
+  const std::string cache = environment.get("XDG_CACHE_HOME"), home = environment.get("HOME");
+  if (cache.starts_with('/')) return cache + "/tessera/torch-listener";
+  return home.starts_with('/') ? home + "/.cache/tessera/torch-listener" : "";
 }
 
 std::vector<std::string> preset_lines(const std::vector<PresetOutcome>& outcomes) {

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import pathlib
 import threading
 import types
 import unittest
@@ -10,7 +11,7 @@ from unittest import mock
 import tessera
 import tessera.torch
 from support import MIB, DeviceTest, modules
-from tessera import _offload, _tensors
+from tessera import _offload, _tensors, _torch_listener
 
 
 class FakeHooks:
@@ -60,6 +61,12 @@ class Enable(unittest.TestCase):
         self.assertTrue(all(chosen._allocator.addresses.values()))
 
     @mock.patch("tessera._api.has_started", lambda: False)
+    def test_a_listener_is_built_for_the_pytorch_that_is_here(self):
+        with mock.patch.object(_torch_listener, "build", return_value=pathlib.Path("/cache/listener.so")):
+            self.assertEqual(tessera.torch.build_listener(), "/cache/listener.so")
+        with mock.patch.object(_torch_listener.importlib.util, "find_spec", return_value=None):
+            self.assertRaisesRegex(RuntimeError, "no PyTorch", tessera.torch.build_listener)
+
     def test_options_are_passed_through_the_environment(self):
         with modules(torch=fake_torch()), mock.patch.dict("os.environ"):
             tessera.torch.enable(device_memory="1GiB", log_level="quiet", explain=True)

@@ -43,8 +43,10 @@ Result<std::unique_ptr<const Extents>> Rows::set_extents(Run& run, std::optional
   if (!run.is_row.load()) return std::unique_ptr<const Extents>();
   const Gate::Closed closed(engine_.gate);
   if (!closed.is_closed()) return Status(Code::kBusy, std::string(closed.status().message()));
-  run.live_extents.store(nullptr);
   run.stays_whole.store(false);
+  if (LiveExtents* const live = run.live_extents.exchange(nullptr)) {
+    for (const Run* const part : run.parts) live->clear(part->address, part->shape.bytes());
+  }
   const bool is_cut = extents.has_value();
   std::unique_ptr<const Extents> next = is_cut ? std::make_unique<const Extents>(std::move(*extents)) : nullptr;
   if (!is_cut) run.is_cut.store(false);  // before there are none

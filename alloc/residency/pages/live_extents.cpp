@@ -33,7 +33,7 @@ bool LiveExtents::holds(std::uint64_t begin, std::uint64_t end) const {
 // A reader that finds `coming` finds the end too.
 bool LiveExtents::add(Address address, Bytes bytes) {
   const std::uint64_t begin = address.value(), end = begin + bytes.value();
-  if (!holds(begin, end)) return true;
+  if (!holds(begin, end)) return false;
   Page *const first = &page_of(begin), *const last = &page_of(end - 1);
   const MutexLock lock(lock_);
   if (first->leaving == begin && first->end == end) return true;

@@ -36,7 +36,7 @@ class LiveExtents {
   LiveExtents(const LiveExtents&) = delete;
   LiveExtents& operator=(const LiveExtents&) = delete;
 
-  // False if it overlaps another one: nothing has changed then. What is not inside the heap is left out.
+  // False if it overlaps another one or is not inside the heap: nothing has changed then.
   bool add(Address address, Bytes bytes);
   // Ends the one that begins there, if there is one.
   void remove(Address address);

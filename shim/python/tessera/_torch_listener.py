@@ -65,12 +65,10 @@ def cache_folder() -> pathlib.Path:
     chosen = os.environ.get("TESSERA_TORCH_LISTENERS")
     if chosen:
         return pathlib.Path(chosen).resolve()
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    if not cache.startswith("/"):
-        cache = os.path.join(os.environ.get("HOME", ""), ".cache")
-    if not cache.startswith("/"):
+    cache, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
+    if not cache.startswith("/") and not home.startswith("/"):
         raise CannotBuild("neither XDG_CACHE_HOME nor HOME is an absolute path")
-    return pathlib.Path(cache) / "tessera" / "torch-listener"
+    return pathlib.Path(cache if cache.startswith("/") else f"{home}/.cache") / "tessera" / "torch-listener"
 
 
 def listener_file(torch: Optional[pathlib.Path] = None) -> pathlib.Path:

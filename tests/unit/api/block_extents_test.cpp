@@ -193,6 +193,15 @@ TEST_F(BlockExtentsTest, ABlockInWhichObjectsOverlapIsOneObject) {
   EXPECT_EQ(on_device(block), 256_MiB);
 }
 
+TEST_F(BlockExtentsTest, AnObjectThatCannotBeLeavesItsBlockOneObject) {
+  start(small(320_MiB, 512_MiB), {.devices = 1, .memory = 400_MiB});
+  const Address block = allocate(256_MiB), small_one = allocate(4_MiB);
+  ASSERT_TRUE(add({{block + 64_MiB, Bytes(~std::uint64_t{0})}}).is_ok());
+  ASSERT_TRUE(add({{block, 64_MiB}, {small_one, 1_MiB}, {small_one, 3_MiB}, {Address(64), 1_MiB}}).is_ok());
+  evict_and_launch(block);
+  EXPECT_EQ(on_device(block), 256_MiB);
+}
+
 TEST_F(BlockExtentsTest, ARecordingHasTheParts) {
   const std::string path = ::testing::TempDir() + "extents_trace.jsonl";
   Options options = small(192_MiB, 512_MiB);

@@ -55,6 +55,17 @@ bool mentions(const std::vector<std::string>& lines, const std::string& text) {
   return false;
 }
 
+TEST(Presets, ListenersAreInTheUsersCache) {
+  ChildEnvironment environment = with("XDG_CACHE_HOME", "/cache");
+  environment.set("HOME", "/user");
+  EXPECT_EQ(torch_listener_folder(environment), "/cache/tessera/torch-listener");
+  environment.set("XDG_CACHE_HOME", "relative");
+  EXPECT_EQ(torch_listener_folder(environment), "/user/.cache/tessera/torch-listener");
+  environment.set("HOME", "");
+  environment.remove("XDG_CACHE_HOME");
+  EXPECT_EQ(torch_listener_folder(environment), "");
+}
+
 TEST(Presets, EveryFrameworkGetsWhatItsRowSaysAndOneLineNamesIt) {
   const Applied run = applied(plain());
   EXPECT_EQ(run.environment.get(kNew), kAsync);
