@@ -110,8 +110,8 @@ constexpr OptionEntry kTable[] = {
      "program; empty is none, and then `tessera top` does not see the program either.",
      "While unused it costs one sleeping thread."},
     {"torch-listeners", kBehaviour, &Options::torch_listeners, "", "",
-     "Folder of what `tessera torch-listener` builds, by which PyTorch's own allocator tells which part of a segment "
-     "is which tensor; empty is none.",
+     "Folder of what `python -m tessera torch-listener` builds, by which PyTorch's own allocator tells which part of a "
+     "segment is which tensor; empty is none.",
      "Without it a launch fetches whole segments, or as much of them as fits."},
     {"off", kBehaviour, &Options::off, "false", "", "Leaves the program alone: every call goes to the CUDA driver.",
      "For finding out whether Tessera is the cause of something."},

@@ -227,7 +227,7 @@ Finding judge_torch_listeners(const std::string& folder, std::size_t built) {
   if (built != 0) return {name, State::kGood, fmt::format("{} in {}", built, folder), ""};
   return {name, State::kGood,
           "none: segments of PyTorch's own allocator (--torch native, expandable_segments) move as a whole; "
-          "`tessera torch-listener` builds one where PyTorch and a C++ compiler are",
+          "`python -m tessera torch-listener` builds one where PyTorch and a C++ compiler are",
           ""};
 }
 

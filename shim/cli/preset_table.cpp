@@ -13,9 +13,9 @@ constexpr PresetVariable kTorchAsync[] = {{"PYTORCH_ALLOC_CONF", "backend:cudaMa
 constexpr PresetVariable kTorchNative[] = {{"PYTORCH_ALLOC_CONF", "max_split_size_mb:21"},
                                            {"PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:21"}};
 constexpr const char* kSegmentsStay =
-    "PyTorch then maps its segments itself: a launch fetches as much of them as fits, or its tensors if `tessera "
-    "torch-listener` was run once; without this setting, or with expandable_segments:False, its tensors move one by "
-    "one";
+    "PyTorch then maps its segments itself: a launch fetches as much of them as fits, or its tensors if `python -m "
+    "tessera torch-listener` was run once; without this setting, or with expandable_segments:False, its tensors move "
+    "one by one";
 constexpr PresetConflict kTorchConflicts[] = {{nullptr, "backend:cudaMallocAsync", ""},
                                               {nullptr, "backend:", "segments move as a whole, not tensor by tensor"},
                                               {nullptr, "expandable_segments:True", kSegmentsStay}};

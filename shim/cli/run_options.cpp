@@ -97,7 +97,7 @@ RunOptions::RunOptions()
           {"control-dir", "TESSERA_CONTROL_DIR", "DIR",
            "private directory of the control socket for `tessera sleep` and `wake` (one per user)", ""},
           {"torch-listeners", "TESSERA_TORCH_LISTENERS", "DIR",
-           "folder of what `tessera torch-listener` builds (in the user's cache)", ""},
+           "folder of what `python -m tessera torch-listener` builds (in the user's cache)", ""},
           {"summary", "TESSERA_SUMMARY", "off|first|on",
            "print the heap's budgets at the start and what it did at the end; first: in one rank of a job (first where "
            "standard error is a terminal, else off)",
