@@ -60,13 +60,13 @@ class Enable(unittest.TestCase):
         self.assertEqual(sorted(chosen._allocator.addresses), ["begin_pool", "end_pool", "record_stream", "release_pool", "reset"])
         self.assertTrue(all(chosen._allocator.addresses.values()))
 
-    @mock.patch("tessera._api.has_started", lambda: False)
     def test_a_listener_is_built_for_the_pytorch_that_is_here(self):
         with mock.patch.object(_torch_listener, "build", return_value=pathlib.Path("/cache/listener.so")):
             self.assertEqual(tessera.torch.build_listener(), "/cache/listener.so")
         with mock.patch.object(_torch_listener.importlib.util, "find_spec", return_value=None):
             self.assertRaisesRegex(RuntimeError, "no PyTorch", tessera.torch.build_listener)
 
+    @mock.patch("tessera._api.has_started", lambda: False)
     def test_options_are_passed_through_the_environment(self):
         with modules(torch=fake_torch()), mock.patch.dict("os.environ"):
             tessera.torch.enable(device_memory="1GiB", log_level="quiet", explain=True)
