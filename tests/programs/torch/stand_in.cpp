@@ -62,7 +62,7 @@ void Allocator::grow(Segments::iterator segment, std::size_t bytes) {
   }
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   const std::size_t first = grown.handles.size();
   const std::size_t more = rounded(bytes - free, segment_) / segment_;
   for (std::size_t i = 0; i < more; ++i) {

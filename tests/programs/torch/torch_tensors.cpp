@@ -88,7 +88,7 @@ void replace_some(Allocator& from, std::vector<Tensor>& tensors) {
   }
   from.finish_frees();
   tensors.erase(tensors.begin() + kFirst, tensors.begin() + kEnd);
-  for (const std::size_t part : {2, 3, 7}) tensors.push_back(made(from, freed / part / 512 * 512 - 512, 7));
+  for (const std::size_t part : {2U, 3U, 7U}) tensors.push_back(made(from, freed / part / 512 * 512 - 512, 7));
   for (Tensor& tensor : tensors) use(tensor);
 }
 
@@ -154,7 +154,7 @@ bool graph(Allocator& from, std::size_t bytes) {
   CHECK(cuStreamSynchronize(stream));
   from.free(early.at);
   CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-  for (const std::size_t part : {6, 3, 4}) {
+  for (const std::size_t part : {6U, 3U, 4U}) {
     Tensor inner{from.allocate(bytes / part, stream), bytes / part, 0};
     use(inner, stream);
     from.free(inner.at);

@@ -307,7 +307,7 @@ TEST_F(SegmentThreads, WhereObjectsComeAndGo) {
   add({{at(0), 8_MiB}});
   std::atomic<bool> over{false};
   std::thread allocator([&] {
-    for (int i = 0; !over.load(); ++i) {
+    for (std::uint64_t i = 0; !over.load(); ++i) {
       add({{at(2) + 512_B * (i % 7), 7_MiB}});
       remove(at(2) + 512_B * (i % 7));
     }
