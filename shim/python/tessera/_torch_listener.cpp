@@ -96,7 +96,8 @@ class Listener {
     }
   }
 
-  // Blocks follow each other in it. One that is freed but still used on another stream is active.
+  // Blocks follow each other in it. One that is freed but still used on another stream is active. A private pool may be
+  // that of a graph that has been captured.
   template <class Segment>
   void add_segment(const Segment& segment) {
     std::uint64_t address = static_cast<std::uint64_t>(segment.address);
