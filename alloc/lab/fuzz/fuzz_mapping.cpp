@@ -38,7 +38,8 @@ std::optional<Address> FuzzPlayer::place_in_segment(const FuzzOp& op, const Fuzz
     const auto overlaps = [&](const FuzzBlock& other) {
       return other && at < other.address + round_up(other.bytes, kBasePage) && other.address < at + block.bytes;
     };
-    if (at + block.bytes <= segment + kSegment && std::ranges::none_of(blocks_, overlaps)) return at;
+    const bool is_free = std::ranges::none_of(blocks_, overlaps) && std::ranges::none_of(lost_, overlaps);
+    if (at + block.bytes <= segment + kSegment && is_free) return at;
   }
   return std::nullopt;
 }
@@ -80,8 +81,11 @@ void FuzzPlayer::move(const FuzzOp& op, FuzzBlock& block) {
 void FuzzPlayer::end_mapped(FuzzBlock& block) {
   await_users(block);
   const Status destroyed = machine_.allocator().mappable().destroy(block.address);
-  // After any other error it is gone.
-  if (!passed("destroy_mappable", destroyed) && destroyed.code() == Code::kBusy) return;
+  // After any other error it is gone, and something may still be mapped where it was.
+  if (!passed("destroy_mappable", destroyed)) {
+    if (destroyed.code() == Code::kBusy) return;
+    if (block.beside) lost_.push_back(block);
+  }
   give_addresses_back(block);
   block = {};
 }

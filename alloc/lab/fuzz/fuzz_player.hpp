@@ -127,6 +127,7 @@ class FuzzPlayer {
   FuzzBlocks blocks_;
   static constexpr Bytes kSegment = 512_MiB;
   std::array<Address, FuzzProgram::kMostDevices> segments_{};  // where blocks are mapped side by side
+  std::vector<FuzzBlock> lost_;  // blocks whose addresses in a segment cannot be used again
   Stamp last_stamp_ = 0;
   std::uint64_t driver_struck_ = 0;
   std::uint64_t driver_noted_ = 0;  // of those, by the current fault

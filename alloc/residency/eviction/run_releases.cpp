@@ -44,7 +44,11 @@ Status RunReleases::take_back(Run& run) {
     if (vacated.is_ok()) break;
     result = vacated;
   }
+  const std::uint64_t stuck = moves_.copies.stuck();
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) moves_.copies.drop_all({&run, i});
+  if (result.is_ok() && moves_.copies.stuck() != stuck) {
+    return Status(Code::kDriver, "host memory may still be mapped at addresses of the block");
+  }
   return result;
 }
 

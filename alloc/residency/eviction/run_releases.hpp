@@ -17,6 +17,7 @@ class RunReleases {
   // Discards the contents of its pages that are not on the device.
   Status discard(Run& run);
   // Takes all frames away from a run whose bytes do not matter any more. REQUIRES: TransferEnds::await_way_out().
+  // Errors: the driver's; something may be mapped at its addresses for good then.
   Status take_back(Run& run);
 
  private:

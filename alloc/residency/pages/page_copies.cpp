@@ -107,6 +107,7 @@ void PageCopies::drop_backing(PageRef page) {
   } else {
     log_line(LogLevel::kError, "a host frame could not be unmapped: {}", status.to_string());
     machine_.tiers.mapped_host().write_off(*page->host);
+    ++stuck_;
   }
   page->copy.backed = false;
   page->host.reset();

@@ -6,6 +6,7 @@
 // Thread safety: none; the engine's lock.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -35,6 +36,9 @@ class PageCopies {
   void drop_peer(PageRef page);
   void drop_file(PageRef page);
 
+  // Host frames so far that the driver did not unmap: they may be at the addresses of their pages for good.
+  std::uint64_t stuck() const { return stuck_; }
+
   // REQUIRES: set only while the host frame and its fingerprint exist.
   void set_candidate(PageRef page, bool candidate);
   // Gives up host frames of candidates, the newest first: what was fetched last is likely evicted last.
@@ -53,6 +57,7 @@ class PageCopies {
   PageMappings& mappings_;
   std::vector<PageRef> candidates_;  // also pages that were candidates, oldest first
   Bytes candidate_bytes_;
+  std::uint64_t stuck_ = 0;
 };
 
 }  // namespace tessera
