@@ -10,7 +10,7 @@ namespace {
 
 using AnyRun = tessera::Run;  // a test has a member Run() of its own
 
-constexpr Nanoseconds kShortPatience(10'000'000);
+constexpr Nanoseconds kShortPatience(100'000'000);
 
 class WaitingWork : public ::testing::Test {
  protected:
