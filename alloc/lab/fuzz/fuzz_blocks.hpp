@@ -37,6 +37,7 @@ struct FuzzBlock {
   bool beside = false;            // it is mapped in a segment, beside others
   Address reserved = {};          // the addresses it is mapped at; none: it has one of its own
   bool remade = false;            // it got a callback
+  bool has_objects = false;       // its parts were added one by one
   std::vector<FuzzPart> parts{};  // a cut block is used by its parts, of which `stamp` says nothing
 
   explicit operator bool() const { return bytes != Bytes(); }

@@ -93,6 +93,9 @@ class FuzzPlayer {
   void hint(const FuzzOp& op);
   void set_recompute(const FuzzOp& op);
   void cut(const FuzzOp& op);
+  void cut_into_objects(const FuzzOp& op, FuzzBlock& block);
+  static std::vector<FuzzPart> parts_of(const FuzzOp& op, const FuzzBlock& block);
+  static void set_parts(FuzzBlock& block, std::vector<FuzzPart> parts);
   struct Recipe;
   Status recompute(const Recipe& recipe, Stamp leaves, StreamId on);
   void pin(const FuzzOp& op);

@@ -42,7 +42,8 @@ constexpr std::uint32_t kOneCrowdIn = 6;
 constexpr std::uint32_t kOneMapperIn = 3;
 constexpr std::uint32_t kOneSegmentsIn = 2;  // of those where host memory can be mapped at addresses
 constexpr std::uint32_t kOnePartsIn = 6;
-constexpr std::uint32_t kOneDwellIn = 3;  // of the uses of large blocks
+constexpr std::uint32_t kOneObjectsIn = 2;  // of those
+constexpr std::uint32_t kOneDwellIn = 3;    // of the uses of large blocks
 
 struct Share {
   Kind kind;
@@ -316,7 +317,8 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
       unseen(seed ^ (~std::uint64_t{0} >> 5)), shared(seed ^ (~std::uint64_t{0} >> 6)),
       crowds(seed ^ (~std::uint64_t{0} >> 7)), maps(seed ^ (~std::uint64_t{0} >> 8)),
       parts(seed ^ (~std::uint64_t{0} >> 9)), alone(seed ^ (~std::uint64_t{0} >> 10)),
-      lenders(seed ^ (~std::uint64_t{0} >> 11)), dwells(seed ^ (~std::uint64_t{0} >> 12));
+      lenders(seed ^ (~std::uint64_t{0} >> 11)), dwells(seed ^ (~std::uint64_t{0} >> 12)),
+      objects(seed ^ (~std::uint64_t{0} >> 13));
   FuzzProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
@@ -336,6 +338,7 @@ FuzzProgram make_fuzz(std::uint64_t seed, std::uint32_t operations) {
   if (crowds.below(kOneCrowdIn) == 0) draw_crowd(crowds, program);
   const bool has_parts = parts.below(kOnePartsIn) == 0;
   if (has_parts) draw_parts(parts, program);
+  program.setup.objects = has_parts && objects.below(kOneObjectsIn) == 0;
   if (has_parts && program.setup.host_frames) draw_dwell(dwells, program);
   const bool has_maps = !has_parts && maps.below(kOneMapperIn) == 0;
   if (has_maps) draw_maps(maps, program);
@@ -353,7 +356,8 @@ std::string describe(const FuzzSetup& setup) {
       setup.devices, setup.device / 1_MiB, setup.lent / 1_MiB, setup.lenders, setup.apart ? " but to the first" : "",
       setup.host / 1_MiB, setup.file / 1_MiB, setup.policy, setup.low, setup.high, setup.unseen ? ", unseen work" : "",
       setup.shared ? ", a driver that takes memory" : "",
-      setup.parts      ? ", large blocks"
+      setup.objects    ? ", large blocks with objects"
+      : setup.parts    ? ", large blocks"
       : setup.segments ? ", segments"
                        : "",
       setup.low_addresses ? ", low addresses" : "", setup.host_frames ? ", host frames" : "");

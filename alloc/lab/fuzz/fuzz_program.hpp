@@ -92,6 +92,7 @@ struct FuzzSetup {
   bool unseen = false;         // work may use blocks without announcing it, and may run long
   bool shared = false;         // the driver takes memory of the devices too
   bool parts = false;          // some blocks are large, and used in parts
+  bool objects = false;        // ... of which most come one by one
   bool segments = false;       // many are mapped side by side, and some of those used far more than others
   bool low_addresses = false;  // as a driver places them that ignores hints
   bool host_frames = false;    // host memory can be mapped at blocks' addresses

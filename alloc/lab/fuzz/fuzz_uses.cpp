@@ -34,36 +34,6 @@ std::vector<Address> FuzzPlayer::doubtful_words(const std::vector<FuzzBlock*>& u
   return words;
 }
 
-// Equal extents with gaps between them. Their contents count as undefined, because a stamp is at both ends of what was
-// written as a whole.
-void FuzzPlayer::cut(const FuzzOp& op) {
-  FuzzBlock* const block = block_at(op);
-  if (block == nullptr || block->remade || block->bytes < 1_MiB) return;
-  Allocator& allocator = machine_.allocator();
-  if (op.variant == 6) {
-    expect_wrong("set_extents", allocator.hints().set_extents(block->address, {{1_B, 2_B}, {2_B, 1_B}}));
-    const Bytes all = block->beside ? kSegment : block->bytes;
-    return expect_wrong("set_extents", allocator.hints().set_extents(block->address, {{all, 1_B}}));
-  }
-  // Of a block in a segment they count from the start of the segment, and end those of the other blocks there.
-  const DeviceId device(static_cast<std::uint64_t>(block - blocks_.data()) %
-                        static_cast<std::uint64_t>(setup_.devices));
-  const Bytes start = block->beside ? block->address - segments_[device.value()] : Bytes();
-  const std::uint32_t count = op.variant == 7 ? 0 : extents_of(op);
-  std::vector<Extent> extents;
-  std::vector<FuzzPart> parts;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Bytes each = block->bytes / count, gap(op.nth % 2 * 4096);
-    extents.push_back({start + each * i, each - gap});
-    parts.push_back({each * i, each - gap});
-  }
-  const Address inside = block->address + block->bytes / 2;
-  if (!passed("set_extents", allocator.hints().set_extents(inside, std::move(extents)))) return;
-  if (block->parts.empty() && parts.empty()) return;
-  block->parts = std::move(parts);
-  block->stamp = 0;
-}
-
 void FuzzPlayer::use(const FuzzOp& op, bool blocking) {
   const std::vector<FuzzBlock*> blocks = operands_of(op);
   if (blocks.empty()) return;
