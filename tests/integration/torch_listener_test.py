@@ -38,25 +38,28 @@ class TorchListener(unittest.TestCase):
         with mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(cls.scratch / "cache")}):
             cls.listener = _torch_listener.build(cls.torch)
 
-    def run_program(self, how, bytes_, device, *options, **variables):
-        """Tessera's figures. Fails unless every byte is right; `printed` is what is on standard error."""
+    def run_program(self, how, bytes_, device, *options, host_frames=False, **variables):
+        """Tessera's figures. Fails unless every byte is right; `printed` is what is on standard error. With host
+        frames, what does not fit of a segment is used in host memory, so fetches do not show what launches were given."""
         stats = self.scratch / "stats.json"
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
         command = [BUILD / "bin/tessera", "run", "--software", "--software-memory", device * MEBIBYTE,
                    "--device-memory", device * MEBIBYTE, "--host-memory", "640MiB", "--stats", stats,
                    *(options or ("--no-presets",)), "--", PROGRAMS / "torch_tensors", PROGRAMS / "preload_kernels.so", how,
                    bytes_ * MEBIBYTE]
+        frames = {} if host_frames else {"TESSERA_SOFTWARE_HOST_FRAMES": "0"}
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=200, check=False,
-                              env=kept | {"LD_LIBRARY_PATH": str(PROGRAMS / "torch")} | variables)
+                              env=kept | {"LD_LIBRARY_PATH": str(PROGRAMS / "torch")} | frames | variables)
         self.assertEqual((done.returncode, done.stdout), (0, "ok\n"), done.stderr)
         self.printed = done.stderr
         return json.loads(stats.read_text())
 
-    def both(self, how, bytes_, device):
-        """Figures with the listener, and without. With it, no launch gets less than it may use."""
-        known = self.run_program(how, bytes_, device, "--no-presets", "--torch-listeners", self.listener.parent)
+    def both(self, how, bytes_, device, host_frames=False):
+        """Figures with the listener, and without. With it, no launch gets less than it may use, nor host memory."""
+        known = self.run_program(how, bytes_, device, "--no-presets", "--torch-listeners", self.listener.parent,
+                                 host_frames=host_frames)
         self.assertEqual(self.printed, "")
-        return known, self.run_program(how, bytes_, device)
+        return known, self.run_program(how, bytes_, device, host_frames=host_frames)
 
     def test_the_presets_name_the_folder_of_the_users_cache(self):
         cache = {"XDG_CACHE_HOME": str(self.scratch / "cache")}
@@ -84,12 +87,17 @@ class TorchListener(unittest.TestCase):
         self.assertGreater(unknown["moves"]["bytes_in"], 900 * MEBIBYTE)
         self.assertLess(known["uses"]["uses"], unknown["uses"]["uses"] / 2)
 
+    def test_tensors_that_fit_are_not_used_in_host_memory_because_their_segment_does_not_fit(self):
+        known, _ = self.both("often", 120, 80, host_frames=True)
+        self.assertLess(known["moves"]["bytes_in"], 300 * MEBIBYTE)
+        self.assertIn("of it are used in host memory", self.printed)
+
     def test_tensors_that_are_freed_and_made_in_a_segment_that_shrinks_and_grows(self):
         known, unknown = self.both("expandable", 120, 80)
         self.assertLess(known["moves"]["bytes_in"], 0.7 * unknown["moves"]["bytes_in"])
 
     def test_a_segment_of_the_native_kind_need_not_fit_once_it_is_cut(self):
-        known, unknown = self.both("native", 288, 192)
+        known, unknown = self.both("native", 288, 192, host_frames=True)
         self.assertEqual(known["held"]["zero_copy_bytes"], 0)
         self.assertGreater(known["moves"]["bytes_in"], 0)
         self.assertEqual(unknown["moves"]["bytes_in"], 0)  # part of it is used in host memory
