@@ -73,7 +73,7 @@ tsan: packages
 
 # Clang reads the library and the shim with the options of the release build: its warnings, the analysis of
 # thread safety and the names are errors.
-TIDY_UNITS = (tessera_objects|api_objects|sim_objects|lab_objects|softcuda|softnvrtc|tessera_preload|tessera_torch|tessera_commands|tessera_cli)
+TIDY_UNITS = (tessera_objects|sim_objects|lab_objects|softcuda|softnvrtc|tessera_preload|tessera_torch|tessera_commands|tessera_cli)
 tidy: check-packages
 	$(CONFIGURE) tidy
 	$(COMPILE) tidy
