@@ -33,10 +33,9 @@ demo: packages
 	@$(COMPILE) release --target demo_files
 	build/release/bin/tessera demo
 
-# Every suite runs even when an earlier one failed, so that one run shows all that is wrong. Two at a time: while the tests
-# of one wait for timers and children, the other compiles. What a step prints comes when it ends, in one piece.
+# Every suite runs even when an earlier one failed, so that one run shows all that is wrong.
 check: check-packages
-	$(MAKE) -k -j2 --output-sync=line --no-print-directory TEST_JOBS=$(JOBS) test asan tsan tidy
+	$(MAKE) -k test asan tsan tidy
 
 test: packages
 	$(CONFIGURE) release
