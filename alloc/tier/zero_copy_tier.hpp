@@ -17,6 +17,7 @@ class ZeroCopyTier final : public BackingTier {
   // `first`: as in BackingTier. REQUIRES: `host` outlives it.
   ZeroCopyTier(Driver& driver, DeviceId first, HostTier& host)
       : BackingTier(driver, first, host.usage().capacity), host_(host) {}
+  ~ZeroCopyTier() override;
 
   // Errors: also kOutOfMemory where the host tier lends no more.
   Result<Frame> take(PageClass page_class) override;
