@@ -4,10 +4,10 @@ Usage: one_block.py BUILD [--model NAME] [--draft NAME] [--answer TOKENS] [--lin
                     [--extents on|off] [-o FILE]
 
 The allocator knows no parts of the block, so each launch needs all of it; with `--extents on` it knows which part is
-which tensor. `ratio` is the time of the last of three
-batches of a sequence over what it takes to bring those bytes over the link that the device cannot hold: of each step,
-or with a draft model, whose weights are in the same block, those used least. The draft model proposes four tokens for
-each step of the other (speculative decoding). In virtual time, on an H100 by its roofline.
+which tensor. `ratio` is the time of the last of three batches of a sequence over what it takes to bring those bytes over
+the link that the device cannot hold: of each step, or with a draft model, whose weights are in the same block, those used
+least. The draft model proposes four tokens for each step of the other (speculative decoding). In virtual time, on an H100
+by its roofline.
 """
 
 import argparse
