@@ -60,9 +60,9 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   const auto simulate = [answer, players, part](const Policy& own) {
     return std::make_unique<PlanSimulator>(own, answer, players, part);
   };
-  std::function<void(Bytes, Bytes)> before_fetch;
+  std::function<bool(Bytes, Bytes)> before_fetch;
   if (DeviceShare* const share = heap->share_.get()) {
-    before_fetch = [share](Bytes needed, Bytes missing) { share->before_fetch(needed, missing); };
+    before_fetch = [share](Bytes needed, Bytes missing) { return share->before_fetch(needed, missing); };
   }
   const TierStack tiers{heap->tier_, below.host, below.file, below.backing, below.peer, below.zero_copy};
   TESSERA_TRY_ASSIGN(heap->residency_, Residency::create(driver, device, tiers, std::move(policy), log,

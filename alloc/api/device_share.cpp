@@ -236,19 +236,20 @@ void DeviceShare::note_failure(const Status& status) {
   report_alone(LogLevel::kWarning, status.to_string());
 }
 
-// A limit above that of the options has to be the tier's before the ceiling can rise to it.
+// A limit above that of the options has to be the tier's before the ceiling can rise to it. A fetch sees one ceiling
+// from its beginning to its end.
 void DeviceShare::apply(const View& view) {
   tier_->set_limit(std::max(limit_, view.limit));
-  tier_->set_ceiling(view.ceiling);
+  residency_->yields().set_ceiling(view.ceiling);
 }
 
-void DeviceShare::before_fetch(Bytes needed, Bytes missing) {
-  if (!has_others() || !missing || failed_.load()) return;
+bool DeviceShare::before_fetch(Bytes needed, Bytes missing) {
+  if (!has_others() || !missing || failed_.load()) return false;
   const auto fits = [&] {
     const TierUsage usage = tier_->usage();
     return usage.capacity >= needed && usage.room() >= missing;
   };
-  if (!contended_.load(std::memory_order_relaxed) && fits()) return;
+  if (!contended_.load(std::memory_order_relaxed) && fits()) return true;
   const Nanoseconds begin = clock_.now();
   waiting_.fetch_add(1);
   Nanoseconds last = begin;  // when something was last given back
@@ -280,12 +281,13 @@ void DeviceShare::before_fetch(Bytes needed, Bytes missing) {
     ledgers_.pause(kBetweenAsks);
   }
   waiting_.fetch_sub(1);
+  return tier_->usage().capacity >= needed;
 }
 
 std::chrono::milliseconds DeviceShare::look() {
   if (failed_.load()) {
     tier_->set_limit(limit_);
-    tier_->set_ceiling(limit_);
+    residency_->yields().set_ceiling(limit_);
     return Pump::kBetweenLooks;
   }
   const auto view = exchange(Bytes());

@@ -58,8 +58,8 @@ class DeviceShare {
   void attach(DeviceTier& tier, Residency& residency, Bytes most);
 
   // A call is about to fetch what it misses of what it needs: waits for the program's turn, and for what others are
-  // about to give back.
-  void before_fetch(Bytes needed, Bytes missing);
+  // about to give back. True: there was room for what it needs then. False: it is alone, or has waited for long enough.
+  bool before_fetch(Bytes needed, Bytes missing);
   // For the pump: tells the others what this program holds and wants, and gives back what is theirs. Returns the time
   // until the next call.
   std::chrono::milliseconds look();

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-// Tries, each after a wait for work that held the memory and then progressed.
+// Tries, each after a wait for work that held the memory and then progressed, or for the program's turn.
 constexpr std::uint64_t kMostTries = 256;
 
 // The run that keeps the call waiting: the one with the most bytes to fetch.
@@ -23,15 +23,18 @@ Run& latest_of(std::span<Run* const> runs) {
 // callback may wait for calls of other threads that need it. While only calls in progress on other threads hold the
 // memory, waits until one of them lets go: they return by themselves.
 Status DemandFetch::fetch_and_hold(std::span<Run* const> runs, StreamId stream, Oversized oversized, const Held& held) {
-  wait_for_others(runs);
+  std::optional<Bytes> share = wait_for_others(runs);
   Stall stall(locked_.log);
   const ProfilerRange shown(locked_.log.profiler(), "bring in", locked_.streams.open_epoch().value());
   Status in_the_way;
-  std::uint64_t tries = 0;
-  for (;;) {
+  std::uint64_t tries = 0, lost_turns = 0;
+  for (bool turn_is_over = false;;) {
+    if (turn_is_over) share = wait_for_others(runs);
     const std::uint32_t seen = locked_.held_uses.ends();
     {
       MutexLock lock(locked_.mutex);
+      turn_is_over = share && locked_.tiers.device.usage().capacity < *share && ++lost_turns <= kMostTries;
+      if (turn_is_over) continue;
       for (Run* run : runs) run->holds.fetch_add(1);
       stall.go_on();
       locked_.executor.follow();
@@ -90,9 +93,9 @@ void DemandFetch::review_split() {
   if (gained.is_ok() && gained.value() != nullptr && stall.has_waited()) note_stall(stall, *gained.value());
 }
 
-// For other programs, which may have the device now.
-void DemandFetch::wait_for_others(std::span<Run* const> runs) const {
-  if (!locked_.options.before_fetch) return;
+// For other programs, which may have the device now. Returns what the runs need if there was room for it.
+std::optional<Bytes> DemandFetch::wait_for_others(std::span<Run* const> runs) const {
+  if (!locked_.options.before_fetch) return std::nullopt;
   Bytes needed, there;
   {
     const MutexLock lock(locked_.mutex);
@@ -101,7 +104,7 @@ void DemandFetch::wait_for_others(std::span<Run* const> runs) const {
       there += run->bytes_in(PageState::kResident);
     }
   }
-  locked_.options.before_fetch(needed, needed - there);
+  return locked_.options.before_fetch(needed, needed - there) ? std::optional(needed) : std::nullopt;
 }
 
 // Work that does not end holds the memory. What it waits for may be a launch that another thread is about to make,

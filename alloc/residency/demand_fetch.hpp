@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "residency/locked_engine.hpp"
 #include "residency/recomputation.hpp"
@@ -23,7 +24,7 @@ class DemandFetch {
   void review_split();
 
  private:
-  void wait_for_others(Runs runs) const EXCLUDES_LOCK(locked_.mutex);
+  std::optional<Bytes> wait_for_others(Runs runs) const EXCLUDES_LOCK(locked_.mutex);
   Status await_news(const Status& in_the_way, std::uint64_t& tries);
   void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(locked_.mutex);
 

@@ -92,6 +92,11 @@ Result<Bytes> DriverYield::shed_device(Bytes ceiling, Bytes piece) {
   return over();
 }
 
+void DriverYield::set_ceiling(Bytes ceiling) {
+  const MutexLock lock(locked_.mutex);
+  locked_.tiers.device.set_ceiling(ceiling);
+}
+
 double DriverYield::in_rate() {
   const MutexLock lock(locked_.mutex);
   return locked_.moves.links.in_rate();

@@ -35,6 +35,8 @@ class DriverYield {
   // memory to the driver. What is being evicted follows at a later call. Returns what is held beyond the ceiling and is
   // not on its way out. Errors: kOutOfMemory where nothing more can be evicted now; the driver's.
   Result<Bytes> shed_device(Bytes ceiling, Bytes piece);
+  // The program may hold up to `ceiling` of the device, beside others.
+  void set_ceiling(Bytes ceiling);
   // How fast evicted pages come back from the host, in bytes per second; 0 before it was measured.
   double in_rate();
 

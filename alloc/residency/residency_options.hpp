@@ -35,8 +35,9 @@ struct ResidencyOptions {
   Nanoseconds patience{2'000'000'000};
   std::size_t queue_depth = 0;  // as in DeviceProperties
   // Called before bytes are fetched for a call of the program, without a lock: may wait while it is another program's
-  // turn to use the device. `needed`: of all runs of the call, `missing`: of them, not on the device.
-  std::function<void(Bytes needed, Bytes missing)> before_fetch = {};
+  // turn to use the device. `needed`: of all runs of the call, `missing`: of them, not on the device. True: it waited
+  // until there was room for them, so it is called again if there is less by the time of the fetch.
+  std::function<bool(Bytes needed, Bytes missing)> before_fetch = {};
 };
 
 }  // namespace tessera

@@ -60,6 +60,47 @@ TEST(ResidencyFetch, AUseWaitsForABlockingUseThatHoldsItsRoom) {
   EXPECT_OK(machine.check(wanted, 1));
 }
 
+// Another program's turn begins after the call has waited for its own, and before its fetch: neither an error nor a
+// reason to use the block in host memory from now on.
+TEST(ResidencyFetch, AUseWaitsAgainWhenItsTurnEndsBeforeItsFetch) {
+  ResidencyMachine* machine = nullptr;
+  int waits = 0;
+  ResidencySetup setup{.device = 16_MiB, .host = 64_MiB, .zero_copy = true};
+  setup.options.before_fetch = [&](Bytes needed, Bytes missing) {
+    EXPECT_EQ(needed, 8_MiB);
+    EXPECT_EQ(missing, 8_MiB);
+    ++waits;
+    machine->residency().yields().set_ceiling(waits < 3 ? 4_MiB : 16_MiB);
+    machine->tiers().device.regain(DeviceTier::Ask::kNow);
+    return true;
+  };
+  ResidencyMachine shared(setup);
+  machine = &shared;
+  tessera::Run* const run = shared.add({0, 4});
+  ASSERT_OK(shared.write(run, 1));
+  EXPECT_EQ(waits, 3);
+  EXPECT_EQ(run->bytes_in(PageState::kResident), 8_MiB);
+  ASSERT_OK(shared.check(run, 1));
+}
+
+TEST(ResidencyFetch, AUseGoesOnWithoutATurnAfterAllPatience) {
+  ResidencyMachine* machine = nullptr;
+  int waits = 0;
+  ResidencySetup setup{.device = 16_MiB, .host = 64_MiB, .zero_copy = true};
+  setup.options.before_fetch = [&](Bytes, Bytes) {
+    ++waits;
+    machine->residency().yields().set_ceiling(4_MiB);
+    return false;
+  };
+  ResidencyMachine shared(setup);
+  machine = &shared;
+  tessera::Run* const run = shared.add({0, 4});
+  ASSERT_OK(shared.write(run, 1));
+  EXPECT_EQ(waits, 1);
+  EXPECT_EQ(run->bytes_in(PageState::kZeroCopy), 6_MiB) << "4 MiB too many, and 2 MiB are kept";
+  ASSERT_OK(shared.check(run, 1));
+}
+
 // Everything at once: each thread's own runs at twice the device size, shared ones, hints.
 void live(ResidencyMachine& machine, std::vector<tessera::Run*> own, tessera::Run* shared, StreamId stream,
           std::uint64_t thread) {
