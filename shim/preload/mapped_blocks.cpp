@@ -14,6 +14,28 @@
 namespace tessera::preload {
 namespace {
 
+// Makes the context current in which blocks of the device are used, if there is one, where none of this device is:
+// programs may make these calls in the context of another device, or in none.
+class InHomeOf {
+ public:
+  explicit InHomeOf(CUdevice device) {
+    CUdevice current = -1;
+    const CUcontext home = home_of(device);
+    const bool is_there = call_true(&TrueDriver::cuCtxGetDevice, &current) == CUDA_SUCCESS && current == device;
+    if (home == nullptr || is_there) return;
+    pushed_ = call_true(&TrueDriver::cuCtxPushCurrent_v2, home) == CUDA_SUCCESS;
+  }
+  ~InHomeOf() {
+    CUcontext home = nullptr;
+    if (pushed_) (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &home);
+  }
+  InHomeOf(const InHomeOf&) = delete;
+  InHomeOf& operator=(const InHomeOf&) = delete;
+
+ private:
+  bool pushed_ = false;
+};
+
 // The allocator for memory of the current context's device; null: the driver serves it.
 tessera_allocator* allocator_on(CUdevice device) {
   CUdevice current = -1;
@@ -62,6 +84,7 @@ void forget_contents(CUdeviceptr address) {
 // Copies the block's bytes to `to`, which the driver has mapped.
 CUresult copy_block(const OurHandle& handle, CUdeviceptr to) {
   const InPrimary in_primary;
+  const InHomeOf in_home(handle.properties.location.id);
   const Entry entry;
   tessera_use use;
   const tessera_result begun =
@@ -79,6 +102,7 @@ bool can_serve(const CUmemAllocationProp& wanted) { return is_plain(wanted) && i
 
 bool create_block(std::size_t bytes, CUdevice device, tessera_address& block) {
   const InPrimary in_primary;
+  const InHomeOf in_home(device);
   const Entry entry;
   if (entry.nested()) return false;
   tessera_allocator* const allocator = allocator_on(device);
@@ -87,10 +111,9 @@ bool create_block(std::size_t bytes, CUdevice device, tessera_address& block) {
   return true;
 }
 
-bool reserve_in_heap(std::size_t bytes, CUdeviceptr* address) {
+bool reserve_in_heap(std::size_t bytes, CUdeviceptr* address, CUdevice& device) {
   const InPrimary in_primary;
   const Entry entry;
-  CUdevice device = -1;
   if (entry.nested() || call_true(&TrueDriver::cuCtxGetDevice, &device) != CUDA_SUCCESS) return false;
   tessera_allocator* const allocator = allocator_on(device);
   if (allocator == nullptr) return false;
@@ -103,6 +126,7 @@ bool reserve_in_heap(std::size_t bytes, CUdeviceptr* address) {
 
 CUresult move_block(OurHandle& handle, tessera_address to) {
   const InPrimary in_primary;
+  const InHomeOf in_home(handle.properties.location.id);
   const Entry entry;
   tessera_allocator* const allocator = running();
   if (allocator == nullptr || handle.block == 0) return CUDA_SUCCESS;
@@ -114,6 +138,7 @@ CUresult move_block(OurHandle& handle, tessera_address to) {
 
 void keep_on_device(const OurHandle& handle) {
   const InPrimary in_primary;
+  const InHomeOf in_home(handle.properties.location.id);
   const Entry entry;
   tessera_allocator* const allocator = running();
   if (allocator == nullptr || handle.block == 0) return;
@@ -122,6 +147,7 @@ void keep_on_device(const OurHandle& handle) {
 
 CUresult destroy_block(const OurHandle& handle, const char* call) {
   const InPrimary in_primary;
+  const InHomeOf in_home(handle.properties.location.id);
   const Entry entry;
   tessera_allocator* const allocator = running();
   if (allocator == nullptr || handle.block == 0) return CUDA_SUCCESS;

@@ -18,8 +18,8 @@ bool can_serve(const CUmemAllocationProp& wanted);
 
 // Makes the block of a new handle. False: the driver has to serve the request.
 bool create_block(std::size_t bytes, CUdevice device, tessera_address& block);
-// Reserves addresses of the heap. False: as above.
-bool reserve_in_heap(std::size_t bytes, CUdeviceptr* address);
+// Reserves addresses of the heap of the current device, which is `device` then. False: as above.
+bool reserve_in_heap(std::size_t bytes, CUdeviceptr* address, CUdevice& device);
 
 // Moves the block to reserved addresses, or to its own (0). CUDA_ERROR_NOT_SUPPORTED: it cannot be beside others there.
 CUresult move_block(OurHandle& handle, tessera_address to);

@@ -48,15 +48,34 @@ CUresult unmap_drivers(CUdeviceptr address, std::size_t bytes) {
   return result;
 }
 
+// Ends a handle that has become the driver's, and is neither referred to nor mapped any more.
+void end_if_unused(Handle number) {
+  const OurHandle* const handle = table().find(number);
+  if (handle == nullptr || handle->real == 0 || handle->count != 0 || handle->real_places != 0) return;
+  (void)release_drivers(handle->real);
+  table().handles.erase(number);
+}
+
+void remove_mapping(Reservation& in, CUdeviceptr at) {
+  const Handle former = in.mappings.at(at).former;
+  in.remove(at);
+  OurHandle* const handle = former != 0 ? table().find(former) : nullptr;
+  if (handle == nullptr) return;
+  --handle->real_places;
+  end_if_unused(former);
+}
+
 // The driver's handle in the place of the block.
 CUresult map_real(OurHandle& handle) {
   Reservation& range = table().reservation_of(handle.mapped)->second;
-  range.mappings.at(handle.mapped).ours = 0;
+  Mapping& mapping = range.mappings.at(handle.mapped);
+  mapping.former = std::exchange(mapping.ours, 0);
   const CUdeviceptr at = std::exchange(handle.mapped, 0);
   CUresult result = call_true(&TrueDriver::cuMemMap, at, handle.bytes, std::size_t{0}, handle.real, 0ULL);
   if (result == CUDA_SUCCESS) outside_memory().mapped(at, handle.bytes, handle.real, {"cuMemMap", nullptr});
   if (result == CUDA_SUCCESS && handle.open) result = grant_access(at, handle.bytes, handle.properties.location.id);
   if (result == CUDA_SUCCESS) {
+    ++handle.real_places;
     foreign_ranges().add(at, handle.bytes);
   } else {
     range.remove(at);
@@ -80,11 +99,10 @@ CUresult make_one_real(OurHandle& handle) {
   }
   handle.block = 0;
   handle.real = real;
-  if (handle.mapped != 0) result = map_real(handle);
-  if (handle.count == 0) {  // the mapping alone keeps it
-    (void)release_drivers(real);
-    std::erase_if(table().handles, [&](const auto& entry) { return &entry.second == &handle; });
-  }
+  if (handle.mapped == 0) return result;
+  const Handle number = table().mapping_at(handle.mapped)->second.ours;
+  result = map_real(handle);
+  end_if_unused(number);
   return result;
 }
 
@@ -94,10 +112,11 @@ CUresult make_all_real(Reservation& in) {
   CUresult result = CUDA_SUCCESS;
   const std::vector<MappedTable::Place> places(in.mappings.begin(), in.mappings.end());
   for (const auto& [address, mapping] : places) {
-    OurHandle* const handle = mapping.ours != 0 ? table().find(mapping.ours) : nullptr;
+    OurHandle* handle = mapping.ours != 0 ? table().find(mapping.ours) : nullptr;
     if (handle == nullptr) continue;
     if (result == CUDA_SUCCESS) result = make_one_real(*handle);
-    if (result != CUDA_SUCCESS && handle->open) keep_on_device(*handle);
+    handle = result != CUDA_SUCCESS ? table().find(mapping.ours) : nullptr;
+    if (handle != nullptr && handle->open) keep_on_device(*handle);
   }
   return result;
 }
@@ -112,8 +131,8 @@ CUresult make_real(OurHandle& handle) {
 
 // ---- mapping ------------------------------------------------------------------------------------
 
-// A handle of the driver's, in a reservation that we know.
-CUresult map_drivers(CUdeviceptr address, std::size_t bytes, std::size_t offset, Handle handle,
+// A handle of the driver's, perhaps of a handle that was ours, in a reservation that we may know.
+CUresult map_drivers(CUdeviceptr address, std::size_t bytes, std::size_t offset, Handle handle, Handle former,
                      unsigned long long flags, MappedTable::Range range, const void* caller) {
   const bool known = range != table().reservations.end();
   const CUresult made = known && range->second.ours ? make_all_real(range->second) : CUDA_SUCCESS;
@@ -121,7 +140,8 @@ CUresult map_drivers(CUdeviceptr address, std::size_t bytes, std::size_t offset,
   const CUresult result = call_with_room({}, &TrueDriver::cuMemMap, address, bytes, offset, handle, flags);
   if (result == CUDA_SUCCESS) outside_memory().mapped(address, bytes, handle, {"cuMemMap", caller});
   if (result != CUDA_SUCCESS || !known) return result;
-  range->second.add(address, Mapping{bytes, 0});
+  range->second.add(address, Mapping{bytes, 0, former});
+  if (former != 0) ++table().find(former)->real_places;
   if (range->second.ours) foreign_ranges().add(address, bytes);
   return result;
 }
@@ -146,7 +166,7 @@ CUresult unmap_ours(Reservation& in, CUdeviceptr address, Handle number) {
 CUresult unmap_drivers_in(Reservation& in, CUdeviceptr address, std::size_t bytes) {
   const CUresult result = unmap_drivers(address, bytes);
   if (result != CUDA_SUCCESS) return result;
-  for (const auto& [at, mapping] : MappedTable::mappings_in(in, address, bytes).mappings) in.remove(at);
+  for (const auto& [at, mapping] : MappedTable::mappings_in(in, address, bytes).mappings) remove_mapping(in, at);
   foreign_ranges().remove(address, bytes);
   return result;
 }
@@ -193,12 +213,14 @@ CUresult reserve_addresses(CUdeviceptr* address, std::size_t bytes, std::size_t 
                            unsigned long long flags, const void* caller) {
   const bool plain = address != nullptr && bytes != 0 && bytes % kGranule == 0 && hint == 0 && flags == 0 &&
                      alignment <= kMostAlignment && (alignment & (alignment - 1)) == 0;
-  const bool ours = plain && !is_drivers_caller(caller) && reserve_in_heap(bytes, address);
+  CUdevice device = -1;
+  const bool ours = plain && !is_drivers_caller(caller) && reserve_in_heap(bytes, address, device);
   const CUresult result =
       ours ? CUDA_SUCCESS : call_true(&TrueDriver::cuMemAddressReserve, address, bytes, alignment, hint, flags);
   if (result != CUDA_SUCCESS || lies_in_known_driver(caller)) return result;
   const std::lock_guard<std::mutex> guard(table_lock);
-  table().reservations[*address] = Reservation{.bytes = bytes, .ours = ours, .is_library = lies_in_nccl(caller)};
+  table().reservations[*address] =
+      Reservation{.bytes = bytes, .ours = ours, .is_library = lies_in_nccl(caller), .device = device};
   detail::any_mapped.store(true);
   return result;
 }
@@ -254,7 +276,7 @@ CUresult release_handle(Handle handle) {
     return result;
   }
   if (ours->count == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (ours->count > 1 || ours->mapped != 0) {  // a mapping keeps the bytes
+  if (ours->count > 1 || ours->mapped != 0 || ours->real_places != 0) {  // a mapping keeps the bytes
     --ours->count;
     return CUDA_SUCCESS;
   }
@@ -264,11 +286,14 @@ CUresult release_handle(Handle handle) {
   return result;
 }
 
+// The handle is the one with which the memory was mapped, also where it has become the driver's: CUDA guarantees that.
 CUresult retain_handle(Handle* handle, void* address) {
   const auto at = reinterpret_cast<CUdeviceptr>(address);
   const std::lock_guard<std::mutex> guard(table_lock);
-  const MappedTable::Place* const mapping = table().mapping_at(at);
-  OurHandle* const ours = table().ours_at(at);
+  const MappedTable::Place* const place = table().mapping_at(at);
+  const Mapping mapping = place != nullptr ? place->second : Mapping{};
+  const Handle number = mapping.ours != 0 ? mapping.ours : mapping.former;
+  OurHandle* const ours = table().find(number);
   if (ours == nullptr) {
     if (served(at)) return CUDA_ERROR_INVALID_VALUE;
     const CUresult result = call_true(&TrueDriver::cuMemRetainAllocationHandle, handle, address);
@@ -277,7 +302,7 @@ CUresult retain_handle(Handle* handle, void* address) {
   }
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
   ++ours->count;
-  *handle = mapping->second.ours;
+  *handle = number;
   return CUDA_SUCCESS;
 }
 
@@ -292,19 +317,20 @@ CUresult map_handle(CUdeviceptr address, std::size_t bytes, std::size_t offset, 
     return CUDA_ERROR_INVALID_VALUE;
   }
   OurHandle* const ours = table().find(handle);
-  if (ours == nullptr) return map_drivers(address, bytes, offset, handle, flags, range, caller);
+  if (ours == nullptr) return map_drivers(address, bytes, offset, handle, 0, flags, range, caller);
   const bool in_part = offset != 0 || bytes < ours->bytes;
   const bool wrong = !known || ours->count == 0 || flags != 0 || (!in_part && bytes != ours->bytes);
   if (wrong) return CUDA_ERROR_INVALID_VALUE;
   if (in_part) return CUDA_ERROR_NOT_SUPPORTED;
   if (address % kGranule != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (ours->real == 0 && ours->mapped == 0 && range->second.ours && !range->second.has_drivers()) {
+  const bool in_heap = range->second.ours && range->second.device == ours->properties.location.id;
+  if (ours->real == 0 && ours->mapped == 0 && in_heap && !range->second.has_drivers()) {
     ours->mapped = address;
     range->second.add(address, Mapping{bytes, handle});
     return CUDA_SUCCESS;
   }
   const CUresult made = make_real(*ours);
-  return made == CUDA_SUCCESS ? map_drivers(address, bytes, offset, ours->real, flags, range, caller) : made;
+  return made == CUDA_SUCCESS ? map_drivers(address, bytes, offset, ours->real, handle, flags, range, caller) : made;
 }
 
 CUresult unmap_addresses(CUdeviceptr address, std::size_t bytes) {
@@ -344,7 +370,8 @@ CUresult set_access(CUdeviceptr address, std::size_t bytes, const CUmemAccessDes
     return call_true(&TrueDriver::cuMemSetAccess, address, bytes, access, count);
   }
   const bool exceeds = bytes > range->second.bytes - (address - range->first);
-  if (access == nullptr || count == 0 || exceeds || !found.is_whole) return CUDA_ERROR_INVALID_VALUE;
+  const bool is_paged = bytes != 0 && bytes % kGranule == 0 && address % kGranule == 0;
+  if (access == nullptr || count == 0 || exceeds || !is_paged || !found.is_whole) return CUDA_ERROR_INVALID_VALUE;
   CUresult result = CUDA_SUCCESS;
   for (const auto& [at, mapping] : found.mappings) {
     if (result != CUDA_SUCCESS) break;
@@ -395,6 +422,9 @@ CUresult make_drivers_at(CUdeviceptr address) {
 void forget_mapped() {
   const std::lock_guard<std::mutex> guard(table_lock);
   std::erase_if(table().handles, [](const auto& entry) { return entry.second.real == 0; });
+  for (auto& [address, range] : table().reservations) {
+    while (range.ours && !range.mappings.empty()) remove_mapping(range, range.mappings.begin()->first);
+  }
   std::erase_if(table().reservations, [](const auto& entry) { return entry.second.ours; });
   foreign_ranges().clear();
 }

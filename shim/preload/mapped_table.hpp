@@ -23,19 +23,22 @@ struct OurHandle {
   CUdeviceptr mapped = 0;     // 0: nowhere
   bool open = false;          // access is set, so the block is at `mapped`
   bool written = false;       // it may have contents: access was set at some time
-  Handle real = 0;            // the driver's handle that it has become
+  Handle real = 0;            // the driver's handle that it has become, ...
+  unsigned real_places = 0;   // ... and how often that is mapped
 };
 
 struct Mapping {
   std::size_t bytes;
-  Handle ours = 0;  // 0: the driver's
+  Handle ours = 0;    // 0: the driver's
+  Handle former = 0;  // what the program calls a handle of the driver's that was ours
 };
 
 struct Reservation {
   std::size_t bytes;
-  bool ours;                // its addresses are in the heap
+  bool ours;                // its addresses are in the heap of `device`
   bool is_library = false;  // NCCL's, which maps what it creates itself
-  std::size_t mapped = 0;   // bytes
+  CUdevice device = -1;
+  std::size_t mapped = 0;  // bytes
   std::map<CUdeviceptr, Mapping> mappings{};
 
   // A reservation has mappings of ours or of the driver, not both: an address there means all that is mapped there.

@@ -128,12 +128,20 @@ TEST(PreloadMapping, AKernelFindsInTheHostWhatDoesNotFit) {
 }
 
 TEST(PreloadMapping, WhatABlockCannotDoIsDoneByTheDriver) {
-  for (const char* const how : {"export", "twice", "part", "release", "beside"}) {
+  for (const char* const how : {"export", "twice", "part", "release", "beside", "none"}) {
     EXPECT_EQ(run(misuse(how), device_of("64MiB")).output, "ok\n") << how;
     const Outcome preloaded = run_preloaded(misuse(how), device_of("64MiB"));
     EXPECT_EQ(preloaded.output, "ok\n") << how << ": " << preloaded.message;
     EXPECT_EQ(preloaded.message, "") << how;
   }
+}
+
+TEST(PreloadMapping, AddressesAreReservedForEitherDevice) {
+  const Environment two = device_of("64MiB", {{"TESSERA_SOFTWARE_DEVICES", "2"}});
+  EXPECT_EQ(run(misuse("devices"), two).output, "ok\n");
+  const Outcome preloaded = run_preloaded(misuse("devices"), two);
+  EXPECT_EQ(preloaded.output, "ok\n") << preloaded.message;
+  EXPECT_EQ(preloaded.message, "");
 }
 
 TEST(PreloadMapping, WrongCallsAreRefusedAsTheDriverRefusesThem) {
@@ -143,6 +151,20 @@ TEST(PreloadMapping, WrongCallsAreRefusedAsTheDriverRefusesThem) {
     const Outcome preloaded = run_preloaded(misuse(how), device_of("64MiB"));
     EXPECT_EQ(preloaded.output, alone.output) << how;
     EXPECT_EQ(preloaded.message, alone.message) << how;
+  }
+}
+
+// Random calls on a device that has room for a part of what they make, and where little has to move.
+TEST(PreloadMapping, RandomCallsGetTheAnswersOfADriver) {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    const std::string command = "./mapped_random preload_kernels.so " + std::to_string(seed) + " 400";
+    const Outcome alone = run(command, device_of("256MiB"));
+    EXPECT_EQ(alone.exit_code, 0) << seed << alone.message << alone.output;
+    EXPECT_EQ(alone.output.find("wrong"), std::string::npos) << seed << alone.output;
+    for (const char* const memory : {"256MiB", "28MiB"}) {
+      const Outcome preloaded = run_preloaded(command, device_of("256MiB", {{"TESSERA_DEVICE_MEMORY", memory}}));
+      EXPECT_EQ(preloaded.output, alone.output) << seed << ", " << memory << preloaded.message;
+    }
   }
 }
 

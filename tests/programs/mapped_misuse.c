@@ -1,6 +1,6 @@
 /* Mapped memory in ways that a movable block cannot serve, and in wrong ways.
  *
- *   mapped_misuse KERNELS export|twice|part|release|beside|errors|segment
+ *   mapped_misuse KERNELS export|twice|part|release|beside|devices|none|errors|segment
  *
  * export   a handle is exported after use, and opened again: both addresses show the same bytes
  * twice    a handle is mapped at a second address while the first is in use
@@ -8,6 +8,8 @@
  * release  a handle is released while it is mapped, and retained again by its address
  * beside   of several handles in a reservation one is exported, or mapped a second time, or another is opened beside
  *          them
+ * devices  addresses are reserved while one of two devices is the current one, and memory of either is mapped there
+ * none     no context is current in the calls that need none
  * errors   calls that CUDA refuses; the results are printed. None uses a handle that was released: drivers crash
  * segment  the same in a reservation with several handles and a gap. None maps beyond the reservation: drivers accept
  *          that
@@ -23,6 +25,8 @@
 
 #define BYTES (4 * PAGE)
 
+static const char* kernels;
+
 static struct mapping made(void) {
   struct mapping block = {reserve(BYTES), BYTES, 0};
   CHECK(create(&block.handle, BYTES));
@@ -35,11 +39,11 @@ static void end_block(struct mapping* block) {
   CHECK(cuMemAddressFree(block->at, block->bytes));
 }
 
-static int same_bytes(CUdeviceptr one, CUdeviceptr other) {
+static int same_bytes(CUdeviceptr one, CUdeviceptr other, int value) {
   add_one(one, BYTES);
-  const int right = holds(other, BYTES, 0, 6);
+  const int right = holds(other, BYTES, 0, value + 1);
   add_one(other, BYTES);
-  return holds(one, BYTES, 1, 7) && right;
+  return holds(one, BYTES, 1, value + 2) && right;
 }
 
 static int export_it(void) {
@@ -52,7 +56,7 @@ static int export_it(void) {
   CHECK(cuMemImportFromShareableHandle(&opened.handle, (void*)(intptr_t)file, shared_as));
   close(file);
   map(&opened);
-  const int right = same_bytes(block.at, opened.at);
+  const int right = same_bytes(block.at, opened.at, 5);
   end_block(&opened);
   end_block(&block);
   return right;
@@ -63,7 +67,7 @@ static int twice(void) {
   struct mapping second = {reserve(BYTES), BYTES, block.handle};
   fill(block.at, BYTES, 5);
   map(&second);
-  const int right = same_bytes(block.at, second.at);
+  const int right = same_bytes(block.at, second.at, 5);
   CHECK(cuMemUnmap(second.at, BYTES));
   CHECK(cuMemAddressFree(second.at, BYTES));
   end_block(&block);
@@ -179,6 +183,70 @@ static int beside(void) {
   return right;
 }
 
+static int devices(void) {
+  enum { DEVICES = 2 };
+  CUcontext contexts[DEVICES];
+  CUmodule modules[DEVICES] = {module, NULL};
+  int right = 1;
+  CHECK(cuCtxGetCurrent(&contexts[0]));
+  CHECK(cuDevicePrimaryCtxRetain(&contexts[1], 1));
+  CHECK(cuCtxSetCurrent(contexts[1]));
+  CHECK(cuModuleLoad(&modules[1], kernels));
+  for (int way = 0; way < 8; ++way) {
+    const int reserved_on = way & 1, with_room = way >> 2 & 1;
+    device = way >> 1 & 1;
+    module = modules[device];
+    CHECK(cuCtxSetCurrent(contexts[reserved_on]));
+    const size_t reserved = with_room ? 3 * BYTES : BYTES;
+    struct mapping block = {reserve(reserved), BYTES, 0};
+    CHECK(cuCtxSetCurrent(contexts[device]));
+    CHECK(create(&block.handle, BYTES));
+    map(&block);
+    fill(block.at, BYTES, way);
+    add_one(block.at, BYTES);
+    right = holds(block.at, BYTES, way, way + 1) && right;
+    unmap(&block);
+    CHECK(cuMemAddressFree(block.at, reserved));
+  }
+  return right;
+}
+
+static int none(void) {
+  CUcontext context;
+  const CUdeviceptr range = reserve(3 * BYTES);
+  struct mapping block = {range, BYTES, 0}, next = {range + BYTES, BYTES, 0};
+  CHECK(cuCtxGetCurrent(&context));
+  CHECK(create(&block.handle, BYTES));
+  map(&block);
+  fill(range, BYTES, 5);
+  CHECK(cuCtxSynchronize());
+  CHECK(cuCtxSetCurrent(NULL));
+  CHECK(create(&next.handle, BYTES));
+  map(&next);
+  CHECK(cuCtxSetCurrent(context));
+  int right = holds(range, BYTES, 0, 5);
+  fill(range, 2 * BYTES, 8);
+  add_one(range, 2 * BYTES);
+  CHECK(cuCtxSynchronize());
+  CHECK(cuCtxSetCurrent(NULL));
+  CHECK(cuMemUnmap(next.at, BYTES));
+  map(&next);
+  struct mapping again = {reserve(BYTES), BYTES, block.handle}; /* a second address of it */
+  map(&again);
+  CHECK(cuCtxSetCurrent(context));
+  right = holds(range, 2 * BYTES, 1, 9) && right;
+  right = same_bytes(range, again.at, 9) && right;
+  CHECK(cuCtxSynchronize());
+  CHECK(cuCtxSetCurrent(NULL));
+  CHECK(cuMemUnmap(again.at, BYTES));
+  CHECK(cuMemAddressFree(again.at, BYTES));
+  unmap(&next);
+  unmap(&block);
+  CHECK(cuMemAddressFree(range, 3 * BYTES));
+  CHECK(cuCtxSetCurrent(context));
+  return right;
+}
+
 static void say(const char* what, CUresult result) {
   const char* name = "unknown error";
   cuGetErrorName(result, &name);
@@ -280,12 +348,15 @@ static int segment(void) {
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const char* const how = argv[2];
-  start(argv[1]);
+  kernels = argv[1];
+  start(kernels);
   if (strcmp(how, "export") == 0) return end(export_it());
   if (strcmp(how, "twice") == 0) return end(twice());
   if (strcmp(how, "part") == 0) return end(part());
   if (strcmp(how, "release") == 0) return end(release());
   if (strcmp(how, "beside") == 0) return end(beside());
+  if (strcmp(how, "devices") == 0) return end(devices());
+  if (strcmp(how, "none") == 0) return end(none());
   if (strcmp(how, "errors") == 0) return end(errors());
   if (strcmp(how, "segment") == 0) return end(segment());
   return 2;
