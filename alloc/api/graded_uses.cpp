@@ -24,6 +24,11 @@ class RoomForUse {
 
   DeviceHeap* heap() const { return heap_; }
   std::optional<BlockInfo> block_of(Address address) const { return lookup_.block_of(address); }
+  // Where nothing is mapped at the address, and it means what is mapped around it.
+  Run* range_around(Address address) const { return tessera::range_around(heap_->pages().map(), address); }
+  void take_range(Run& range, Address address) {
+    name_around(heap_->pages().map(), &range, address, [&](Run* run) { (void)take(*run, true); });
+  }
   // Of what the address means in the block's run: false only if it is optional and does not fit. Of a range that does
   // not fit, what contains the address.
   bool take(const BlockInfo& block, Address address, bool needed) {
@@ -59,6 +64,12 @@ bool may_be_partial(DeviceHeap& heap, const BlockInfo& block) {
   return block.run->row != nullptr && heap.residency().ranges().can_be_partial();
 }
 
+// The range that such an address means; null also for one that may be none, where all of it cannot be there.
+Run* range_around(const RoomForUse* room, Address address, bool is_certain) {
+  if (room == nullptr || (!is_certain && !room->heap()->residency().ranges().can_be_partial())) return nullptr;
+  return room->range_around(address);
+}
+
 }  // namespace
 
 // Certain words go first, so that doubtful ones get only the remaining room.
@@ -76,6 +87,11 @@ Result<GradedUses::Chosen> GradedUses::choose_fitting(const GradedAddresses& wor
     const Address address = words.all[i];
     RoomForUse* const room = room_of(address);
     const auto block = room == nullptr ? std::nullopt : room->block_of(address);
+    if (Run* const range = block ? nullptr : range_around(room, address, i < words.certain)) {
+      room->take_range(*range, address);
+      chosen.addresses.push_back(address);
+      continue;
+    }
     if (!block && refuses_strays && room != nullptr && i < words.certain) {
       return not_ours(address);
     }

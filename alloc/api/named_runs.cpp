@@ -30,13 +30,13 @@ Extent named_bytes(const Run& run, const AddressRange& named) {
   return {named.address - run.address, named.bytes};
 }
 
-std::optional<Extent> named_in_range(const Run& run, Address address) {
-  return run.row->is_cut.load() ? extent_in(*run.row, address, Bytes(1)) : std::nullopt;
+std::optional<Extent> named_in_range(const Run& range, Address address) {
+  return range.is_cut.load() ? extent_in(range, address, Bytes(1)) : std::nullopt;
 }
 
-std::optional<Extent> named_in_range(const Run& run, const AddressRange& named) {
-  if (!named.bytes) return named_in_range(run, named.address);
-  return Extent{named.address - run.row->address, named.bytes};
+std::optional<Extent> named_in_range(const Run& range, const AddressRange& named) {
+  if (!named.bytes) return named_in_range(range, named.address);
+  return Extent{named.address - range.address, named.bytes};
 }
 
 // Without extents, the address says where the object begins.
@@ -57,6 +57,28 @@ Run* next_in_range(const PageMap& map, const Run& range, Address address, Addres
     Run* const run = map.find(address);
     if (run != nullptr) return run->row == &range ? run : nullptr;
     address = Address((address.value() / kBasePage.value() + 1) * kBasePage.value());
+  }
+  return nullptr;
+}
+
+Run* range_around(const PageMap& map, Address address) {
+  Run* const range = map.range_at(address);
+  if (range == nullptr || range->live.load(std::memory_order_relaxed) == 0) return nullptr;
+  const auto extent = range->is_cut.load() ? extent_in(*range, address, Bytes()) : std::nullopt;
+  return extent && !extent->bytes ? nullptr : range;
+}
+
+Run* range_around(const PageMap& map, const AddressRange& named) {
+  return named.bytes ? nullptr : range_around(map, named.address);
+}
+
+Run* nearest_in_range(const PageMap& map, const Run& range, Address address) {
+  const Address page((address.value() / kBasePage.value()) * kBasePage.value());
+  for (Address at = page; map.range_at(at) == &range; at = at + kBasePage) {
+    if (Run* const run = map.find(at)) return run->row == &range ? run : nullptr;
+  }
+  for (Address at = page; map.range_at(at) == &range; at = Address(at.value() - kBasePage.value())) {
+    if (Run* const run = map.find(at)) return run->row == &range ? run : nullptr;
   }
   return nullptr;
 }

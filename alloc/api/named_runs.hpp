@@ -27,9 +27,9 @@ inline Address address_of(const AddressRange& named) { return named.address; }
 // The bytes of the run's block that are meant.
 Extent named_bytes(const Run& run, Address address);
 Extent named_bytes(const Run& run, const AddressRange& named);
-// The same for a run in a range (row.hpp), counted from the first byte of the range. Nothing: all of the range.
-std::optional<Extent> named_in_range(const Run& run, Address address);
-std::optional<Extent> named_in_range(const Run& run, const AddressRange& named);
+// The same of a range (row.hpp), counted from its first byte. Nothing: all of the range.
+std::optional<Extent> named_in_range(const Run& range, Address address);
+std::optional<Extent> named_in_range(const Run& range, const AddressRange& named);
 
 // What is named of the run's block, or of its range, for Residency::note_named().
 Extent noted_bytes(const Run& run, Address address);
@@ -38,19 +38,35 @@ Extent noted_bytes(const Run& run, const AddressRange& named);
 // The run that follows at this address or, with nothing mapped there, above it, if it is in the same range and begins
 // before `end`; null if there is none.
 Run* next_in_range(const PageMap& map, const Run& range, Address address, Address end);
+// The run in the range that is nearest above this address, or else below it; null if the range has none.
+Run* nearest_in_range(const PageMap& map, const Run& range, Address address);
+
+// The range that an address means at which nothing is mapped: the program has reserved it, and mapped other runs there.
+// Null where there is none, or it is in no extent; and for bytes, which are in no run.
+Run* range_around(const PageMap& map, Address address);
+Run* range_around(const PageMap& map, const AddressRange& named);
+
+// Calls add(run) for each run that is meant in a range: the range alone where that is all of it.
+template <class Named, class Add>
+[[gnu::always_inline]] inline void name_in_range(const PageMap& map, Run* range, const Named& named, Add add) {
+  const std::optional<Extent> meant = named_in_range(*range, named);
+  if (!meant) return add(range);
+  const Address end = range->address + meant->end();
+  Run* part = next_in_range(map, *range, range->address + meant->offset, end);
+  for (; part != nullptr; part = next_in_range(map, *range, part->address + part->shape.bytes(), end)) add(part);
+}
+
+// The same of range_around(), which is rare.
+template <class Named, class Add>
+[[gnu::noinline, gnu::cold]] void name_around(const PageMap& map, Run* range, const Named& named, Add add) {
+  name_in_range(map, range, named, add);
+}
 
 // Calls add(run) for each run that is meant: the row alone where that is all of it. An address in a row that is cut,
 // but in none of its extents, means the part that contains it. `map`: where the run was found.
 template <class Named, class Add>
 [[gnu::noinline]] void name_parts(const PageMap& map, Run* run, const Named& named, Add add) {
-  if (Run* const range = run->row) {
-    const std::optional<Extent> meant = named_in_range(*run, named);
-    if (!meant) return add(range);
-    const Address end = range->address + meant->end();
-    Run* part = next_in_range(map, *range, range->address + meant->offset, end);
-    for (; part != nullptr; part = next_in_range(map, *range, part->address + part->shape.bytes(), end)) add(part);
-    return;
-  }
+  if (Run* const range = run->row) return name_in_range(map, range, named, add);
   if (!run->is_row.load(std::memory_order_acquire)) return add(run);
   const std::span<Run* const> parts = parts_in(*run, named_bytes(*run, named));
   if (parts.size() == run->parts.size()) return add(run);

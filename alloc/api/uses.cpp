@@ -35,9 +35,13 @@ std::vector<Run*> nearest_of(std::span<const Named> named, DeviceHeap& heap, con
     if (distinct.insert(run).second) runs.push_back(run);
   };
   for (const Named& each : named) {
-    Run* const run = heap.holds(address_of(each)) ? lookup.run_of(address_of(each)) : nullptr;
+    if (!heap.holds(address_of(each))) continue;
+    Run* run = lookup.run_of(address_of(each));
+    if (Run* const range = run == nullptr ? range_around(heap.pages().map(), each) : nullptr) {
+      run = nearest_in_range(heap.pages().map(), *range, address_of(each));
+    }
     if (run == nullptr) continue;
-    if (run->row != nullptr && !named_in_range(*run, each)) {
+    if (run->row != nullptr && !named_in_range(*run->row, each)) {
       add(run);
       origins.push_back(run);
     } else {
@@ -66,6 +70,12 @@ bool Uses::try_begin(std::span<const Address> addresses, StreamId stream, Access
         if (*address >= low && *address < high) [[likely]] {
           Run* const run = BlockCache::live_run_of(pages, *address);
           if (run == nullptr) [[unlikely]] {
+            if constexpr (names_parts()) {
+              if (Run* const range = range_around(pages, *address)) {
+                name_around(pages, range, *address, [&found](Run* part) { found.add(part); });
+                continue;
+              }
+            }
             if (use.refuses_strays) return std::nullopt;
             continue;
           }
@@ -109,7 +119,9 @@ template <class Named>
 void Uses::note_named(DeviceHeap& heap, std::span<const Named> named) {
   for (const Named& each : named) {
     const Address address = address_of(each);
-    Run* const run = heap.holds(address) ? BlockCache::live_run_of(heap.pages().map(), address) : nullptr;
+    if (!heap.holds(address)) continue;
+    Run* run = BlockCache::live_run_of(heap.pages().map(), address);
+    if (run == nullptr) run = range_around(heap.pages().map(), each);
     if (run != nullptr) heap.residency().note_named(run->whole(), noted_bytes(*run, each));
   }
 }
@@ -138,6 +150,8 @@ Status Uses::begin_named(std::span<const Named> named, StreamId stream, Access a
     if (Run* run = lookup->run_of(address)) {
       if (profits_from_parts(*run, each)) heap->residency().runs().expect_parts(run);
       for_each_named(heap->pages().map(), run, each, [&runs](Run* part) { runs.add(part); });
+    } else if (Run* const range = range_around(heap->pages().map(), each)) {
+      name_around(heap->pages().map(), range, each, [&runs](Run* part) { runs.add(part); });
     } else if (use.refuses_strays) {
       return not_ours(address);
     }
@@ -218,9 +232,13 @@ Status Uses::begin_partly_written(std::span<const Named> named, std::size_t writ
   if (all) return {};
   for (const Named& each : named.last(written)) {
     DeviceHeap* const heap = heaps_.of(address_of(each));
-    Run* const run = heap == nullptr ? nullptr : BlockCache::live_run_of(heap->pages().map(), address_of(each));
-    if (run == nullptr) continue;
-    for_each_named(heap->pages().map(), run, each, [heap](Run* part) { heap->residency().note_written(*part); });
+    if (heap == nullptr) continue;
+    const auto note = [heap](Run* part) { heap->residency().note_written(*part); };
+    if (Run* const run = BlockCache::live_run_of(heap->pages().map(), address_of(each))) {
+      for_each_named(heap->pages().map(), run, each, note);
+    } else if (Run* const range = range_around(heap->pages().map(), each)) {
+      name_around(heap->pages().map(), range, each, note);
+    }
   }
   return {};
 }
@@ -247,10 +265,13 @@ Status Uses::begin_on_several(std::span<const Named> named, Access access, Annou
     AnnouncedUse::Part part{heap, {}};
     for (const Named& each : named) {
       if (!heap->holds(address_of(each))) continue;
-      Run* const run = lookup.run_of(address_of(each));
-      if (run == nullptr) continue;
-      if (profits_from_parts(*run, each)) heap->residency().runs().expect_parts(run);
-      for_each_named(heap->pages().map(), run, each, [&part](Run* named_run) { part.runs.push_back(named_run); });
+      const auto add = [&part](Run* named_run) { part.runs.push_back(named_run); };
+      if (Run* const run = lookup.run_of(address_of(each))) {
+        if (profits_from_parts(*run, each)) heap->residency().runs().expect_parts(run);
+        for_each_named(heap->pages().map(), run, each, add);
+      } else if (Run* const range = range_around(heap->pages().map(), each)) {
+        name_around(heap->pages().map(), range, each, add);
+      }
     }
     if (!part.runs.empty()) parts.push_back(std::move(part));
   }

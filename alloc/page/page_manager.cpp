@@ -128,10 +128,11 @@ Status PageManager::unreserve(Address address) {
       return Status(Code::kBusy, fmt::format("a block is in the addresses reserved from {:#x} on", address.value()));
     }
     range = known->range;
+    if (range != nullptr) map_->set_range(known->start, known->windows, nullptr);
     reserved_.remove(*known);
   }
   if (range == nullptr) return Status::ok();
-  readers_.wait_for_all();  // one may have found it by a run that was there
+  readers_.wait_for_all();  // one may have found it
   residency_.ranges().remove(range);
   return Status::ok();
 }
@@ -166,6 +167,7 @@ Run* PageManager::range_for(Address address, const Run& run) {
   if (reservation.bytes == run.shape.bytes()) return nullptr;
   if (reservation.range == nullptr) {
     reserved_.set_range(reservation, residency_.ranges().add(reservation.start, run.tag));
+    map_->set_range(reservation.start, reservation.windows, reservation.range);
   }
   return reservation.range;
 }

@@ -28,13 +28,14 @@ Pages pages_of(tessera_allocator* allocator, const Words& words, InRanges in_ran
   const auto add = [&](std::uint64_t word, bool certain) {
     tessera_block_info block{};
     block.size = sizeof(block);
-    if (tessera_query(allocator, word, &block) != TESSERA_OK) return;
-    if (!certain && block.address != word) return;
+    const bool in_block = tessera_query(allocator, word, &block) == TESSERA_OK;
+    if (!certain && (!in_block || block.address != word)) return;
     MappedRange range;
     if (in_ranges == InRanges::kAll && find_mapped_range(word, range)) {
       pages.emplace(range.address / kPage, (range.address + range.mapped) / kPage - 1);
       return;
     }
+    if (!in_block) return;
     const std::uint64_t last = block.address + std::max<std::uint64_t>(block.capacity, 1) - 1;
     pages.emplace(block.address / kPage, last / kPage);
   };

@@ -203,10 +203,10 @@ bool detail::find_mapped(CUdeviceptr address, CUmemAllocationProp& properties) {
 
 bool detail::find_mapped_range(CUdeviceptr address, MappedRange& range) {
   const std::lock_guard<std::mutex> guard(table_lock);
-  if (table().ours_at(address) == nullptr) return false;
   const auto known = table().reservation_of(address);
+  if (known == table().reservations.end() || !known->second.ours || known->second.has_drivers()) return false;
   range = {known->first, known->second.mapped};
-  return true;
+  return range.mapped != 0;
 }
 
 CUresult reserve_addresses(CUdeviceptr* address, std::size_t bytes, std::size_t alignment, CUdeviceptr hint,

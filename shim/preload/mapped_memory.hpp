@@ -61,7 +61,7 @@ inline bool is_mapped(CUdeviceptr address) {
   return is_mapped(address, properties);
 }
 
-// The reservation in which a block of ours is mapped at the address.
+// The reservation that contains the address, and in which blocks of ours are mapped, there or elsewhere.
 inline bool find_mapped_range(CUdeviceptr address, MappedRange& range) {
   return detail::any_mapped.load(std::memory_order_relaxed) && detail::find_mapped_range(address, range);
 }

@@ -7,6 +7,7 @@
 
 #include "kernel_layouts.hpp"
 #include "lifecycle.hpp"
+#include "mapped_memory.hpp"
 #include "parameter_words.hpp"
 
 namespace tessera::preload {
@@ -74,9 +75,10 @@ Words without_strays(const WordSpans& words, const GivenParameters& given) {
   const GivenNumbers numbers(given);
   Words live;
   tessera_block_info block;
+  MappedRange range;
   for (const std::uint64_t word : words.certain) {
     if (!managed(word)) continue;  // foreign
-    if (find_block(word, block)) {
+    if (find_block(word, block) || find_mapped_range(word, range)) {
       live.certain.push_back(word);
       continue;
     }

@@ -17,6 +17,9 @@ std::string mapping(const std::string& how, unsigned mebibytes) {
 std::string segments(const std::string& how, unsigned mebibytes) {
   return "./mapped_segments preload_kernels.so " + how + " " + std::to_string(std::uint64_t{mebibytes} << 20);
 }
+std::string pages(const std::string& how, unsigned mebibytes) {
+  return "./mapped_pages preload_kernels.so " + how + " " + std::to_string(std::uint64_t{mebibytes} << 20);
+}
 std::string misuse(const std::string& how) { return "./mapped_misuse preload_kernels.so " + how; }
 
 Environment device_of(const std::string& memory, Environment more = {}) {
@@ -125,6 +128,45 @@ TEST(PreloadMapping, AKernelFindsInTheHostWhatDoesNotFit) {
   EXPECT_NE(alone.exit_code, 0) << alone.output;
   EXPECT_NE(alone.message.find(kNotAll), std::string::npos) << alone.message;
   EXPECT_NE(alone.message.find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos) << alone.message;
+}
+
+// A launch gets the first address of a layer of which other pages are mapped: 24 MiB of 96, on a device of 40.
+TEST(PreloadMapping, AnAddressWhereNothingIsMappedMeansWhatIsMappedAroundIt) {
+  for (const char* const how : {"cache", "graph"}) {
+    const Outcome alone = run(pages(how, 96), device_of("128MiB"));
+    EXPECT_EQ(alone.output, "ok\n") << how << alone.message;
+    for (const bool host_frames : {true, false}) {
+      const std::string stats = scratch("s.json");
+      Environment less = {{"TESSERA_DEVICE_MEMORY", "40MiB"}, {"TESSERA_STATS", stats}};
+      if (!host_frames) less["TESSERA_SOFTWARE_HOST_FRAMES"] = "0";
+      const Outcome half = run_preloaded(pages(how, 96), device_of("128MiB", less));
+      EXPECT_EQ(half.output, "ok\n") << how << half.message;
+      EXPECT_EQ(half.message, "") << how;
+      const auto figures = nlohmann::json::parse(contents(stats), nullptr, false);
+      EXPECT_GE(figures.at("blocks").at("peak_live_bytes").get<std::uint64_t>(), std::uint64_t{96} << 20) << how;
+      EXPECT_EQ(figures.at("outside").at("outside_peak").get<std::uint64_t>(), 0u) << how;
+      EXPECT_GT(figures.at("moves").at("evictions").get<std::uint64_t>(), 0u) << how;
+    }
+  }
+}
+
+// Alone it copies weights again and again, as there is no room for them. Under Tessera it is never refused memory.
+TEST(PreloadMapping, DynamicWeightsAreCopiedOnce) {
+  const std::string command = pages("weights", 96);
+  const Outcome alone = run(command, device_of("64MiB"));
+  EXPECT_NE(alone.output.find("ok\n"), std::string::npos) << alone.output << alone.message;
+  EXPECT_EQ(alone.output.find("12 copies of 12 weights"), std::string::npos) << alone.output;
+  for (const bool host_frames : {true, false}) {
+    const std::string stats = scratch("s.json");
+    Environment environment = {{"TESSERA_STATS", stats}};
+    if (!host_frames) environment["TESSERA_SOFTWARE_HOST_FRAMES"] = "0";
+    const Outcome preloaded = run_preloaded(command, device_of("64MiB", environment));
+    EXPECT_EQ(preloaded.output, "12 copies of 12 weights\nok\n") << preloaded.message;
+    EXPECT_EQ(preloaded.message, "");
+    const auto figures = nlohmann::json::parse(contents(stats), nullptr, false);
+    EXPECT_GE(figures.at("blocks").at("peak_live_bytes").get<std::uint64_t>(), std::uint64_t{96} << 20);
+    EXPECT_EQ(figures.at("outside").at("outside_peak").get<std::uint64_t>(), 0u);
+  }
 }
 
 TEST(PreloadMapping, WhatABlockCannotDoIsDoneByTheDriver) {

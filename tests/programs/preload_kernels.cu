@@ -222,3 +222,11 @@ extern "C" __global__ void add_by_children(int count) {
 }
 TESSERA_KERNEL(add_by_children)
 #endif
+
+// Pages of a cache, by their numbers, which are in memory.
+extern "C" __global__ void add_to_pages(int* cache, const int* numbers, int pages, int count) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= count) return;
+  for (int page = 0; page < pages; ++page) cache[(long long)numbers[page] * count + i] += 1;
+}
+TESSERA_KERNEL(add_to_pages)

@@ -79,8 +79,16 @@ Run& Rows::add_range(Address address, TagId tag) {
   return *engine_.rows.back();
 }
 
+// A launch may have found it in the page map, and a call may hold it, for a word that only looks like an address there.
 void Rows::remove_range(Run& range) {
-  std::erase_if(engine_.rows, [&range](const auto& row) { return row.get() == &range; });
+  ended_ranges_.push_back(&range);
+  const Gate::Closed closed(engine_.gate);
+  if (!closed.is_closed()) return;
+  std::erase_if(ended_ranges_, [this](const Run* ended) {
+    if (ended->holds.load() != 0) return false;
+    std::erase_if(engine_.rows, [ended](const auto& row) { return row.get() == ended; });
+    return true;
+  });
 }
 
 // A pinned range pins what is mapped there. REQUIRES: the gate is closed.

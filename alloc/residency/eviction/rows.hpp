@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "residency/engine.hpp"
 #include "residency/eviction/transfers.hpp"
@@ -41,7 +42,8 @@ class Rows {
 
   // ---- ranges: rows of runs that the program maps
   Run& add_range(Address address, TagId tag);
-  // REQUIRES: it has no parts, no launch can find it, and nothing refers to it.
+  // It is destroyed once no call uses it. REQUIRES: it has no parts, no launch can find it any more, and nothing else
+  // refers to it.
   void remove_range(Run& range);
   // PageMoves::rehome of the run, or of all parts of the row. The run is in `range` then; null: in none. Errors: also
   // kBusy where a launch in progress does not return, and kNotSupported for a row and a range; nothing has changed
@@ -62,6 +64,7 @@ class Rows {
   Engine& engine_;
   PageMoves& moves_;
   Transfers& transfers_;
+  std::vector<const Run*> ended_ranges_;  // that calls used when they were removed
 };
 
 }  // namespace tessera

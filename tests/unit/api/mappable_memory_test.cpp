@@ -168,6 +168,43 @@ TEST_F(SegmentTest, AnAddressMeansAllThatIsMappedWhereItFits) {
   end_all();
 }
 
+TEST_F(SegmentTest, AnAddressWhereNothingIsMappedMeansWhatIsMappedAroundIt) {
+  start_with(32_MiB, 3);
+  unmap(0);
+  map(8);
+  evict_all();
+  ASSERT_TRUE(use({at(0) + 1_MiB}).is_ok());
+  EXPECT_EQ(there(), "128");
+  evict_all();
+  ASSERT_TRUE(use_graded({at(20)}, 1).is_ok());
+  EXPECT_EQ(there(), "128");
+  evict_all();
+  ASSERT_TRUE(use_graded({at(4)}, 0).is_ok());
+  EXPECT_EQ(there(), "") << "it may be no address";
+  ASSERT_TRUE(copy(at(0), 4_MiB).is_ok());
+  EXPECT_EQ(there(), "") << "a length is of bytes, and there are none";
+  add({{at(1), 4_MiB}});
+  ASSERT_TRUE(use({at(0)}).is_ok());
+  EXPECT_EQ(there(), "") << "in no object";
+  while (!mapped_.empty()) unmap(*mapped_.begin());
+  EXPECT_TRUE(use({at(0)}).is_ok());
+  const Address before = segment_;
+  end_all();
+  EXPECT_TRUE(use({before}).is_ok());
+}
+
+TEST_F(SegmentTest, ALaunchOfMoreThanTheDeviceGetsTheNearestToAnAddressWhereNothingIsMapped) {
+  start_with(16_MiB, 9);
+  unmap(2);
+  unmap(8);
+  evict_all();
+  ASSERT_TRUE(use({at(2)}).is_ok());
+  EXPECT_EQ(there(), "3456");
+  ASSERT_TRUE(use({at(30)}).is_ok());
+  EXPECT_EQ(there(), "4567");
+  end_all();
+}
+
 TEST_F(SegmentTest, ALengthMeansTheHandlesThatItTouches) {
   start_with(32_MiB, 5);
   evict_all();

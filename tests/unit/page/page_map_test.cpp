@@ -30,6 +30,22 @@ TEST(PageMap, ForgetsWhatIsSetToNone) {
   EXPECT_EQ(map.value()->find(kLow + 4_MiB), &run);
 }
 
+TEST(PageMap, KnowsTheRangeOfEveryByteOfItsWindows) {
+  auto map = PageMap::create(kLow, 96_MiB);
+  ASSERT_TRUE(map.is_ok());
+  tessera::Run range(kLow + 32_MiB, {0, 1}, TagId());
+  map.value()->set_range(range.address, 1, &range);
+  EXPECT_EQ(map.value()->range_at(kLow + 32_MiB), &range);
+  EXPECT_EQ(map.value()->range_at(Address(kLow.value() + (64_MiB).value() - 1)), &range);
+  EXPECT_EQ(map.value()->range_at(kLow + 64_MiB), nullptr);
+  EXPECT_EQ(map.value()->range_at(Address(kLow.value() + (32_MiB).value() - 1)), nullptr);
+  EXPECT_EQ(map.value()->range_at(Address(kLow.value() - 1)), nullptr);
+  EXPECT_EQ(map.value()->range_at(kLow + 96_MiB), nullptr);
+  EXPECT_EQ(map.value()->find(kLow + 32_MiB), nullptr) << "no run is there";
+  map.value()->set_range(range.address, 1, nullptr);
+  EXPECT_EQ(map.value()->range_at(kLow + 32_MiB), nullptr);
+}
+
 TEST(PageMap, HasNothingOutsideOfItsRange) {
   auto map = PageMap::create(kLow, 64_MiB);
   ASSERT_TRUE(map.is_ok());

@@ -71,6 +71,22 @@ TEST_F(Ranges, RunsComeAndGo) {
   machine_.residency().ranges().remove(range_);
 }
 
+// A word of a launch may look like an address in addresses that the program frees meanwhile.
+TEST_F(Ranges, ACallMayHoldOneThatEnds) {
+  AnyRun* const one = map(0_B);
+  Use use;
+  ASSERT_OK(machine_.residency().begin_use({&range_, 1}, StreamId(), Access::kRead, Use::Kind::kHold, use));
+  unmap(one);
+  machine_.residency().ranges().remove(range_);
+  EXPECT_EQ(range_->holds.load(), 1U);
+  machine_.residency().end_use({&range_, 1}, StreamId(), use);
+  EXPECT_EQ(range_->holds.load(), 0U);
+  AnyRun* const next = machine_.residency().ranges().add(at_, TagId());
+  machine_.residency().ranges().remove(next);
+  EXPECT_EQ(machine_.valid(), "ok");
+  EXPECT_OK(machine_.residency().runs().remove(one));
+}
+
 // A launch that writes the range stamps the range alone: copies of its runs from before are not valid any more.
 TEST_F(Ranges, WhatTheRangeHasWrittenIsKeptWhenARunLeaves) {
   AnyRun* const one = map(0_B);
