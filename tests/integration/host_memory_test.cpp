@@ -54,6 +54,20 @@ TEST(PreloadHostMemory, EveryAnswerIsTheDrivers) {
             alone.output);
 }
 
+TEST(PreloadHostMemory, RandomCallsGetTheAnswersOfADriver) {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    const std::string command = "./host_random " + std::to_string(seed) + " 400";
+    const Outcome alone = run(command, with_host("256MiB"));
+    EXPECT_EQ(alone.exit_code, 0) << seed << alone.message << alone.output;
+    EXPECT_EQ(alone.output.find("wrong\n"), std::string::npos) << seed << alone.output;
+    for (const char* const host : {"256MiB", "8MiB"}) {
+      const Outcome preloaded = run_preloaded(command, with_host(host));
+      EXPECT_EQ(preloaded.output, alone.output) << seed << ", " << host;
+      EXPECT_EQ(preloaded.message, "") << seed;
+    }
+  }
+}
+
 TEST(PreloadHostMemory, FreedMemoryIsNotUsedAgainWhileQueuedWorkUsesIt) {
   expect_ok("./host_memory queued", with_host("256MiB", {{"TESSERA_SOFTWARE_BANDWIDTH", "100e6"}}));
 }

@@ -35,6 +35,8 @@ TEST(ProgramPools, AsOnnxRuntimeUsesThemBlocksLeaveAndComeBack) { expect_evicted
 
 TEST(ProgramPools, AsCudaCoreUsesThemBlocksLeaveAndComeBack) { expect_evicted_and_right("core"); }
 
+TEST(ProgramPools, AsTensorRtLlmUsesThemBlocksLeaveAndComeBack) { expect_evicted_and_right("trt"); }
+
 TEST(ProgramPools, AmountsAreThoseOfADriver) {
   const Outcome alone = run("./pool_answers amounts");
   EXPECT_EQ(alone.exit_code, 0) << alone.message;
@@ -57,6 +59,21 @@ TEST(ProgramPools, MisuseGetsTheAnswersOfADriver) {
   EXPECT_EQ(under.exit_code, 0) << under.message;
   EXPECT_EQ(under.output, alone.output);
   EXPECT_EQ(run_preloaded("./pool_answers misuse", {{"TESSERA_OFF", "1"}}).output, alone.output);
+}
+
+TEST(ProgramPools, RandomCallsGetTheAnswersOfADriver) {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    const std::string command = "./pool_random preload_kernels.so " + std::to_string(seed) + " 400";
+    const Outcome alone = run(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}});
+    EXPECT_EQ(alone.exit_code, 0) << seed << alone.message << alone.output;
+    EXPECT_EQ(alone.output.find("wrong"), std::string::npos) << seed << alone.output;
+    for (const char* const memory : {"256MiB", "16MiB"}) {
+      const Outcome under = run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"},
+                                                    {"TESSERA_DEVICE_MEMORY", memory},
+                                                    {"TESSERA_HOST_MEMORY", "256MiB"}});
+      EXPECT_EQ(under.output, alone.output) << seed << ", " << memory << under.message;
+    }
+  }
 }
 
 TEST(ProgramPools, EachHasATagThatSleepsAndWakesByItself) {

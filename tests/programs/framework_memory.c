@@ -121,10 +121,11 @@ static CUmemGenericAllocationHandle map_piece(CUdeviceptr at, size_t bytes, cons
 }
 
 static void torch_segments(void) {
-  const CUmemAllocationProp properties = on_device();
+  CUmemAllocationProp properties = on_device();
   const size_t pieces = ((size_t)count * TENSOR + SEGMENT - 1) / SEGMENT;
   CUmemGenericAllocationHandle handles[MOST];
   CUdeviceptr base;
+  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   CHECK(cuMemAddressReserve(&base, MOST * SEGMENT, 0, 0, 0));
   for (size_t i = 0; i < pieces; ++i) handles[i] = map_piece(base + i * SEGMENT, SEGMENT, &properties);
   for (int i = 0; i < count; ++i) tensors[i] = base + (size_t)i * TENSOR;

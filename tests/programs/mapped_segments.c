@@ -94,6 +94,7 @@ static CUdeviceptr new_tensor(struct pool* from, size_t bytes) {
 
 /* Tensors that are no multiple of a handle, so that some begin in one handle and end in another. */
 static int torch(size_t total, size_t bytes) {
+  shared_as = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   struct pool pool = {.count = 0, .used = 0, .reserved = total / 8 * 9};
   const size_t tensor = bytes / TENSORS / PAGE * PAGE;
   CUdeviceptr at[TENSORS];

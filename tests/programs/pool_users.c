@@ -1,7 +1,7 @@
 /* Frameworks that allocate from pools of their own, as the calls that each makes, in its order.
  *
- * Usage: pool_users KERNELS rmm|ort|core. Each way holds 12 blocks of 4 MiB, gives each to kernels on several streams
- * four times, and checks every number.
+ * Usage: pool_users KERNELS rmm|ort|core|trt. Each way holds 12 blocks of 4 MiB, gives each to kernels on several
+ * streams four times, and checks every number.
  *
  *   rmm   RMM's cuda_async_memory_resource: a pool on the current device with a release threshold as large as the
  *         device, primed by one allocation that is freed at once on the default stream; buffers in the order of streams
@@ -10,6 +10,9 @@
  *   core  cuda.core's DeviceMemoryResource: without options the device's current pool, whose threshold it raises; with
  *         options a pool with a maximum size; each allocation asks first whether its stream is captured, and reads
  *         attributes of the pool
+ *   trt   TensorRT-LLM's BufferManager: a pool of the process that is never released by itself; buffers of a request in
+ *         the order of its stream, freed and allocated again between requests; reads how much of the pool is free after
+ *         the stream has been waited for, and trims it to nothing at the end
  *
  * Prints "ok" or what failed.
  */
@@ -144,6 +147,32 @@ static void as_ort(void) {
   CHECK(cuMemPoolDestroy(pool));
 }
 
+static void as_trt(void) {
+  CUdeviceptr block[BLOCKS];
+  cuuint64_t all = ~(cuuint64_t)0;
+  CUmemoryPool pool = make_pool(0);
+  CHECK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all));
+  for (int request = 0; request < 2; ++request) {
+    for (int b = 0; b < BLOCKS; ++b) {
+      CHECK(cuMemAllocFromPoolAsync(&block[b], BYTES, pool, streams[0]));
+      fill(block[b], b, streams[0]);
+    }
+    CHECK(cuStreamSynchronize(streams[0]));
+    const cuuint64_t reserved = amount(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+    must(reserved - amount(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) < (32 << 20), "the amount that is free");
+    for (int round = 0; round < ROUNDS; ++round) {
+      for (int b = 0; b < BLOCKS; ++b) add(block[b], streams[0]);
+    }
+    expect(block, ROUNDS);
+    for (int b = 0; b < BLOCKS; ++b) CHECK(cuMemFreeAsync(block[b], streams[0]));
+    CHECK(cuStreamSynchronize(streams[0]));
+    must(amount(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0, "freed blocks are in use");
+  }
+  CHECK(cuMemPoolTrimTo(pool, 0));
+  must(amount(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 0, "an empty pool reserves memory");
+  CHECK(cuMemPoolDestroy(pool));
+}
+
 static CUdeviceptr core_allocate(CUmemoryPool pool, size_t bytes, CUstream stream) {
   CUstreamCaptureStatus status;
   CUdeviceptr block;
@@ -196,6 +225,8 @@ int main(int argc, char** argv) {
     as_rmm();
   } else if (strcmp(way, "ort") == 0) {
     as_ort();
+  } else if (strcmp(way, "trt") == 0) {
+    as_trt();
   } else {
     as_core();
   }
