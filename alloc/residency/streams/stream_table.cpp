@@ -186,9 +186,10 @@ Result<bool> StreamTable::takes_fence(Slot& slot, User& user) {
 // Everything noted so far is queued, on any slot: a fence covers it, also for questions asked after the slot's stream
 // has queued more.
 Status StreamTable::fence(std::uint64_t mask, Epoch epoch) {
+  if (passed(mask, epoch)) return {};
   MutexLock lock(mutex_);
   const Epoch now = this->epoch();
-  for (std::size_t i : SlotsIn{mask}) {
+  for (std::size_t i : SlotsIn{in_use(mask)}) {
     Slot& slot = slots_[i];
     const Epoch label = needed(slot, epoch);
     if (slot.completed.load() >= label) continue;
@@ -236,7 +237,7 @@ Status StreamTable::poll() {
 }
 
 bool StreamTable::passed(std::uint64_t mask, Epoch epoch) const {
-  for (std::size_t i : SlotsIn{mask}) {
+  for (std::size_t i : SlotsIn{in_use(mask)}) {
     if (slots_[i].completed.load() < needed(slots_[i], epoch)) return false;
   }
   return true;
@@ -256,7 +257,7 @@ bool StreamTable::is_past_grace(std::uint64_t mask, Epoch epoch, std::uint32_t g
 Status StreamTable::make_wait(StreamId waiter, std::uint64_t mask, Epoch epoch) {
   if (passed(mask, epoch)) return {};
   MutexLock lock(mutex_);
-  for (std::size_t i : SlotsIn{mask}) {
+  for (std::size_t i : SlotsIn{in_use(mask)}) {
     const Epoch label = needed(slots_[i], epoch);
     for (const User& user : slots_[i].users) {
       if (user.completed >= label) continue;
@@ -338,7 +339,7 @@ void StreamTable::note_all_over(Epoch epoch) {
 StreamTable::Unpassed StreamTable::unpassed(std::uint64_t mask, Epoch epoch) {
   MutexLock lock(mutex_);
   Unpassed result;
-  for (std::size_t i : SlotsIn{mask}) {
+  for (std::size_t i : SlotsIn{in_use(mask)}) {
     const Epoch label = needed(slots_[i], epoch);
     if (slots_[i].completed.load() >= label) continue;
     result.slots |= std::uint64_t{1} << i;
@@ -373,7 +374,7 @@ Status StreamTable::note_device_idle(std::uint64_t mask, Epoch epoch, const std:
       if (std::ranges::find(left, user.thread) != left.end()) forget(user);
     }
   }
-  for (std::size_t i : SlotsIn{mask}) {
+  for (std::size_t i : SlotsIn{in_use(mask)}) {
     const Epoch label = needed(slots_[i], epoch);
     for (User& user : slots_[i].users) user.completed = std::max(user.completed, label);
     TESSERA_TRY(poll_slot(slots_[i]));

@@ -76,6 +76,12 @@ class StreamTable {
       return *slot;
     return find_slot(stream);
   }
+  // Those of these slots that streams have had so far: most programs have few streams, and questions about all of them
+  // are asked for each page that moves. Cheap.
+  std::uint64_t in_use(std::uint64_t mask) const {
+    const std::uint32_t used = used_slots_.load(std::memory_order_acquire);
+    return used == kSlots ? mask : mask & ((std::uint64_t{1} << used) - 1);
+  }
   // Whether the stream was used here; a stream of another device was not.
   bool knows(StreamId stream);
   // A use with this epoch is about to be queued on the slot's stream, or is already queued there. Cheap.
@@ -204,8 +210,8 @@ class StreamTable {
   StreamKeys keys_;  // written under mutex_
   std::array<Slot, kSlots> slots_;
   WorkProgress progress_;
+  std::atomic<std::uint32_t> used_slots_{0};         // the first ones; written under mutex_
   alignas(64) std::atomic<std::uint64_t> ticks_{0};  // the value of the newest epoch
-  std::uint32_t used_slots_ GUARDED_BY(mutex_) = 0;
   std::vector<EventId> spare_events_ GUARDED_BY(mutex_);
 };
 

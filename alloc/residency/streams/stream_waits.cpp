@@ -91,7 +91,7 @@ Status StreamWaits::wait(std::uint64_t mask, Epoch epoch, Bound bound) {
 
 std::uint64_t StreamWaits::stuck() const {
   std::uint64_t slots = 0;
-  for (std::size_t i = 0; i < StreamTable::kSlots; ++i) {
+  for (std::size_t i : SlotsIn{streams_.in_use(StreamTable::kAllStreams)}) {
     const bool waits = !streams_.is_over(i) && progress().quiet(i) >= bound_of(i, Bound::kPatience);
     if (waits) slots |= std::uint64_t{1} << i;
   }
