@@ -1,6 +1,7 @@
 #include "residency/streams/gate.hpp"
 
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "base/backoff.hpp"
@@ -33,12 +34,13 @@ bool Gate::saw_all_out(std::uint32_t but) const {
 bool Gate::close() {
   DCHECK(!closed_.load());
   closed_.store(true);
-  const auto begin = std::chrono::steady_clock::now();
+  std::optional<std::chrono::steady_clock::time_point> begin;  // mostly no thread is inside, and no time is asked for
   // A thread that takes a further slot from here on finds the gate closed.
   for (std::uint32_t i = 0, used = thread_slots_used(); i < used; ++i) {
     for (Backoff backoff; slots_[i].inside.load() != 0; backoff.pause()) {
-      const std::chrono::nanoseconds waited = std::chrono::steady_clock::now() - begin;
-      if (waited < std::chrono::nanoseconds(patience_.value())) continue;
+      const auto now = std::chrono::steady_clock::now();
+      if (!begin) begin = now;
+      if (now - *begin < std::chrono::nanoseconds(patience_.value())) continue;
       open();
       return false;
     }
