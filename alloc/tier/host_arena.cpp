@@ -22,8 +22,6 @@ struct HostArena::Region : extent_hooks_s {
 
 namespace {
 
-constexpr std::size_t kAlignment = HostRegion::kUnit.value();
-
 // The argument of jemalloc's `experimental.arenas_create_ext` (5.3, arena_types.h). The plain `arenas.create` would
 // allocate metadata through the hooks, and so from the budget.
 struct ArenaConfig {
@@ -74,21 +72,9 @@ HostArena::~HostArena() {
   if (arena_) control("destroy");
 }
 
-void* HostArena::allocate(Bytes bytes) {
-  return allocate(bytes, [this](Bytes wanted, std::uint64_t seen) { return grow(wanted, seen); });
-}
-
-void* HostArena::allocate(Bytes bytes, const Growth& growth) {
-  return allocate(bytes, MALLOCX_ALIGN(kAlignment), growth);
-}
-
 void* HostArena::allocate_small(Bytes bytes, Bytes alignment, const Growth& growth) {
-  return allocate(bytes, MALLOCX_ALIGN(alignment.value()), growth);
-}
-
-void* HostArena::allocate(Bytes bytes, int alignment, const Growth& growth) {
   if (!arena_ || !bytes) return nullptr;
-  const int flags = MALLOCX_ARENA(*arena_) | MALLOCX_TCACHE_NONE | alignment;
+  const int flags = MALLOCX_ARENA(*arena_) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(alignment.value());
   std::uint64_t seen = 0;
   do {
     seen = region_->memory.growths();
@@ -97,11 +83,6 @@ void* HostArena::allocate(Bytes bytes, int alignment, const Growth& growth) {
   // An extent that another thread is freeing may not have reached the region yet.
   control("purge");
   return je_mallocx(bytes.value(), flags);
-}
-
-void HostArena::free(void* pointer, Bytes bytes) {
-  DCHECK(contains(pointer));
-  je_sdallocx(pointer, bytes.value(), MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(kAlignment));
 }
 
 void HostArena::free_small(void* pointer, Bytes bytes, Bytes alignment) {
@@ -122,9 +103,7 @@ void* HostArena::allocate_exactly(Bytes bytes, const Growth& growth) {
 void HostArena::free_exactly(void* pointer, Bytes bytes) { region_->memory.give(pointer, bytes); }
 bool HostArena::limit_to(Bytes bytes) { return region_->memory.limit_to(bytes); }
 
-void HostArena::settle(unsigned node) { region_->memory.settle(node); }
 bool HostArena::grow(Bytes bytes, std::uint64_t seen) { return region_->memory.grow(bytes, seen); }
-bool HostArena::grow() { return arena_ && region_->memory.grow(HostRegion::kUnit); }
 
 void HostArena::trim(Bytes bytes) {
   if (!arena_) return;
@@ -133,10 +112,7 @@ void HostArena::trim(Bytes bytes) {
 }
 
 bool HostArena::contains(const void* pointer) const { return region_->memory.contains(pointer); }
-Bytes HostArena::offset_of(const void* pointer) const { return region_->memory.offset_of(pointer); }
 std::pair<std::uint64_t, std::uint64_t> HostArena::range() const { return region_->memory.range(); }
-bool HostArena::pinned() const { return region_->memory.pinned(); }
-bool HostArena::is_refused() const { return region_->memory.is_refused(); }
 Bytes HostArena::backed() const { return region_->memory.backed(); }
 Status HostArena::validate() const { return region_->memory.validate(); }
 

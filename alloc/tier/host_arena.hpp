@@ -2,9 +2,8 @@
 //
 // Why jemalloc: blocks of any size are allocated and freed for days, from many threads, and its bookkeeping is proven.
 // It runs on extent hooks that only hand out pieces of one region (host_region.hpp), so the bound is exact and every
-// byte is pinned. Its metadata is outside of the bound, and sizes that are size classes of jemalloc, as all page sizes
-// are, have no overhead: a budget of 64 MiB holds 32 base pages. Other large sizes are taken from the region directly
-// where no byte may be lost (allocate_exactly). This is the only file that uses jemalloc.
+// byte is pinned. Its metadata is outside of the bound. Large sizes are taken from the region directly, so that no byte
+// is lost (allocate_exactly), as the host tier takes its frames. This is the only file that uses jemalloc.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -34,38 +33,27 @@ class HostArena {
   HostArena(const HostArena&) = delete;
   HostArena& operator=(const HostArena&) = delete;
 
-  // Backs `bytes` in one piece, unless the arena has grown since growths() returned `seen`. Otherwise as grow().
+  // Backs `bytes` in one piece, unless the arena has grown since growths() returned `seen`.
   using Growth = std::function<bool(Bytes bytes, std::uint64_t seen)>;
 
-  // Aligned to 4096, contents undefined. Null when the bound is reached or the machine refuses. `growth` is called when
-  // too little is backed: the arena's own grow(), which pins on the calling thread, or a function that delegates it.
-  void* allocate(Bytes bytes, const Growth& growth);
-  void* allocate(Bytes bytes);
-  // REQUIRES: allocate(bytes) returned it.
-  void free(void* pointer, Bytes bytes);
-  // As allocate(), but takes exactly `bytes`, where jemalloc would round up by as much as a fifth: the region's extents
-  // are merged with their neighbours when they are freed, so no size class is needed. REQUIRES: a multiple of 4096.
+  // Contents undefined. Null when the bound is reached or the machine refuses. `growth` is called when too little is
+  // backed: the arena's own grow(), which pins on the calling thread, or a function that delegates it. REQUIRES:
+  // `alignment` is at most 4096.
+  void* allocate_small(Bytes bytes, Bytes alignment, const Growth& growth);
+  // REQUIRES: allocate_small() of the same returned it.
+  void free_small(void* pointer, Bytes bytes, Bytes alignment);
+  // The same, aligned to 4096, of exactly `bytes`, where jemalloc would round up by as much as a fifth: the region's
+  // extents are merged with their neighbours when they are freed, so no size class is needed. REQUIRES: a multiple of
+  // 4096.
   void* allocate_exactly(Bytes bytes, const Growth& growth);
   void free_exactly(void* pointer, Bytes bytes);
-  // As allocate(), for `alignment` of at most 4096.
-  void* allocate_small(Bytes bytes, Bytes alignment, const Growth& growth);
-  void free_small(void* pointer, Bytes bytes, Bytes alignment);
   // At most this much may be backed from now on. False, without effect, if more is backed.
   bool limit_to(Bytes bytes);
-  // Memory backed from now on is to be on this NUMA node.
-  void settle(unsigned node);
-  // Backs one more chunk for the next allocations. False at the bound, or when the machine refuses.
-  bool grow();
+  // As a Growth. False at the bound, or when the machine refuses.
   bool grow(Bytes bytes, std::uint64_t seen);
   // Returns chunks that are not in use to the machine, until at least `bytes` were returned.
   void trim(Bytes bytes = Bytes(~std::uint64_t{0}));
   bool contains(const void* pointer) const;
-  // The distance of `pointer` from the arena's first byte. REQUIRES: contains(pointer).
-  Bytes offset_of(const void* pointer) const;
-  // False when the driver refused to pin: logged once; copies then run synchronously.
-  bool pinned() const;
-  // The machine refused memory at the last request.
-  bool is_refused() const;
   // All its addresses: [first, second). Empty if it has no capacity.
   std::pair<std::uint64_t, std::uint64_t> range() const;
   // Bytes of the region that are backed (and pinned) now.
@@ -74,8 +62,6 @@ class HostArena {
 
  private:
   struct Region;
-  // `alignment`: as a flag of jemalloc.
-  void* allocate(Bytes bytes, int alignment, const Growth& growth);
   void control(const char* name, std::optional<std::ptrdiff_t> value = std::nullopt);
 
   std::unique_ptr<Region> region_;

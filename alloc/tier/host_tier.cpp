@@ -35,8 +35,8 @@ Bytes shared_chunk(Bytes capacity) {
 HostTier::HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages, HostPages* shared)
     : driver_(driver),
       pages_(pages),
-      arena_(driver, capacity, shared == nullptr ? kChunk : shared_chunk(capacity),
-             shared == nullptr ? pages : *shared),
+      region_(driver, capacity, shared == nullptr ? kChunk : shared_chunk(capacity),
+              shared == nullptr ? pages : *shared),
       capacity_(capacity),
       staging_capacity_(staging),
       adoptable_(adoptable_of(staging)) {}
@@ -49,9 +49,9 @@ Bytes HostTier::staging_for(Bytes host, Bytes file) {
 
 // In chunks that each hold a large frame: the upper half, which is never adopted, contains at least one chunk.
 HostTier::Reserve::Reserve(Driver& driver, Bytes bytes, HostPages& pages)
-    : arena(driver, bytes,
-            std::max(bytes / std::max(bytes / kLargePage, std::uint64_t{1}) / kBasePage * kBasePage, kBasePage),
-            pages) {}
+    : region(driver, bytes,
+             std::max(bytes / std::max(bytes / kLargePage, std::uint64_t{1}) / kBasePage * kBasePage, kBasePage),
+             pages) {}
 
 HostTier::~HostTier() {
   grower_.reset();
@@ -72,10 +72,10 @@ void HostTier::add_reserve(DeviceId device) {
     added = entry->second.get();
     node = node_;
   }
-  if (node) added->arena.settle(*node);
+  if (node) added->region.settle(*node);
 }
 
-// The arena is called without the lock: both have the same rank, and the driver may take long to pin.
+// The region is called without the lock: both have the same rank, and the driver may take long to pin.
 Result<Frame> HostTier::take(PageClass page_class) {
   const Bytes bytes = page_bytes(page_class);
   {
@@ -83,7 +83,7 @@ Result<Frame> HostTier::take(PageClass page_class) {
     if (used_ + bytes > capacity_ - lent_) return no_room(bytes, "the budget is used up");
     used_ += bytes;
   }
-  void* const found = allocate(arena_, bytes);
+  void* const found = allocate(region_, bytes);
   {
     const MutexLock lock(mutex_);
     if (found == nullptr) {
@@ -103,7 +103,7 @@ void HostTier::give_back(Frame frame) {
     const MutexLock lock(mutex_);
     reserve = reserve_with(frame);
   }
-  (reserve != nullptr ? reserve->arena : arena_).free(bytes_of(frame), frame.bytes());
+  (reserve != nullptr ? reserve->region : region_).give(bytes_of(frame), frame.bytes());
   {
     const MutexLock lock(mutex_);
     DCHECK_GE(used_, frame.bytes());
@@ -114,19 +114,19 @@ void HostTier::give_back(Frame frame) {
 }
 
 TierUsage HostTier::usage() const {
-  const Bytes backed = arena_.backed();
+  const Bytes backed = region_.backed();
   const MutexLock lock(mutex_);
-  const Bytes in_arena = used_ - adopted();
-  const Bytes spare = backed > in_arena ? backed - in_arena : Bytes();
+  const Bytes in_region = used_ - adopted();
+  const Bytes spare = backed > in_region ? backed - in_region : Bytes();
   const Bytes own = capacity_ - lent_;
   return {own, used_, std::min(spare, own - used_), peak_used_};
 }
 
 TierUsage HostTier::usage_with_staging() const {
-  const Bytes in_arenas = backed();
+  const Bytes in_regions = backed();
   const auto all = reserves();
   const MutexLock lock(mutex_);
-  const Bytes used = used_ + staged_ + lent_, backed = in_arenas + lent_;
+  const Bytes used = used_ + staged_ + lent_, backed = in_regions + lent_;
   return {capacity_ + staging_capacity_ * all.size(), used, backed > used ? backed - used : Bytes(), peak_in_all_};
 }
 
@@ -135,10 +135,10 @@ void HostTier::note_peaks() {
   peak_in_all_ = std::max(peak_in_all_, used_ + staged_ + lent_);
 }
 
-// Of all arenas.
+// Of all regions.
 Bytes HostTier::backed() const {
-  Bytes bytes = arena_.backed();
-  for (const Reserve* const reserve : reserves()) bytes += reserve->arena.backed();
+  Bytes bytes = region_.backed();
+  for (const Reserve* const reserve : reserves()) bytes += reserve->region.backed();
   return bytes;
 }
 
@@ -158,10 +158,10 @@ bool HostTier::lend(Bytes bytes) {
     lent_ += bytes;
     own = capacity_ - lent_;
   }
-  bool lowered = arena_.limit_to(own);
+  bool lowered = region_.limit_to(own);
   if (!lowered) {
-    arena_.trim();
-    lowered = arena_.limit_to(own);
+    region_.trim();
+    lowered = region_.limit_to(own);
   }
   const MutexLock lock(mutex_);
   if (lowered) {
@@ -182,7 +182,7 @@ void HostTier::take_back(Bytes bytes) {
     lent_ -= bytes;
     own = capacity_ - lent_;
   }
-  const bool raised = arena_.limit_to(own);
+  const bool raised = region_.limit_to(own);
   DCHECK(raised);
 }
 
@@ -194,10 +194,10 @@ bool HostTier::reclaim() {
 }
 
 Bytes HostTier::shed(Bytes bytes) {
-  const Bytes before = arena_.backed() + lent();
-  arena_.trim(bytes);
-  if (before - std::min(before, arena_.backed() + lent()) < bytes) reclaim();
-  const Bytes returned = before - std::min(before, arena_.backed() + lent());
+  const Bytes before = region_.backed() + lent();
+  region_.trim(bytes);
+  if (before - std::min(before, region_.backed() + lent()) < bytes) reclaim();
+  const Bytes returned = before - std::min(before, region_.backed() + lent());
   shed_due_.store((bytes - std::min(bytes, returned)).value(), std::memory_order_relaxed);
   return returned;
 }
@@ -218,14 +218,14 @@ Bytes HostTier::yield() {
 }
 
 void HostTier::trim() {
-  arena_.trim();
-  for (Reserve* const reserve : reserves()) reserve->arena.trim();
+  region_.trim();
+  for (Reserve* const reserve : reserves()) reserve->region.trim();
 }
 
 bool HostTier::pinned() const {
   const auto all = reserves();
-  return arena_.pinned() &&
-         std::all_of(all.begin(), all.end(), [](const Reserve* reserve) { return reserve->arena.pinned(); });
+  return region_.pinned() &&
+         std::all_of(all.begin(), all.end(), [](const Reserve* reserve) { return reserve->region.pinned(); });
 }
 
 void HostTier::settle(unsigned node) {
@@ -234,11 +234,11 @@ void HostTier::settle(unsigned node) {
     if (node_) return;
     node_ = node;
   }
-  arena_.settle(node);
-  for (Reserve* const reserve : reserves()) reserve->arena.settle(node);
+  region_.settle(node);
+  for (Reserve* const reserve : reserves()) reserve->region.settle(node);
 }
 
-// For queries of their arenas, which are made without the lock.
+// For queries of their regions, which are made without the lock.
 std::vector<HostTier::Reserve*> HostTier::reserves() const {
   const MutexLock lock(mutex_);
   std::vector<Reserve*> all;
@@ -246,10 +246,10 @@ std::vector<HostTier::Reserve*> HostTier::reserves() const {
   return all;
 }
 
-// Null: the frame is from the budget's own arena.
+// Null: the frame is from the budget's own region.
 HostTier::Reserve* HostTier::reserve_with(const Frame& frame) const {
   const auto found = std::find_if(reserves_.begin(), reserves_.end(), [&frame](const auto& entry) {
-    return entry.second->arena.contains(bytes_of(frame));
+    return entry.second->region.contains(bytes_of(frame));
   });
   return found == reserves_.end() ? nullptr : found->second.get();
 }
@@ -268,11 +268,15 @@ void HostTier::expect_use() {
   if (!expected_.exchange(true, std::memory_order_relaxed) && grower_ != nullptr) grower_->kick();
 }
 
-void* HostTier::allocate(HostArena& arena, Bytes bytes) {
-  if (grower_ == nullptr) return arena.allocate(bytes);
-  return arena.allocate(bytes, [this, &arena](Bytes wanted, std::uint64_t seen) {
-    return grower_->grow([&arena, wanted, seen] { return arena.grow(wanted, seen); });
-  });
+// Without a size class in between: pages fit together, and the region merges what is returned.
+void* HostTier::allocate(HostRegion& region, Bytes bytes) {
+  for (bool grown = true; grown;) {
+    const std::uint64_t seen = region.growths();
+    if (void* const found = region.take(bytes, HostRegion::kUnit)) return found;
+    const auto grow = [&region, bytes, seen] { return region.grow(bytes, seen); };
+    grown = grower_ == nullptr ? grow() : grower_->grow(grow);
+  }
+  return region.take(bytes, HostRegion::kUnit);  // another thread may have returned a frame meanwhile
 }
 
 void HostTier::grow_if_due() {
@@ -293,7 +297,7 @@ bool HostTier::grow_ahead() {
   const TierUsage now = usage();
   Reserve* const reserve = is_due(now) ? nullptr : staging_due(now);
   if (reserve == nullptr && !is_due(now)) return false;
-  const bool grown = (reserve != nullptr ? reserve->arena : arena_).grow();
+  const bool grown = (reserve != nullptr ? reserve->region : region_).grow(HostRegion::kUnit);
   if (!grown) refused_ahead_.store(true, std::memory_order_relaxed);
   return grown;
 }
@@ -312,14 +316,14 @@ HostTier::Reserve* HostTier::staging_due(const TierUsage& now) const {
   if (!is_near_bound(now) || !staging_capacity_) return nullptr;
   const auto all = reserves();
   const auto due = std::find_if(all.begin(), all.end(), [this](const Reserve* reserve) {
-    return reserve->arena.backed() + kBasePage <= staging_capacity_;
+    return reserve->region.backed() + kBasePage <= staging_capacity_;
   });
   return due == all.end() ? nullptr : *due;
 }
 
 Status HostTier::validate() const {
-  TESSERA_TRY(arena_.validate());
-  for (const Reserve* const reserve : reserves()) TESSERA_TRY(reserve->arena.validate());
+  TESSERA_TRY(region_.validate());
+  for (const Reserve* const reserve : reserves()) TESSERA_TRY(reserve->region.validate());
   const MutexLock lock(mutex_);
   for (const auto& [device, reserve] : reserves_) {
     if (reserve->adopted <= adoptable_ && reserve->used + reserve->adopted <= staging_capacity_) continue;
@@ -347,7 +351,7 @@ Result<Frame> HostTier::take_staging(PageClass page_class, DeviceId device) {
     alone = !reserve->used;
     reserve->used += bytes;
   }
-  void* const found = allocate(reserve->arena, bytes);
+  void* const found = allocate(reserve->region, bytes);
   const MutexLock lock(mutex_);
   if (found != nullptr) {
     staged_ += bytes;
@@ -366,7 +370,7 @@ void HostTier::give_back_staging(Frame frame) {
     reserve = reserve_with(frame);
   }
   DCHECK(reserve != nullptr);
-  reserve->arena.free(bytes_of(frame), frame.bytes());
+  reserve->region.give(bytes_of(frame), frame.bytes());
   const MutexLock lock(mutex_);
   DCHECK_GE(reserve->used, frame.bytes());
   reserve->used -= frame.bytes();
@@ -378,7 +382,7 @@ Status HostTier::adopt(const Frame& staging) {
   const MutexLock lock(mutex_);
   Reserve* const reserve = reserve_with(staging);
   DCHECK(reserve != nullptr);
-  const Bytes end = reserve->arena.offset_of(bytes_of(staging)) + bytes;
+  const Bytes end = reserve->region.offset_of(bytes_of(staging)) + bytes;
   if (used_ + bytes > capacity_ - lent_) return no_room(bytes, "the budget is used up");
   if (end > adoptable_) return no_room(bytes, "its place is reserved for staging");
   DCHECK_GE(reserve->used, bytes);

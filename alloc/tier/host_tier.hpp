@@ -1,9 +1,9 @@
 // Pinned host memory as frames; `value` of a frame is its address in this process.
 //
-// Frames come from a bounded arena (host_arena.hpp) that all devices share. The *staging reserve*, the bytes of a few
+// Frames come from a bounded region (host_region.hpp) that all devices share. The *staging reserve*, the bytes of a few
 // large frames beyond the budget, is kept for moves between device and file, so that a full (or zero) host budget can
 // slow the file tier but never stop it. Each device has a reserve of its own: in a shared one, moves of another device
-// could take the last frame while this engine has no move of its own to wait for. Each reserve is an arena of its own:
+// could take the last frame while this engine has no move of its own to wait for. Each reserve is a region of its own:
 // in a shared one, ordinary frames could leave no contiguous room for a large staging frame.
 //
 // A part of the budget may be lent for other pinned memory (pinned_blocks.hpp, zero_copy_tier.hpp): what all have
@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "tier/host_arena.hpp"
 #include "tier/host_grower.hpp"
+#include "tier/host_region.hpp"
 #include "tier/tier.hpp"
 
 namespace tessera {
@@ -94,25 +94,25 @@ class HostTier final : public Tier {
   Bytes yield();
 
   static void* bytes_of(const Frame& frame) { return reinterpret_cast<void*>(frame.value); }
-  // Whether the arenas could be pinned; otherwise copies are synchronous.
+  // Whether the regions could be pinned; otherwise copies are synchronous.
   bool pinned() const;
   // Whether the machine refused memory at the last request, so that the budget cannot be reached.
-  bool is_refused() const { return arena_.is_refused(); }
+  bool is_refused() const { return region_.is_refused(); }
   // usage() plus the staging reserves of all devices and what is lent: all pinned memory of the budget.
   TierUsage usage_with_staging() const;
 
  private:
   struct Reserve {
     Reserve(Driver& driver, Bytes bytes, HostPages& pages);
-    HostArena arena;
+    HostRegion region;
     // Guarded by the tier's mutex.
     Bytes used;
-    Bytes adopted;  // part of the tier's used_ that is in this arena
+    Bytes adopted;  // part of the tier's used_ that is in this region
   };
 
   bool is_used(const TierUsage& now) const { return now.used || expected_.load(std::memory_order_relaxed); }
   bool is_due(const TierUsage& now) const;
-  void* allocate(HostArena& arena, Bytes bytes);
+  void* allocate(HostRegion& region, Bytes bytes);
   void grow_if_due();
   Reserve* staging_due(const TierUsage& now) const;
   std::vector<Reserve*> reserves() const;
@@ -126,7 +126,7 @@ class HostTier final : public Tier {
 
   Driver& driver_;
   HostPages& pages_;
-  HostArena arena_;
+  HostRegion region_;
   const Bytes capacity_;
   const Bytes staging_capacity_;  // of each reserve
   const Bytes adoptable_;         // the lower part of it
@@ -134,10 +134,10 @@ class HostTier final : public Tier {
   std::atomic<bool> yielded_{false};
   std::atomic<std::uint64_t> shed_due_{0};  // bytes that shed() could not return yet
   std::atomic<bool> expected_{false};
-  Mutex lending_{LockRank::kHostLending};  // the arena's limit follows what is lent, one change at a time
+  Mutex lending_{LockRank::kHostLending};  // the region's limit follows what is lent, one change at a time
   mutable Mutex mutex_{LockRank::kTier};
   std::optional<unsigned> node_ GUARDED_BY(mutex_);
-  // Never removed, so their arenas may be used without the lock.
+  // Never removed, so their regions may be used without the lock.
   std::map<DeviceId, std::unique_ptr<Reserve>> reserves_ GUARDED_BY(mutex_);
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
