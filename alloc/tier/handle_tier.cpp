@@ -128,11 +128,8 @@ Result<Frame> HandleTier::take(PageClass page_class) {
 
 // Prefers a spare frame to a new one, and a new one within the budget to destroying spare frames for it.
 Result<Frame> HandleTier::find(PageClass page_class) {
-  auto& pool = pool_[index_of(page_class)];
-  if (!pool.empty()) {
-    const std::uint64_t value = pool.back();
-    pool.pop_back();
-    return Frame{.tier = location_, .page_class = page_class, .value = value};
+  if (!pool_[index_of(page_class)].empty()) {
+    return Frame{.tier = location_, .page_class = page_class, .value = pop_spare(page_class)};
   }
   const Bytes bytes = page_bytes(page_class);
   if (!make_budget(bytes)) return no_room(bytes);
@@ -140,7 +137,7 @@ Result<Frame> HandleTier::find(PageClass page_class) {
 }
 
 bool HandleTier::wants_spare(PageClass page_class, Bytes ahead) const {
-  return spare_of(page_class) < ahead && used_ + spare() + page_bytes(page_class) <= capacity_;
+  return spare_of(page_class) < ahead && used_ + spare_ + page_bytes(page_class) <= capacity_;
 }
 
 bool HandleTier::is_spare_below(PageClass page_class, Bytes ahead) const {
@@ -152,16 +149,14 @@ bool HandleTier::make_spare(PageClass page_class, Bytes ahead) {
   const MutexLock lock(mutex_);
   if (!wants_spare(page_class, ahead)) return false;
   const auto created = create_handle(page_bytes(page_class));
-  if (created.is_ok()) pool_[index_of(page_class)].push_back(created.value());
+  if (created.is_ok()) push_spare(page_class, created.value());
   return created.is_ok();
 }
 
 std::optional<Frame> HandleTier::take_spare(PageClass page_class) {
   const MutexLock lock(mutex_);
-  auto& pool = pool_[index_of(page_class)];
-  if (pool.empty()) return std::nullopt;
-  const Frame frame{.tier = location_, .page_class = page_class, .value = pool.back()};
-  pool.pop_back();
+  if (pool_[index_of(page_class)].empty()) return std::nullopt;
+  const Frame frame{.tier = location_, .page_class = page_class, .value = pop_spare(page_class)};
   used_ += frame.bytes();
   peak_used_ = std::max(peak_used_, used_);
   return frame;
@@ -172,7 +167,7 @@ void HandleTier::give_back(Frame frame) {
   DCHECK_GE(used_, frame.bytes());
   used_ -= frame.bytes();
   returned_ += frame.bytes();
-  pool_[index_of(frame.page_class)].push_back(frame.value);
+  push_spare(frame.page_class, frame.value);
 }
 
 void HandleTier::write_off(Frame frame) {
@@ -183,7 +178,7 @@ void HandleTier::write_off(Frame frame) {
 
 TierUsage HandleTier::usage() const {
   const MutexLock lock(mutex_);
-  return {capacity_, used_, spare(), peak_used_, lost_};
+  return {capacity_, used_, spare_, peak_used_, lost_};
 }
 
 void HandleTier::trim_to(Bytes held) {
@@ -208,9 +203,13 @@ Status HandleTier::validate() const {
     return Status(Code::kInternal, fmt::format("{} tier: a budget of {} exceeds its limit of {}", name_of(location_),
                                                capacity_.value(), limit_.value()));
   }
+  Bytes spare;
+  for (const PageClass page_class : kPageClasses) spare += spare_of(page_class);
+  if (spare != spare_)
+    return Status(Code::kInternal, fmt::format("{} tier: the spare bytes do not add up", name_of(location_)));
   if (held() > capacity_) {
     return Status(Code::kInternal, fmt::format("{} tier: {} used and {} spare exceed {}", name_of(location_),
-                                               used_.value(), spare().value(), capacity_.value()));
+                                               used_.value(), spare_.value(), capacity_.value()));
   }
   return Status::ok();
 }
@@ -220,8 +219,8 @@ Status HandleTier::validate() const {
 bool HandleTier::make_budget(Bytes bytes) {
   if (used_ + bytes > capacity_) return false;
   const Bytes allowed = capacity_ - used_ - bytes;
-  while (spare() > allowed) {
-    const Bytes excess = spare() - allowed;
+  while (spare_ > allowed) {
+    const Bytes excess = spare_ - allowed;
     PageClass next{};
     for (const PageClass page_class : kPageClasses) {
       if (pool_[index_of(page_class)].empty()) continue;
@@ -238,7 +237,7 @@ Result<Frame> HandleTier::create(PageClass page_class) {
   const Bytes bytes = page_bytes(page_class);
   auto created = create_handle(bytes);
   if (created.status().code() == Code::kOutOfMemory) note_shortfall(bytes);
-  if (!created.is_ok() && created.status().code() == Code::kOutOfMemory && spare()) {
+  if (!created.is_ok() && created.status().code() == Code::kOutOfMemory && spare_) {
     destroy_until(Bytes());
     created = create_handle(bytes);
   }
@@ -248,13 +247,12 @@ Result<Frame> HandleTier::create(PageClass page_class) {
 
 // REQUIRES: one is spare. False: the driver refused.
 bool HandleTier::destroy_one(PageClass page_class) {
-  auto& pool = pool_[index_of(page_class)];
-  const Status destroyed = destroy_handle(pool.back(), page_bytes(page_class));
+  const Status destroyed = destroy_handle(pool_[index_of(page_class)].back(), page_bytes(page_class));
   if (!destroyed.is_ok()) {
     log_line(LogLevel::kWarning, "a {} frame could not be destroyed: {}", name_of(location_), destroyed.to_string());
     return false;
   }
-  pool.pop_back();
+  pop_spare(page_class);
   return true;
 }
 
@@ -267,10 +265,17 @@ Bytes HandleTier::spare_of(PageClass page_class) const {
   return page_bytes(page_class) * pool_[index_of(page_class)].size();
 }
 
-Bytes HandleTier::spare() const {
-  Bytes total;
-  for (const PageClass page_class : kPageClasses) total += spare_of(page_class);
-  return total;
+void HandleTier::push_spare(PageClass page_class, std::uint64_t value) {
+  pool_[index_of(page_class)].push_back(value);
+  spare_ += page_bytes(page_class);
+}
+
+std::uint64_t HandleTier::pop_spare(PageClass page_class) {
+  auto& pool = pool_[index_of(page_class)];
+  const std::uint64_t value = pool.back();
+  pool.pop_back();
+  spare_ -= page_bytes(page_class);
+  return value;
 }
 
 }  // namespace tessera

@@ -98,8 +98,9 @@ class HandleTier : public Tier {
   void destroy_until(Bytes keep) REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
   Bytes spare_of(PageClass page_class) const REQUIRES_LOCK(mutex_);
-  Bytes spare() const REQUIRES_LOCK(mutex_);
-  Bytes held() const REQUIRES_LOCK(mutex_) { return used_ + spare(); }
+  Bytes held() const REQUIRES_LOCK(mutex_) { return used_ + spare_; }
+  void push_spare(PageClass page_class, std::uint64_t value) REQUIRES_LOCK(mutex_);
+  std::uint64_t pop_spare(PageClass page_class) REQUIRES_LOCK(mutex_);  // REQUIRES: one is spare
   Result<Bytes> could_hold(Bytes margin) const REQUIRES_LOCK(mutex_);
   void raise() REQUIRES_LOCK(mutex_);
   void note_shortfall(Bytes bytes) REQUIRES_LOCK(mutex_);
@@ -115,6 +116,7 @@ class HandleTier : public Tier {
   bool more_expected_ GUARDED_BY(mutex_) = false;
   Bytes returned_ GUARDED_BY(mutex_);  // in frames, since the driver was last queried
   Pool pool_ GUARDED_BY(mutex_);
+  Bytes spare_ GUARDED_BY(mutex_);  // in all of it: asked for many times for each page that moves
   Bytes used_ GUARDED_BY(mutex_);
   Bytes lost_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
