@@ -22,6 +22,7 @@ Result<std::unique_ptr<CopyLanes>> CopyLanes::create(Driver& driver, DeviceId de
       lanes->streams_.push_back(stream);
     }
     lanes->lanes_.push_back({lanes->streams_[2 * i], lanes->streams_[2 * i + 1]});
+    lanes->all_.set(i);
   }
   return lanes;
 }

@@ -31,7 +31,7 @@ class CopyLanes {
 
   bool to_peer() const { return lanes_.size() > 1; }
   std::size_t count() const { return lanes_.size(); }
-  LaneSet all() const { return ~LaneSet() >> (kMostLanes - count()); }
+  const LaneSet& all() const { return all_; }
   // A stream runs its copies in queue order. REQUIRES: the lane exists.
   StreamId inbound(std::size_t lane) const { return lanes_[lane].in; }
   StreamId outbound(std::size_t lane) const { return lanes_[lane].out; }
@@ -44,6 +44,7 @@ class CopyLanes {
 
   Driver& driver_;
   std::vector<Lane> lanes_;
+  LaneSet all_;                    // bits of the lanes
   std::vector<StreamId> streams_;  // all streams of the lanes, also while create() is still adding them
 };
 

@@ -1,5 +1,7 @@
 #include "residency/pages/page_state.hpp"
 
+#include <array>
+
 namespace tessera {
 namespace {
 
@@ -77,6 +79,21 @@ constexpr Step kSteps[] = {
     {S::kReachable, E::kLose, S::kLost},
 };
 
+// The steps by state and event, since each move of a page takes a few of them. kNowhere: the step is illegal.
+constexpr std::uint8_t kNowhere = kPageStates;
+using StepTable = std::array<std::array<std::uint8_t, kPageEvents>, kPageStates>;
+
+constexpr StepTable make_table() {
+  StepTable table{};
+  for (auto& of_state : table) of_state.fill(kNowhere);
+  for (const Step& step : kSteps) {
+    table[static_cast<std::size_t>(step.from)][static_cast<std::size_t>(step.event)] =
+        static_cast<std::uint8_t>(step.to);
+  }
+  return table;
+}
+constexpr StepTable kTable = make_table();
+
 }  // namespace
 
 const char* name_of(PageState state) {
@@ -96,10 +113,8 @@ const char* name_of(PageEvent event) {
 }
 
 std::optional<PageState> next(PageState state, PageEvent event) {
-  for (const Step& step : kSteps) {
-    if (step.from == state && step.event == event) return step.to;
-  }
-  return std::nullopt;
+  const std::uint8_t to = kTable[static_cast<std::size_t>(state)][static_cast<std::size_t>(event)];
+  return to == kNowhere ? std::nullopt : std::optional(static_cast<PageState>(to));
 }
 
 StallCause cause_of(PageState state) {

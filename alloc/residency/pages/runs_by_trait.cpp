@@ -26,11 +26,12 @@ constexpr std::uint64_t bit_of(std::size_t index) { return std::uint64_t{1} << i
 void RunsByTrait::note(Run& run, Page& page) {
   const unsigned now = traits_of(page), changed = page.traits ^ now;
   page.traits = static_cast<std::uint8_t>(now);
-  for (std::size_t trait = 0; changed >> trait != 0; ++trait) {
-    if ((changed >> trait & 1) == 0) continue;
+  for (unsigned rest = changed; rest != 0; rest &= rest - 1) {
+    const auto trait = static_cast<std::size_t>(std::countr_zero(rest));
+    const bool has = (now >> trait & 1) != 0;
     std::uint32_t& count = run.pages_with[trait];
-    (now >> trait & 1) != 0 ? ++count : --count;
-    set(run.index, trait, count != 0);
+    const std::uint32_t others = has ? count++ : --count;
+    if (others == 0) set(run.index, trait, has);
   }
 }
 
