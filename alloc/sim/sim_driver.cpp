@@ -364,6 +364,8 @@ Status SimDriver::occupy(StreamId stream, Nanoseconds time, std::span<const Devi
   SimWork work;
   work.name = "a kernel";
   work.time = time;
+  // What is not tracked is not in host memory, and no mapping is waited for.
+  if (!options_.watches_memory) return engines_->submit(on.stream, SimEngine::kCompute, std::move(work)).status();
   Bytes all, in_host;
   std::vector<SimRange> stretches;
   MutexLock lock(mutex_);

@@ -94,7 +94,9 @@ void SimEngines::wait_for_room(StreamId stream) {
 
 Result<SimOp> SimEngines::submit(StreamId stream, SimEngine engine, SimWork work, std::optional<DeviceId> of) {
   MutexLock lock(mutex_);
-  TESSERA_TRY_ASSIGN(const DeviceId device, find(stream));
+  const DeviceId* const known = schedule_.device_of(stream);
+  if (known == nullptr) return unknown_handle("stream", stream.value());
+  const DeviceId device = *known;
   TESSERA_TRY(error(device));
   TESSERA_TRY(prepare(of.value_or(device), engine));
   const SimOp op = schedule_.submit(stream, engine, clock_.now(), of);
@@ -108,15 +110,16 @@ Result<SimOp> SimEngines::submit(StreamId stream, SimEngine engine, SimWork work
 
 Status SimEngines::record(EventId event, StreamId stream) {
   MutexLock lock(mutex_);
-  const Result<DeviceId> device = find(stream);
-  if (!device.is_ok()) {
-    return {Code::kNotFound, std::string(device.status().message()), native::kInvalidHandle};
+  const DeviceId* const device = schedule_.device_of(stream);
+  if (device == nullptr) {
+    return {Code::kNotFound, std::string(unknown_handle("stream", stream.value()).message()), native::kInvalidHandle};
   }
-  TESSERA_TRY_ASSIGN(const SimSchedule::Event* const known, find(event));
-  if (known->device != device.value()) {
+  const SimSchedule::Event* const known = schedule_.find(event);
+  if (known == nullptr) return unknown_handle("event", event.value());
+  if (known->device != *device) {
     return {Code::kNotFound, "an event of one device cannot be recorded on another's stream", native::kInvalidHandle};
   }
-  TESSERA_TRY(error(device.value()));
+  TESSERA_TRY(error(*device));
   schedule_.record(event, stream, clock_.now());
   note_unfinished();
   return {};
@@ -194,7 +197,8 @@ Status SimEngines::synchronize(EventId event) {
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const SimSchedule::Event* const recorded, find(event));
   const DeviceId device = recorded->device;
-  wait_all({recorded->op});
+  const SimOp op = recorded->op;
+  if (!schedule_.is_finished(op)) await(op);
   return error(device);
 }
 
@@ -218,7 +222,8 @@ Status SimEngines::query(StreamId stream) {
 
 Status SimEngines::query(EventId event) {
   MutexLock lock(mutex_);
-  TESSERA_TRY_ASSIGN(const SimSchedule::Event* const recorded, find(event));
+  const SimSchedule::Event* const recorded = schedule_.find(event);
+  if (recorded == nullptr) return unknown_handle("event", event.value());
   TESSERA_TRY(error(recorded->device));
   if (!recorded->over) return not_ready_;
   return {};
@@ -278,11 +283,14 @@ void SimEngines::run(SimOp op) {
 }
 
 void SimEngines::retire(SimOp op) {
-  std::optional<SimWork> over = std::exchange(works_[SimSchedule::slot_of(op)], std::nullopt);
+  std::optional<SimWork>& own = works_[SimSchedule::slot_of(op)];
+  std::optional<SimWork> over;
+  if (own->run || own->keeps) over = std::move(own);
+  own.reset();
   schedule_.finish(op, clock_.now());
   start_ready();
   note_unfinished();
-  if (!over->run && !over->keeps) return;
+  if (!over) return;
   // What the work holds may belong to the caller, so it is destroyed without the lock.
   mutex_.unlock();
   { const auto gone = std::move(*over); }

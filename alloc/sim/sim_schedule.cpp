@@ -1,6 +1,7 @@
 #include "sim/sim_schedule.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/core.h>
@@ -46,17 +47,18 @@ const DeviceId* SimSchedule::device_of(StreamId stream) const {
 }
 
 EventId SimSchedule::add_event(DeviceId device) {
-  const EventId id(next_event_++);
-  events_[id] = Event{.device = device};
+  const EventId id = events_.take();
+  events_.at(id) = Event{.device = device};
   return id;
 }
 
-bool SimSchedule::remove_event(EventId event) { return events_.erase(event) == 1; }
-
-const SimSchedule::Event* SimSchedule::find(EventId event) const {
-  const auto found = events_.find(event);
-  return found == events_.end() ? nullptr : &found->second;
+bool SimSchedule::remove_event(EventId event) {
+  if (!events_.contains(event)) return false;
+  events_.give(event);
+  return true;
 }
+
+const SimSchedule::Event* SimSchedule::find(EventId event) const { return events_.find(event); }
 
 std::vector<StreamId> SimSchedule::owned_streams() const {
   std::vector<StreamId> owned;
@@ -68,7 +70,7 @@ std::vector<StreamId> SimSchedule::owned_streams() const {
 
 std::vector<EventId> SimSchedule::events() const {
   std::vector<EventId> all;
-  for (const auto& [id, event] : events_) all.push_back(id);
+  events_.for_each([&all](EventId id, const Event&) { all.push_back(id); });
   std::ranges::sort(all);
   return all;
 }
@@ -124,6 +126,7 @@ void SimSchedule::enqueue(SimOp op, StreamId stream, SimEngine engine, EventId e
   Stream& queue = streams_.at(stream);
   Op& record = ops_.at(op);
   record.stream = stream;
+  record.queue = &queue;
   record.device = queue.device;
   record.engine = engine;
   record.place = of.value_or(queue.device);
@@ -142,7 +145,7 @@ void SimSchedule::enqueue(SimOp op, StreamId stream, SimEngine engine, EventId e
   if (engine == SimEngine::kMarker) {
     finish(op, now);
   } else {
-    ready(record.place, engine).push_back(op);
+    note_ready(op, record);
   }
 }
 
@@ -151,6 +154,7 @@ SimOp SimSchedule::start(DeviceId device, SimEngine engine) {
   if (queue.empty()) return SimOp();
   const SimOp op = queue.front();
   queue.pop_front();
+  --ready_in_all_;
   ops_.at(op).started = true;
   return op;
 }
@@ -178,7 +182,7 @@ void SimSchedule::finish(SimOp op, Nanoseconds now) {
       if (waiting.engine == SimEngine::kMarker) {
         over_.push_back(dependent);
       } else {
-        ready(waiting.place, waiting.engine).push_back(dependent);
+        note_ready(dependent, waiting);
       }
     }
     record.dependents.clear();
@@ -187,19 +191,17 @@ void SimSchedule::finish(SimOp op, Nanoseconds now) {
 }
 
 void SimSchedule::retire(SimOp op, const Op& record, Nanoseconds now) {
-  const auto stream = streams_.find(record.stream);
-  --stream->second.unfinished;
-  if (stream->second.last == op) {
-    stream->second.last = SimOp();
-    if (stream->second.removed) streams_.erase(stream);
+  Stream& stream = *record.queue;
+  --stream.unfinished;
+  if (stream.last == op) {
+    stream.last = SimOp();
+    if (stream.removed) streams_.erase(record.stream);
   }
   if (record.event == EventId()) return;
-  const auto event = events_.find(record.event);
-  // Skipped if a later record has replaced the marker.
-  if (event != events_.end() && event->second.op == op) {
-    event->second.over = true;
-    event->second.finished = now;
-  }
+  Event* const event = events_.find(record.event);
+  if (event == nullptr || event->op != op) return;  // a later record has replaced the marker
+  event->over = true;
+  event->finished = now;
 }
 
 std::size_t SimSchedule::unfinished(StreamId stream) const {
@@ -225,6 +227,7 @@ Status SimSchedule::validate() const {
   std::unordered_map<SimOp, std::uint32_t> waits;
   std::unordered_map<SimOp, std::uint32_t> queued;
   std::unordered_map<StreamId, std::size_t> of_streams;
+  std::size_t ready_in_all = 0;
   ops_.for_each([&](SimOp, const Op& op) {
     for (const SimOp dependent : op.dependents) ++waits[dependent];
     ++of_streams[op.stream];
@@ -232,9 +235,11 @@ Status SimSchedule::validate() const {
   for (const auto& engines : ready_) {
     for (const auto& queue : engines) {
       for (const SimOp op : queue) ++queued[op];
+      ready_in_all += queue.size();
     }
   }
   Status status;
+  if (ready_in_all != ready_in_all_) status = {Code::kInternal, "the operations that are ready are miscounted"};
   for (const auto& [id, stream] : streams_) {
     if (stream.unfinished == of_streams[id]) continue;
     status = {Code::kInternal,

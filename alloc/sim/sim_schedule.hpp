@@ -20,7 +20,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -81,6 +80,8 @@ class SimSchedule {
   // it.
   SimOp start(DeviceId device, SimEngine engine);
   std::size_t ready_count(DeviceId device, SimEngine engine) const;
+  // On any engine of any device.
+  bool is_any_ready() const { return ready_in_all_ != 0; }
   // The engine that carries it out, and the device of its stream. REQUIRES: not finished.
   std::pair<DeviceId, SimEngine> place_of(SimOp op) const;
   DeviceId device_of(SimOp op) const { return ops_.at(op).device; }
@@ -110,6 +111,7 @@ class SimSchedule {
   };
   struct Op {
     StreamId stream;
+    Stream* queue = nullptr;  // that stream's; stays until its last operation is over
     DeviceId device;
     SimEngine engine = SimEngine::kMarker;
     DeviceId place;  // the device of the engine
@@ -129,15 +131,19 @@ class SimSchedule {
   std::deque<SimOp>& ready(DeviceId device, SimEngine engine) {
     return ready_[device.value()][static_cast<std::size_t>(engine)];
   }
+  void note_ready(SimOp op, const Op& record) {
+    ready(record.place, record.engine).push_back(op);
+    ++ready_in_all_;
+  }
 
   std::uint64_t next_stream_ = 16;  // ids below have a fixed meaning
-  std::uint64_t next_event_ = 16;
   std::vector<StreamId> legacy_;
   std::map<StreamId, Stream> streams_;
-  std::unordered_map<EventId, Event> events_;
+  SimSlots<EventId, Event> events_;
   SimSlots<SimOp, Op> ops_;  // unfinished ones only
   std::vector<SimOp> over_;  // buffer of finish(), which is called all the time
   std::vector<std::array<std::deque<SimOp>, kSimEngines>> ready_;
+  std::size_t ready_in_all_ = 0;
 };
 
 }  // namespace tessera

@@ -6,9 +6,10 @@
 // Thread safety: none; the owner locks.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <vector>
 
 namespace tessera {
@@ -25,29 +26,33 @@ class SimSlots {
   // The value is left as its predecessor in the slot was.
   Handle take() {
     if (spare_.empty()) {
-      spare_.push_back(slots_.size());
-      slots_.emplace_back();
+      if (count_ % kTogether == 0) parts_.push_back(std::make_unique<Part>());
+      spare_.push_back(count_++);
     }
     const std::size_t slot = spare_.back();
     spare_.pop_back();
-    return slots_[slot].handle = Handle(next_turn_++ * kSlots + slot);
+    return at_slot(slot).handle = Handle(next_turn_++ * kSlots + slot);
   }
   bool contains(Handle handle) const {
     const std::size_t slot = slot_of(handle);
-    return slot < slots_.size() && slots_[slot].handle == handle && handle != Handle();
+    return slot < count_ && at_slot(slot).handle == handle && handle != Handle();
   }
+  // Null for a handle to no value, or to one that was removed.
+  T* find(Handle handle) { return contains(handle) ? &at(handle) : nullptr; }
+  const T* find(Handle handle) const { return contains(handle) ? &at(handle) : nullptr; }
   // REQUIRES (of these): it exists. References to the value stay valid until give().
-  T& at(Handle handle) { return slots_[slot_of(handle)].value; }
-  const T& at(Handle handle) const { return slots_[slot_of(handle)].value; }
+  T& at(Handle handle) { return at_slot(slot_of(handle)).value; }
+  const T& at(Handle handle) const { return at_slot(slot_of(handle)).value; }
   void give(Handle handle) {
-    slots_[slot_of(handle)].handle = Handle();
+    at_slot(slot_of(handle)).handle = Handle();
     spare_.push_back(slot_of(handle));
   }
-  std::size_t size() const { return slots_.size() - spare_.size(); }
+  std::size_t size() const { return count_ - spare_.size(); }
 
   template <class Visit>
   void for_each(Visit visit) const {
-    for (const Slot& slot : slots_) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const Slot& slot = at_slot(i);
       if (slot.handle != Handle()) visit(slot.handle, slot.value);
     }
   }
@@ -57,8 +62,15 @@ class SimSlots {
     Handle handle{};  // none while it is spare
     T value{};
   };
+  static constexpr std::size_t kTogether = 64;  // slots in one allocation, which stays where it is
+  using Part = std::array<Slot, kTogether>;
+
+  Slot& at_slot(std::size_t slot) { return (*parts_[slot / kTogether])[slot % kTogether]; }
+  const Slot& at_slot(std::size_t slot) const { return (*parts_[slot / kTogether])[slot % kTogether]; }
+
   std::uint64_t next_turn_ = 1;
-  std::deque<Slot> slots_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::size_t count_ = 0;  // of slots so far
   std::vector<std::size_t> spare_;
 };
 

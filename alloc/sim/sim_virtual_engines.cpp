@@ -42,6 +42,7 @@ void VirtualEngines::resume(DeviceId device, SimEngine engine) {
 }
 
 void VirtualEngines::start_ready() {
+  if (!schedule_.is_any_ready()) return;  // most work is queued behind other work
   for (std::size_t i = 0; i < busy_.size(); ++i) {
     const DeviceId device(i);
     for (std::size_t j = 0; j < kSimEngines; ++j) {
