@@ -37,11 +37,12 @@ std::span<LaunchLog::Use> distinct(std::span<LaunchLog::Use> uses) {
   return uses.first(kept);
 }
 
-// Parts, which a plan may move, first.
+// Parts, which a plan may move, first. Most launches name them so, and a stable sort allocates.
 void sort_parts_first(std::span<LaunchLog::Use> uses) {
-  std::ranges::stable_sort(uses, {}, [](const LaunchLog::Use& use) {
+  const auto role = [](const LaunchLog::Use& use) {
     return role_of(use.run->shape.bytes(), use.run->tag, use.writes, use.run->name);
-  });
+  };
+  if (!std::ranges::is_sorted(uses, {}, role)) std::ranges::stable_sort(uses, {}, role);
 }
 
 std::span<const LaunchLog::Use> parts_of(std::span<const LaunchLog::Use> uses) {
