@@ -120,6 +120,9 @@ Status Fetcher::bring_by_parts(std::span<const PageRef> pages, Transfers::Mapped
 
 Result<std::vector<PageRef>> Fetcher::absent_pages(Runs runs, Transfers::Mapped mapped) {
   std::vector<PageRef> pages, apart;
+  std::size_t most = 0;
+  for (const Run* run : runs) most += run->missing.load();
+  pages.reserve(most);
   for (Run* run : runs) {
     run->prefetch.requested = false;
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
@@ -168,6 +171,7 @@ Status Fetcher::check_backing(std::span<const PageRef> pages) const {
 Status Fetcher::bring(std::vector<PageRef> pages, Transfers::Mapped mapped) {
   for (int rounds = 0; !pages.empty();) {
     std::vector<PageRef> ready, waiting;
+    ready.reserve(pages.size());
     for (const PageRef& page : pages) {
       bool there = false;
       TESSERA_TRY_ASSIGN(there, on_host(page));

@@ -235,22 +235,23 @@ Status TransferEnds::await_move(PageRef page) {
 // all of them. Waiting for the newest copy of the link would include copies that a plan has queued for later. Pages
 // being recomputed have events of their own.
 Status TransferEnds::await_arrivals(Runs runs, StreamId stream) {
-  std::vector<PageRef> arriving;
+  std::vector<PageRef> arriving;  // only those that the caller waits for
+  LaneSet copies;
   for (Run* run : runs) {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
-      const PageState state = run->pages[i].state;
-      if (is_arriving(state) || state == PageState::kRecomputing) arriving.push_back({run, i});
+      const PageRef page{run, i};
+      const bool recomputes = page->state == PageState::kRecomputing;
+      if (!recomputes && !is_arriving(page->state)) continue;
+      if (stream == kNoStream) {
+        arriving.push_back(page);
+      } else if (recomputes) {
+        TESSERA_TRY(engine_.driver.wait_event(stream, page->transfer.event));
+      } else {
+        copies.set(page->lane());
+      }
     }
   }
   if (stream == kNoStream) return await_all(arriving);
-  LaneSet copies;
-  for (const PageRef& page : arriving) {
-    if (page->state == PageState::kRecomputing) {
-      TESSERA_TRY(engine_.driver.wait_event(stream, page->transfer.event));
-    } else {
-      copies.set(page->lane());
-    }
-  }
   const std::span<const PageRef> moving = in_flight_.moving();
   for (auto page = moving.rbegin(); page != moving.rend() && copies.any(); ++page) {
     const std::size_t lane = (*page)->lane();

@@ -97,6 +97,7 @@ std::vector<Run*> with_parts(std::span<Run* const> runs) {
 
 std::vector<PageRef> pages_of(Run& run) {
   std::vector<PageRef> pages;
+  pages.reserve(run.shape.pages());
   Run* const self = &run;
   for (Run* const part : with_parts({&self, 1})) {
     for (std::uint32_t i = 0; i < part->shape.pages(); ++i) pages.push_back({part, i});
