@@ -10,15 +10,17 @@ constexpr int kMaxHeld = 8;
 thread_local LockRank held[kMaxHeld];
 thread_local int held_count = 0;
 
+}  // namespace
+
+namespace detail {
+
 void note_lock(LockRank rank) {
-  if (!kTesseraChecked) return;
   DCHECK_LT(held_count, kMaxHeld);
   if (held_count > 0) DCHECK_LT(static_cast<int>(held[held_count - 1]), static_cast<int>(rank));
   held[held_count++] = rank;
 }
 
 void note_unlock(LockRank rank) {
-  if (!kTesseraChecked) return;
   DCHECK_GT(held_count, 0);
   int i = held_count - 1;
   while (i > 0 && held[i] != rank) --i;
@@ -26,22 +28,6 @@ void note_unlock(LockRank rank) {
   --held_count;
 }
 
-}  // namespace
-
-void Mutex::lock() {
-  note_lock(rank_);
-  mutex_.lock();
-}
-
-bool Mutex::try_lock() {
-  if (!mutex_.try_lock()) return false;
-  note_lock(rank_);
-  return true;
-}
-
-void Mutex::unlock() {
-  mutex_.unlock();
-  note_unlock(rank_);
-}
+}  // namespace detail
 
 }  // namespace tessera

@@ -11,6 +11,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "base/check.hpp"
+
 #if defined(__clang__)
 #define TESSERA_TSA(x) __attribute__((x))
 #else
@@ -58,16 +60,32 @@ enum class LockRank : int {
   kObserve = 90,
 };
 
+namespace detail {
+// For the check of the order, in debug builds.
+void note_lock(LockRank rank);
+void note_unlock(LockRank rank);
+}  // namespace detail
+
 class CAPABILITY("mutex") Mutex {
  public:
   explicit Mutex(LockRank rank) : rank_(rank) {}
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  void lock() ACQUIRES();
+  void lock() ACQUIRES() {
+    if (kTesseraChecked) detail::note_lock(rank_);
+    mutex_.lock();
+  }
   // Returns false if the mutex is held.
-  bool try_lock() TRY_ACQUIRES(true);
-  void unlock() RELEASES();
+  bool try_lock() TRY_ACQUIRES(true) {
+    if (!mutex_.try_lock()) return false;
+    if (kTesseraChecked) detail::note_lock(rank_);
+    return true;
+  }
+  void unlock() RELEASES() {
+    mutex_.unlock();
+    if (kTesseraChecked) detail::note_unlock(rank_);
+  }
 
  private:
   std::mutex mutex_;
