@@ -7,6 +7,7 @@ void LinkMeter::before(StreamId stream) {
     --resting_;
     return;
   }
+  if (samples_.size() == kSamples) return;  // no watch is left until a rate is asked for
   running_ = watches_.start(stream);
 }
 
