@@ -52,7 +52,8 @@ Status TransferEnds::finish(Await await, Bytes bytes) {
   LaneSet going = moves_.ledger.copying_out() ? engine_.lanes.all() : LaneSet();
   const bool others = moves_.ledger.moving(PageState::kSpilling) || moves_.ledger.moving(PageState::kLoading) ||
                       moves_.ledger.moving(PageState::kRecomputing);
-  const auto go_on = [&] { return others || coming.any() || going.any() || await == Await::kOldest; };
+  std::size_t open = coming.count() + going.count();
+  const auto go_on = [&] { return others || open != 0 || await == Await::kOldest; };
   in_flight_.remove_moving_if(go_on, [&](const PageRef page) {
     const bool leaving = is_evicting(page->state);
     LaneSet* const way = leaving ? &going : is_arriving(page->state) ? &coming : nullptr;
@@ -62,7 +63,10 @@ Status TransferEnds::finish(Await await, Bytes bytes) {
     if (!wait && way != nullptr && !way->test(lane)) return false;
     const Result<bool> done = finish_one(page, wait, ended);
     if (!done.is_ok() && result.is_ok()) result = done.status();
-    if (way != nullptr && done.is_ok() && !done.value()) way->reset(lane);
+    if (way != nullptr && done.is_ok() && !done.value() && way->test(lane)) {
+      way->reset(lane);
+      --open;
+    }
     if (!done.is_ok() || !done.value()) return false;
     arrived.push_back(page);
     return true;

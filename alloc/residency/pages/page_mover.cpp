@@ -101,6 +101,7 @@ PageMover::Verdict PageMover::judge(PageRef page, Proof proof) const {
 Status PageMover::vacate(std::span<const PageRef> pages, Proof proof) {
   if (pages.empty()) return {};
   std::vector<PageRef> dead, cold;
+  cold.reserve(pages.size());
   Status result;
   const Gate::Closed closed(machine_.gate);
   TESSERA_TRY(closed.status());
