@@ -18,7 +18,12 @@ Bytes whole_pages(Bytes bytes) { return bytes / kBasePage * kBasePage; }
 }  // namespace
 
 HandleTier::HandleTier(Location location, Bytes capacity, Margin margin)
-    : location_(location), margin_(margin), limit_(capacity), ceiling_(capacity), capacity_(capacity) {}
+    : location_(location),
+      margin_(margin),
+      limit_(capacity),
+      ceiling_(capacity),
+      capacity_(capacity),
+      room_(capacity.value()) {}
 
 void HandleTier::lower_capacity(Bytes by) {
   const MutexLock lock(mutex_);
@@ -26,6 +31,7 @@ void HandleTier::lower_capacity(Bytes by) {
   capacity_ -= by;
   limit_ -= by;
   ceiling_ = std::min(ceiling_, limit_);
+  publish();
 }
 
 Result<Bytes> HandleTier::machine_free() const {
@@ -62,6 +68,7 @@ void HandleTier::raise() {
   returned_ = Bytes();
   const Result<Bytes> most = could_hold(has_yielded_ ? margin_.reserve : margin_.first);
   if (most.is_ok()) capacity_ = std::max(capacity_, whole_pages(most.value()));
+  publish();
 }
 
 void HandleTier::set_limit(Bytes limit) {
@@ -78,6 +85,7 @@ void HandleTier::set_ceiling(Bytes ceiling) {
   if (capacity_ <= ceiling_) return;
   destroy_until(ceiling_ - std::min(ceiling_, used_));
   capacity_ = std::max(ceiling_, held());
+  publish();
 }
 
 void HandleTier::expect_more() {
@@ -95,6 +103,7 @@ void HandleTier::yield_spare() {
   const MutexLock lock(mutex_);
   destroy_until(Bytes());
   capacity_ = held();
+  publish();
 }
 
 void HandleTier::end_yield() {
@@ -108,6 +117,7 @@ void HandleTier::note_shortfall(Bytes bytes) {
   const Result<Bytes> most = could_hold(Bytes());
   if (!most.is_ok() || most.value() >= held() + bytes) return;
   capacity_ = std::min(capacity_, std::max(held(), whole_pages(most.value())));
+  publish();
 }
 
 // ---- frames -------------------------------------------------------------------------------------
@@ -123,6 +133,7 @@ Result<Frame> HandleTier::take(PageClass page_class) {
   TESSERA_TRY_ASSIGN(const Frame frame, find(page_class));
   used_ += frame.bytes();
   peak_used_ = std::max(peak_used_, used_);
+  publish();
   return frame;
 }
 
@@ -159,6 +170,7 @@ std::optional<Frame> HandleTier::take_spare(PageClass page_class) {
   const Frame frame{.tier = location_, .page_class = page_class, .value = pop_spare(page_class)};
   used_ += frame.bytes();
   peak_used_ = std::max(peak_used_, used_);
+  publish();
   return frame;
 }
 
@@ -166,6 +178,7 @@ void HandleTier::give_back(Frame frame) {
   const MutexLock lock(mutex_);
   DCHECK_GE(used_, frame.bytes());
   used_ -= frame.bytes();
+  publish();
   returned_ += frame.bytes();
   push_spare(frame.page_class, frame.value);
 }
@@ -207,6 +220,9 @@ Status HandleTier::validate() const {
   for (const PageClass page_class : kPageClasses) spare += spare_of(page_class);
   if (spare != spare_)
     return Status(Code::kInternal, fmt::format("{} tier: the spare bytes do not add up", name_of(location_)));
+  if (room_.load() != (capacity_ - std::min(used_, capacity_)).value()) {
+    return Status(Code::kInternal, fmt::format("{} tier: the room is published wrongly", name_of(location_)));
+  }
   if (held() > capacity_) {
     return Status(Code::kInternal, fmt::format("{} tier: {} used and {} spare exceed {}", name_of(location_),
                                                used_.value(), spare_.value(), capacity_.value()));
@@ -264,6 +280,8 @@ Status HandleTier::no_room(Bytes bytes) const {
 Bytes HandleTier::spare_of(PageClass page_class) const {
   return page_bytes(page_class) * pool_[index_of(page_class)].size();
 }
+
+void HandleTier::publish() { room_.store((capacity_ - std::min(used_, capacity_)).value(), std::memory_order_release); }
 
 void HandleTier::push_spare(PageClass page_class, std::uint64_t value) {
   pool_[index_of(page_class)].push_back(value);

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -38,6 +39,8 @@ class HandleTier : public Tier {
   // Instead of give_back, for a frame that could not be unmapped: it counts as out for good. REQUIRES: as give_back.
   void write_off(Frame frame);
   TierUsage usage() const override;
+  // usage().room(). Takes no lock: it is asked for many times for each page that moves.
+  Bytes room() const { return Bytes(room_.load(std::memory_order_acquire)); }
   void trim() override { trim_to(Bytes()); }
   // Destroys spare frames until at most `held` bytes are used or spare.
   void trim_to(Bytes held);
@@ -98,6 +101,8 @@ class HandleTier : public Tier {
   void destroy_until(Bytes keep) REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
   Bytes spare_of(PageClass page_class) const REQUIRES_LOCK(mutex_);
+  // Call when the capacity or the used bytes have changed.
+  void publish() REQUIRES_LOCK(mutex_);
   Bytes held() const REQUIRES_LOCK(mutex_) { return used_ + spare_; }
   void push_spare(PageClass page_class, std::uint64_t value) REQUIRES_LOCK(mutex_);
   std::uint64_t pop_spare(PageClass page_class) REQUIRES_LOCK(mutex_);  // REQUIRES: one is spare
@@ -116,10 +121,11 @@ class HandleTier : public Tier {
   bool more_expected_ GUARDED_BY(mutex_) = false;
   Bytes returned_ GUARDED_BY(mutex_);  // in frames, since the driver was last queried
   Pool pool_ GUARDED_BY(mutex_);
-  Bytes spare_ GUARDED_BY(mutex_);  // in all of it: asked for many times for each page that moves
+  Bytes spare_ GUARDED_BY(mutex_);  // in all of it
   Bytes used_ GUARDED_BY(mutex_);
   Bytes lost_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
+  std::atomic<std::uint64_t> room_;  // written under the lock
 };
 
 }  // namespace tessera

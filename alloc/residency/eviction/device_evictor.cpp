@@ -43,30 +43,30 @@ Status DeviceEvictor::no_room(Bytes bytes) const {
   const TierUsage peer = engine_.tiers.peer == nullptr ? TierUsage() : engine_.tiers.peer->usage();
   const std::string lent =
       peer.capacity ? fmt::format("peer {} of {} MiB used, ", peer.used / 1_MiB, peer.capacity / 1_MiB) : std::string();
-  return Status(Code::kOutOfMemory,
-                fmt::format("{} MiB of device memory are needed, {} MiB are free, and nothing "
-                            "else can be evicted: {}host {} of {} MiB used, file {} of {} MiB used",
-                            bytes / 1_MiB, engine_.tiers.device.usage().room() / 1_MiB, lent, host.used / 1_MiB,
-                            host.capacity / 1_MiB, engine_.tiers.file.usage().used / 1_MiB,
-                            engine_.tiers.file.usage().capacity / 1_MiB));
+  return Status(
+      Code::kOutOfMemory,
+      fmt::format("{} MiB of device memory are needed, {} MiB are free, and nothing "
+                  "else can be evicted: {}host {} of {} MiB used, file {} of {} MiB used",
+                  bytes / 1_MiB, engine_.tiers.device.room() / 1_MiB, lent, host.used / 1_MiB, host.capacity / 1_MiB,
+                  engine_.tiers.file.usage().used / 1_MiB, engine_.tiers.file.usage().capacity / 1_MiB));
 }
 
 // If that is not enough, checks whether the driver has memory again that others had used.
 Bytes DeviceEvictor::room_for(Bytes bytes) {
-  const Bytes room = engine_.tiers.device.usage().room();
+  const Bytes room = engine_.tiers.device.room();
   if (room >= bytes) return room;
   engine_.tiers.device.regain(DeviceTier::Ask::kWhenDue);
-  return engine_.tiers.device.usage().room();
+  return engine_.tiers.device.room();
 }
 
 // The awaited transfers may be queued behind work that does not end. Runs that need no copy can then still make room.
 Status DeviceEvictor::await(Transfers::Await await, Bytes bytes) {
-  const Bytes before = engine_.tiers.device.usage().room();
+  const Bytes before = engine_.tiers.device.room();
   const Status awaited = transfers_.ends.finish(await, bytes);
   if (awaited.code() != Code::kNotReady) return awaited;
   bool full = false;
   TESSERA_TRY(page_out(bytes, Patience::kDemand, Which::kWithoutCopy, Recency::kAny, PageClass::kLarge, full).status());
-  return engine_.tiers.device.usage().room() > before ? Status() : awaited;
+  return engine_.tiers.device.room() > before ? Status() : awaited;
 }
 
 Status DeviceEvictor::make_room(Bytes bytes) {
@@ -77,7 +77,7 @@ Status DeviceEvictor::make_room(Bytes bytes) {
     if (round == kMaxRounds) return no_room(bytes);
     Bytes leaving;
     TESSERA_TRY_ASSIGN(leaving, evicting_for(bytes));
-    room = engine_.tiers.device.usage().room();
+    room = engine_.tiers.device.room();
     if (room >= bytes) break;
     if (room + leaving < bytes) {
       const bool by_force = round >= kPoliteRounds && !leaving;
@@ -89,15 +89,15 @@ Status DeviceEvictor::make_room(Bytes bytes) {
         TESSERA_TRY(await(Transfers::Await::kOldest, bytes - room));
       } else if (engine_.waits.stuck() != victims_.stuck()) {
         ++round;  // other runs may be evicted than those waited for
-      } else if (engine_.tiers.device.usage().room() == room) {
+      } else if (engine_.tiers.device.room() == room) {
         return no_room(bytes);
       }
     }
-    if (const Bytes there = engine_.tiers.device.usage().room(); there < bytes && moves_.ledger.evicting_bytes()) {
+    if (const Bytes there = engine_.tiers.device.room(); there < bytes && moves_.ledger.evicting_bytes()) {
       TESSERA_TRY(await(Transfers::Await::kEvicting, bytes - there));
     }
-    if (engine_.tiers.device.usage().room() > room) round = 0;  // progress
-    room = engine_.tiers.device.usage().room();
+    if (engine_.tiers.device.room() > room) round = 0;  // progress
+    room = engine_.tiers.device.room();
   }
   return {};
 }

@@ -104,7 +104,7 @@ Status Fetcher::bring_by_parts(std::span<const PageRef> pages, Transfers::Mapped
   const Bytes wanted = total_bytes(pages);
   Bytes leaving;
   TESSERA_TRY_ASSIGN(leaving, device_evictor_.evicting_for(wanted));
-  if (const Bytes room = engine_.tiers.device.usage().room() + leaving; room < wanted) {
+  if (const Bytes room = engine_.tiers.device.room() + leaving; room < wanted) {
     TESSERA_TRY(device_evictor_.page_out(wanted - room, DeviceEvictor::Patience::kDemand).status());
   }
   for (std::size_t first = 0; first < pages.size();) {
@@ -153,8 +153,9 @@ Status Fetcher::check_backing(std::span<const PageRef> pages) const {
   for (const PageRef& page : pages) {
     if (page->state == PageState::kEmpty) wanted += page.bytes();
   }
+  if (!wanted) return {};
   const Bytes file = engine_.tiers.file.reach();
-  if (!wanted || file == engine_.tiers.file.usage().capacity) return {};
+  if (file == engine_.tiers.file.usage().capacity) return {};
   for (const auto& run : engine_.runs) {
     if (!run->is_dead()) backed += run->shape.bytes() - run->bytes_in(PageState::kEmpty);
   }
@@ -234,7 +235,7 @@ Status Fetcher::help_driver(Bytes bytes, const Status& refusal) {
 
 Status Fetcher::prefetch(Runs runs) {
   TESSERA_TRY(transfers_.ends.finish(Transfers::Await::kNone));
-  Bytes room = engine_.tiers.device.usage().room();
+  Bytes room = engine_.tiers.device.room();
   std::vector<PageRef> ready;
   for (Run* run : with_parts(runs)) {
     if (run->missing.load() == 0) continue;

@@ -19,7 +19,7 @@ void OnwardPages::move_on(PageRef page) {
 
 // The bytes of a prefetched page are in host memory: fetches it to the device, if that needs no eviction.
 void OnwardPages::fetch(PageRef page) {
-  if (!page->is_near() || engine_.tiers.device.usage().room() < page.bytes()) return;
+  if (!page->is_near() || engine_.tiers.device.room() < page.bytes()) return;
   const Status mounted = starts_.mount({&page, 1}, TransferStarts::Mapped::kOnArrival);
   if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was abandoned: {}", mounted.to_string());
 }

@@ -105,9 +105,9 @@ Status PartedEvictions::await_oldest() {
 // Each copy starts as soon as it can, not when the work before the last is over.
 Status PartedEvictions::await_copies(Bytes bytes) {
   TESSERA_TRY(go_apart(std::min(bytes, kMostInFlight)));
-  const Bytes before = engine_.tiers.device.usage().room();
+  const Bytes before = engine_.tiers.device.room();
   const auto so_far = [&] {
-    return std::max(engine_.tiers.device.usage().room(), before) - before + moves_.ledger.copying_out();
+    return std::max(engine_.tiers.device.room(), before) - before + moves_.ledger.copying_out();
   };
   const auto may_begin = [&] { return so_far() < bytes && moves_.ledger.copying_out() < kMostInFlight; };
   while (!in_flight_.parting().empty() && may_begin()) TESSERA_TRY(await_oldest());

@@ -256,7 +256,7 @@ Status PartialRuns::begin_anew(Run& run) {
 
 void PartialRuns::bring_back() {
   if (++quiet_points_ < wanted_quiet_points_) return;
-  const Bytes room = engine_.tiers.device.usage().room();
+  const Bytes room = engine_.tiers.device.room();
   Bytes most = std::min(room - std::min(room, kept()), kMostBack);
   const Gate::Closed closed(engine_.gate);
   // Other threads may have launched meanwhile, and the work of a use that holds its runs may be another device's.

@@ -123,9 +123,9 @@ Result<Bytes> RunEviction::free_behind(Run& run, const Work& work, Act act) {
     TESSERA_TRY(waited);
   }
   run.quiet = std::max(run.quiet, work.until);
-  const Bytes before = engine_.tiers.device.usage().room();
+  const Bytes before = engine_.tiers.device.room();
   TESSERA_TRY(act());
-  return engine_.tiers.device.usage().room() - before;
+  return engine_.tiers.device.room() - before;
 }
 
 // The last parts first, as the last pages of a run are. Where an error follows evictions, those go on.

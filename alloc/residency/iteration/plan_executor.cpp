@@ -116,7 +116,7 @@ bool PlanExecutor::bring_back(IterationTracker::Order& order) {
     part->prefetch.as_of = part->last_work();
   }
   std::vector<PageRef> ready;
-  Bytes room = engine_.tiers.device.usage().room(), wanted, host_evictor = engine_.tiers.host.usage().room();
+  Bytes room = engine_.tiers.device.room(), wanted, host_evictor = engine_.tiers.host.usage().room();
   bool waits = false;
   for (std::size_t i = 0; i < pages.size(); ++i) {
     const PageRef page = pages[i];
@@ -133,7 +133,7 @@ bool PlanExecutor::bring_back(IterationTracker::Order& order) {
       const Result<Bytes> freed = device_evictor_.page_out_dead(page.bytes());
       waits = !freed.is_ok() || !freed.value();
       if (waits) break;
-      room = engine_.tiers.device.usage().room();
+      room = engine_.tiers.device.room();
       --i;  // retry this page
     }
   }
@@ -188,9 +188,9 @@ void PlanExecutor::evict_to_watermarks() {
     }
   }
   const TierUsage host = engine_.tiers.host.usage();
+  if (engine_.stats.run_bytes <= device.capacity + host.capacity) return;
   if (moves_.ledger.moving(PageState::kSpilling) || engine_.tiers.file.usage().used >= engine_.tiers.file.reach())
     return;
-  if (engine_.stats.run_bytes <= device.capacity + host.capacity) return;
   if (host.capacity - host.used + moves_.copies.candidate_bytes() <
       part_of(host.capacity, engine_.options.low_percent)) {
     if (const auto sunk = host_evictor_.spill_coldest(part_of(host.capacity, engine_.options.high_percent));
