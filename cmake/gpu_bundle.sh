@@ -26,6 +26,7 @@ find build/gpu/bench/gpu -maxdepth 1 -type f \( -perm -u+x -o -name '*.fatbin' -
 cp -R bench/gpu/run.sh bench/gpu/*.py bench/gpu/sections bench/gpu/programs "$bundle/bench/gpu/"
 cp bench/traces/*.py "$bundle/bench/traces/"
 cp -R shim/python/tessera "$bundle/python/"
+cp -R include "$bundle/"  # for the listener of PyTorch's allocator, which is compiled there
 find "$bundle" -name __pycache__ -prune -exec rm -rf {} +
 git describe --always --dirty >"$bundle/COMMIT" 2>/dev/null || echo unknown >"$bundle/COMMIT"
 

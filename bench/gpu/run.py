@@ -21,7 +21,7 @@ from sections.scratch import Scratch
 SCRIPTS = pathlib.Path(__file__).resolve().parent
 # Section and its time in seconds: under nine minutes together.
 SECTIONS = {"facts": 30, "smoke": 120, "probes": 50, "backends": 60, "contract": 50, "speed": 45, "first_light": 50,
-            "pytorch": 60, "choices": 25, "frameworks": 20, "sanitizer": 20}
+            "pytorch": 50, "segments": 20, "choices": 25, "frameworks": 20, "sanitizer": 15}
 GRACE = 20  # seconds that a section may take beyond its time, to end its processes
 LEAST = 5  # seconds: a section does not begin with less
 

@@ -9,13 +9,13 @@ import sys
 import traceback
 
 from sections import (backends, bounded, choices, contract, facts, first_light, frameworks, probes, pytorch, sanitizer,
-                      smoke, speed)
+                      segments, smoke, speed)
 from sections.place import Place
 from sections.record import Record
 
 MODULES = {"facts": facts, "smoke": smoke, "probes": probes, "backends": backends, "contract": contract, "speed": speed,
-           "first_light": first_light, "pytorch": pytorch, "choices": choices, "frameworks": frameworks,
-           "sanitizer": sanitizer}
+           "first_light": first_light, "pytorch": pytorch, "segments": segments, "choices": choices,
+           "frameworks": frameworks, "sanitizer": sanitizer}
 
 
 def main(order):

@@ -18,7 +18,7 @@ GPU = pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu"
 sys.path.insert(0, str(GPU))
 
 from sections import (backends, choices, evidence, first_light, frameworks, place, pytorch, record,  # noqa: E402
-                      sanitizer, smoke, speed, torch_runs)
+                      sanitizer, segments, smoke, speed, torch_runs)
 import table  # noqa: E402
 
 GIB = 1 << 30
@@ -159,7 +159,7 @@ class Evidence(unittest.TestCase):
             self.assertEqual(evidence.read(folder), {})
 
     def test_every_section_answers_no_without_tessera(self):
-        for section in (smoke, backends, pytorch, choices, frameworks):
+        for section in (smoke, backends, pytorch, segments, choices, frameworks):
             body, results = results_of(section, MadeUpPlace(reports={}))
             told = {name: result["answer"] for name, result in results.items() if "evidence" in result}
             self.assertTrue(told, section)
@@ -325,6 +325,29 @@ class Sections(unittest.TestCase):
         self.assertFalse(body["complete"])
         self.assertEqual({result.get("answer") for result in results.values()} - {None, "yes"},
                          {"no time left"})
+
+    def test_segments_are_run_with_the_listener_and_without(self):
+        made_up = MadeUpPlace()
+        body, results = results_of(segments, made_up)
+        self.assertTrue(body["complete"])
+        self.assertEqual(len(results), 1 + len(segments.SETTINGS) * 3)
+        self.assertEqual({result["answer"] for result in results.values()}, {"yes"})
+        self.assertTrue(made_up.commands[0].endswith("-m tessera torch-listener"))
+        listeners = [command.split("--torch-listeners ")[1].split()[0] for command in made_up.commands
+                     if "--torch-listeners" in command]
+        self.assertEqual(len(set(listeners)), 2)
+
+    def test_segments_are_run_without_a_listener_that_cannot_be_built(self):
+        class NoCompiler(MadeUpPlace):
+            def run(self, command, limit, more=None):
+                done = super().run(command, limit, more)
+                return place.Outcome(1, "", "no compiler", 1.0) if command[-1] == "torch-listener" else done
+
+        body, results = results_of(segments, NoCompiler())
+        self.assertEqual(results["the listener is built"]["answer"], "no")
+        self.assertEqual(results["the listener is built"]["message"], "no compiler")
+        self.assertNotIn("gpt2, native, half, with the listener", results)
+        self.assertEqual(results["gpt2, native, half, without"]["answer"], "yes")
 
     def test_ways_of_hiding_work_are_compared_by_digest(self):
         seen = {"evidence": {}}
