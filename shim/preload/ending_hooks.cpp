@@ -10,6 +10,7 @@
 #include "graph_execs.hpp"
 #include "green_contexts.hpp"
 #include "held_blocks.hpp"
+#include "in_context.hpp"
 #include "kernel_layouts.hpp"
 #include "lifecycle.hpp"
 #include "managed_use.hpp"
@@ -65,12 +66,8 @@ void leave(CUcontext context) {
 }
 
 bool is_primary(CUcontext context) {
-  CUdevice device = -1;
-  if (call_true(&TrueDriver::cuCtxPushCurrent_v2, context) != CUDA_SUCCESS) return false;
-  const CUresult told = call_true(&TrueDriver::cuCtxGetDevice, &device);
-  CUcontext popped = nullptr;
-  (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
-  return told == CUDA_SUCCESS && active_primary(device) == context;
+  const CUdevice device = InContext(context).device();
+  return device >= 0 && active_primary(device) == context;
 }
 
 // For cuCtxDestroy and similar calls, which the driver refuses for a primary context.

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "in_context.hpp"
 #include "true_driver.hpp"
 
 namespace tessera::preload {
@@ -38,14 +39,9 @@ CUcontext primary_of_current() {
 
 // The green context keeps its primary context alive, so no reference is needed here.
 CUcontext find_primary(CUcontext context) {
-  CUdevice device = -1;
-  if (call_true(&TrueDriver::cuCtxPushCurrent_v2, context) != CUDA_SUCCESS) return nullptr;
-  const CUresult told = call_true(&TrueDriver::cuCtxGetDevice, &device);
-  (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &context);
+  const CUdevice device = InContext(context).device();
   CUcontext primary = nullptr;
-  if (told != CUDA_SUCCESS || call_true(&TrueDriver::cuDevicePrimaryCtxRetain, &primary, device) != CUDA_SUCCESS) {
-    return nullptr;
-  }
+  if (device < 0 || call_true(&TrueDriver::cuDevicePrimaryCtxRetain, &primary, device) != CUDA_SUCCESS) return nullptr;
   (void)call_true(&TrueDriver::cuDevicePrimaryCtxRelease_v2, device);
   return primary;
 }

@@ -18,6 +18,7 @@
 #include "green_contexts.hpp"
 #include "handed_addresses.hpp"
 #include "host_blocks.hpp"
+#include "in_context.hpp"
 #include "late_copies.hpp"
 #include "live_contexts.hpp"
 #include "mapped_memory.hpp"
@@ -317,11 +318,7 @@ void leave_context(CUcontext context) {
   if (allocator == nullptr) return;
   const Entry entry;
   if (entry.nested()) return;
-  if (call_true(&TrueDriver::cuCtxPushCurrent_v2, context) == CUDA_SUCCESS) {
-    (void)call_true(&TrueDriver::cuCtxSynchronize);
-    CUcontext popped = nullptr;
-    (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
-  }
+  (void)InContext(context).finish();
   unfinished_uses().end_finished();
   end_host_blocks(context, allocator);
   bool was_home = false;

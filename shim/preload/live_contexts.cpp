@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "in_context.hpp"
 #include "lifecycle.hpp"
 #include "program_waits.hpp"
 #include "true_driver.hpp"
@@ -36,15 +37,6 @@ std::vector<CUcontext> contexts_but(CUcontext current) {
   return others;
 }
 
-CUresult finish(CUcontext context) {
-  CUresult result = call_true(&TrueDriver::cuCtxPushCurrent_v2, context);
-  if (result != CUDA_SUCCESS) return result;
-  result = call_true(&TrueDriver::cuCtxSynchronize);
-  CUcontext popped = nullptr;
-  (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
-  return result;
-}
-
 }  // namespace
 
 void note_context(CUcontext context) {
@@ -68,7 +60,7 @@ CUresult finish_all_work(CUresult& elsewhere) {
   if (result != CUDA_SUCCESS) return result;
   queued.is_all_over();
   for (const CUcontext context : contexts_but(current)) {
-    const CUresult other = finish(context);
+    const CUresult other = InContext(context).finish();
     if (elsewhere == CUDA_SUCCESS) elsewhere = other;
   }
   return CUDA_SUCCESS;

@@ -6,6 +6,7 @@
 
 #include "driver_room.hpp"
 #include "green_contexts.hpp"
+#include "in_context.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
 #include "outside_words.hpp"
@@ -14,27 +15,13 @@
 namespace tessera::preload {
 namespace {
 
-// Makes the context current in which blocks of the device are used, if there is one, where none of this device is:
-// programs may make these calls in the context of another device, or in none.
-class InHomeOf {
- public:
-  explicit InHomeOf(CUdevice device) {
-    CUdevice current = -1;
-    const CUcontext home = home_of(device);
-    const bool is_there = call_true(&TrueDriver::cuCtxGetDevice, &current) == CUDA_SUCCESS && current == device;
-    if (home == nullptr || is_there) return;
-    pushed_ = call_true(&TrueDriver::cuCtxPushCurrent_v2, home) == CUDA_SUCCESS;
-  }
-  ~InHomeOf() {
-    CUcontext home = nullptr;
-    if (pushed_) (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &home);
-  }
-  InHomeOf(const InHomeOf&) = delete;
-  InHomeOf& operator=(const InHomeOf&) = delete;
-
- private:
-  bool pushed_ = false;
-};
+// The context in which blocks of the device are used, where it is not the device of the current one: programs may make
+// these calls in the context of another device, or in none.
+CUcontext home_elsewhere(CUdevice device) {
+  CUdevice current = -1;
+  const bool is_there = call_true(&TrueDriver::cuCtxGetDevice, &current) == CUDA_SUCCESS && current == device;
+  return is_there ? nullptr : home_of(device);
+}
 
 // The allocator for memory of the current context's device; null: the driver serves it.
 tessera_allocator* allocator_on(CUdevice device) {
@@ -84,7 +71,7 @@ void forget_contents(CUdeviceptr address) {
 // Copies the block's bytes to `to`, which the driver has mapped.
 CUresult copy_block(const OurHandle& handle, CUdeviceptr to) {
   const InPrimary in_primary;
-  const InHomeOf in_home(handle.properties.location.id);
+  const InContext in_home(home_elsewhere(handle.properties.location.id));
   const Entry entry;
   tessera_use use;
   const tessera_result begun =
@@ -102,7 +89,7 @@ bool can_serve(const CUmemAllocationProp& wanted) { return is_plain(wanted) && i
 
 bool create_block(std::size_t bytes, CUdevice device, tessera_address& block) {
   const InPrimary in_primary;
-  const InHomeOf in_home(device);
+  const InContext in_home(home_elsewhere(device));
   const Entry entry;
   if (entry.nested()) return false;
   tessera_allocator* const allocator = allocator_on(device);
@@ -126,7 +113,7 @@ bool reserve_in_heap(std::size_t bytes, CUdeviceptr* address, CUdevice& device) 
 
 CUresult move_block(OurHandle& handle, tessera_address to) {
   const InPrimary in_primary;
-  const InHomeOf in_home(handle.properties.location.id);
+  const InContext in_home(home_elsewhere(handle.properties.location.id));
   const Entry entry;
   tessera_allocator* const allocator = running();
   if (allocator == nullptr || handle.block == 0) return CUDA_SUCCESS;
@@ -138,7 +125,7 @@ CUresult move_block(OurHandle& handle, tessera_address to) {
 
 void keep_on_device(const OurHandle& handle) {
   const InPrimary in_primary;
-  const InHomeOf in_home(handle.properties.location.id);
+  const InContext in_home(home_elsewhere(handle.properties.location.id));
   const Entry entry;
   tessera_allocator* const allocator = running();
   if (allocator == nullptr || handle.block == 0) return;
@@ -147,7 +134,7 @@ void keep_on_device(const OurHandle& handle) {
 
 CUresult destroy_block(const OurHandle& handle, const char* call) {
   const InPrimary in_primary;
-  const InHomeOf in_home(handle.properties.location.id);
+  const InContext in_home(home_elsewhere(handle.properties.location.id));
   const Entry entry;
   tessera_allocator* const allocator = running();
   if (allocator == nullptr || handle.block == 0) return CUDA_SUCCESS;

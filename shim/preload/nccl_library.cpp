@@ -35,14 +35,14 @@ const Hooked kNcclHooks[] = {
 #undef NCCL_HOOK
 
 // The address range of an object, from its first loaded byte to its last.
-struct MappedRange {
+struct LoadedRange {
   std::uintptr_t low = 0;
   std::uintptr_t high = 0;
 };
 
 // An object that calls NCCL, and the NCCL that it is bound to.
 struct Caller {
-  MappedRange range;
+  LoadedRange range;
   const TrueNccl* nccl;
 };
 
@@ -53,14 +53,14 @@ constinit Caller callers[kMostCallers]{};  // the first caller_count entries are
 constinit std::atomic<int> caller_count{0};
 constinit std::atomic<const TrueNccl*> by_pointer{nullptr};
 
-MappedRange range_of(const void* inside) {
+LoadedRange range_of(const void* inside) {
   struct Search {
     std::uintptr_t inside;
-    MappedRange found;
+    LoadedRange found;
   } search{reinterpret_cast<std::uintptr_t>(inside), {}};
   const auto visit = [](dl_phdr_info* object, std::size_t, void* data) {
     Search& wanted = *static_cast<Search*>(data);
-    MappedRange extent{~std::uintptr_t{0}, 0};
+    LoadedRange extent{~std::uintptr_t{0}, 0};
     for (int i = 0; i < object->dlpi_phnum; ++i) {
       const ElfW(Phdr)& part = object->dlpi_phdr[i];
       if (part.p_type != PT_LOAD) continue;
@@ -110,7 +110,7 @@ std::unique_ptr<TrueNccl> read_nccl(const void* function) {
 #undef NCCL_HOOK
   look_up(made->ncclCommCount, "ncclCommCount");
   look_up(made->ncclCommUserRank, "ncclCommUserRank");
-  const MappedRange range = range_of(function);
+  const LoadedRange range = range_of(function);
   made->low = range.low;
   made->high = range.high;
   made->alone = is_nccl_alone(function);
@@ -171,7 +171,7 @@ const TrueNccl* find_for(const void* caller) {
   if (function == nullptr && pointed == nullptr) function = anywhere();
   const TrueNccl* const nccl = function != nullptr ? nccl_of(function) : pointed;
   if (nccl == nullptr) return nullptr;
-  const MappedRange range = range_of(caller);
+  const LoadedRange range = range_of(caller);
   const std::lock_guard<std::mutex> guard(lock);
   const int count = caller_count.load();
   if (count < kMostCallers && known_for(caller) == nullptr) {

@@ -8,6 +8,7 @@
 #include "capture.hpp"
 #include "exposure.hpp"
 #include "green_contexts.hpp"
+#include "in_context.hpp"
 #include "managed_use.hpp"
 #include "outcome.hpp"
 
@@ -29,23 +30,6 @@ std::vector<NcclPiece>& pending() {
   return pieces;
 }
 
-// Makes the context of a device's blocks current: a default stream belongs to the communicator's device, whatever the
-// program's current context.
-class InHome {
- public:
-  explicit InHome(CUdevice device)
-      : pushed_(call_true(&TrueDriver::cuCtxPushCurrent_v2, home_of(device)) == CUDA_SUCCESS) {}
-  ~InHome() {
-    CUcontext popped = nullptr;
-    if (pushed_) (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
-  }
-  InHome(const InHome&) = delete;
-  InHome& operator=(const InHome&) = delete;
-
- private:
-  const bool pushed_;
-};
-
 auto place_of(const NcclPiece& piece) { return std::tuple(piece.device, piece.stream); }
 
 bool earlier(const NcclPiece& a, const NcclPiece& b) {
@@ -66,7 +50,7 @@ void for_each_stream(std::span<const NcclPiece> pieces, Each each) {
 
 // Records that the stream has work on these blocks, which are all resident.
 void note_queued(CUdevice device, CUstream stream, std::span<const tessera_address> blocks) {
-  const InHome in_home(device);
+  const InContext in_home(home_of(device));
   // If this fails, the program's own next wait fails too.
   if (of_green_default(stream)) (void)call_true(&TrueDriver::cuStreamSynchronize, stream);
   while (!blocks.empty()) {
@@ -86,7 +70,7 @@ void note_queued(CUdevice device, CUstream stream, std::span<const tessera_addre
 // context is synchronised instead.
 void note_queued_later(CUdevice device, CUstream stream, std::span<const tessera_address> blocks) {
   if (stream != CU_STREAM_PER_THREAD) return note_queued(device, stream, blocks);
-  const InHome in_home(device);
+  const InContext in_home(home_of(device));
   (void)call_true(&TrueDriver::cuCtxSynchronize);
 }
 
@@ -102,7 +86,7 @@ NcclHold::NcclHold(std::vector<NcclPiece> pieces) : pieces_(std::move(pieces)) {
   std::vector<tessera_address> blocks;
   for (const NcclPiece& piece : pieces_) blocks.push_back(piece.block);
   const NcclPiece& first = pieces_.front();
-  const InHome in_home(first.device);
+  const InContext in_home(home_of(first.device));
   // A single stream waits for pending fetches by itself; with several streams, all fetches complete before the call.
   on_one_stream_ = place_of(first) == place_of(pieces_.back()) && !of_green_default(first.stream);
   const tessera_stream ordered_by = on_one_stream_ ? stream_of(first.stream) : TESSERA_NO_STREAM;
@@ -120,7 +104,7 @@ void NcclHold::queued(NcclResult result) {
   }
   const std::lock_guard<std::mutex> guard(pending_lock);
   for (const NcclPiece& piece : pieces_) {
-    const InHome in_home(piece.device);
+    const InContext in_home(home_of(piece.device));
     const tessera_result pinned = tessera_pin(running(), piece.block);  // it is resident and held
     if (pinned == TESSERA_OK)
       pending().push_back(piece);
@@ -132,7 +116,7 @@ void NcclHold::queued(NcclResult result) {
 
 NcclHold::~NcclHold() {
   if (!begun_) return;
-  const InHome in_home(pieces_.front().device);
+  const InContext in_home(home_of(pieces_.front().device));
   tessera_use_end(running(), &use_);
 }
 
@@ -192,7 +176,7 @@ CUresult find_pieces(NcclComm* comm, CUstream given, std::span<const CUdeviceptr
     if (!served(address)) continue;
     // If the address is not in a live block, the driver reports the error.
     if (tessera_query(running(), address, &block) != TESSERA_OK) continue;
-    const InHome in_home(block.device);
+    const InContext in_home(home_of(block.device));
     if (!capturing(stream)) {
       pieces.push_back({comm, block.device, stream, block.address});
       continue;

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "cuda_api.hpp"
+#include "in_context.hpp"
 #include "lifecycle.hpp"
 #include "nccl_library.hpp"
 #include "nccl_ranks.hpp"
@@ -31,14 +32,9 @@ bool are_no_peers(CUdevice device, CUdevice peer, const void* caller) {
 // Whether the context belongs to another device than the current one.
 bool is_of_another_device(CUcontext context) {
   CUdevice own = -1;
-  CUdevice peer = -1;
-  if (call_true(&TrueDriver::cuCtxGetDevice, &own) != CUDA_SUCCESS ||
-      call_true(&TrueDriver::cuCtxPushCurrent_v2, context) != CUDA_SUCCESS) {
-    return false;
-  }
-  const CUresult told = call_true(&TrueDriver::cuCtxGetDevice, &peer);
-  (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &context);
-  return told == CUDA_SUCCESS && own != peer;
+  if (call_true(&TrueDriver::cuCtxGetDevice, &own) != CUDA_SUCCESS) return false;
+  const CUdevice peer = InContext(context).device();
+  return peer >= 0 && own != peer;
 }
 
 void say_no_peers() {

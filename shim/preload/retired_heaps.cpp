@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "in_context.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
 #include "true_driver.hpp"
@@ -28,15 +29,6 @@ constinit std::mutex retired_lock;
 std::vector<Retired>& retired_heaps() {
   static auto& all = *new std::vector<Retired>;
   return all;
-}
-
-CUresult finish_work_of(CUcontext context) {
-  const CUresult pushed = call_true(&TrueDriver::cuCtxPushCurrent_v2, context);
-  if (pushed != CUDA_SUCCESS) return pushed;
-  const CUresult finished = call_true(&TrueDriver::cuCtxSynchronize);
-  CUcontext popped = nullptr;
-  (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
-  return finished;
 }
 
 tessera_result bring_all_in(tessera_allocator* allocator) {
@@ -72,7 +64,7 @@ bool detail::free_in_retired(CUdeviceptr address, CUresult& result) {
     const Entry entry;
     result = call_true(&TrueDriver::cuCtxSynchronize);
     for (const RetiredContext& its : heap.contexts) {
-      if (result == CUDA_SUCCESS) result = finish_work_of(its.context);
+      if (result == CUDA_SUCCESS) result = InContext(its.context).finish();
     }
     if (result == CUDA_SUCCESS) result = cuda_result(tessera_free(heap.allocator, address, TESSERA_NO_STREAM));
     return true;
@@ -88,7 +80,7 @@ void end_retired(CUcontext context) {
                                   [context](const RetiredContext& each) { return each.context == context; });
     if (its == heap->contexts.end()) continue;
     const Entry entry;
-    (void)finish_work_of(context);  // the call that ends the context reports its failures
+    (void)InContext(context).finish();  // the call that ends the context reports its failures
     tessera_end_device(heap->allocator, its->device);
     heap->contexts.erase(its);
     if (!heap->contexts.empty()) break;

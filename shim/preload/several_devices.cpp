@@ -32,19 +32,15 @@ bool find(CUdeviceptr address, tessera_block_info& info) {
   return tessera_query(running(), address, &info) == TESSERA_OK;
 }
 
+// Default streams belong to the current context, and so does a stream for which the driver returns no context.
+CUcontext context_of_stream(CUstream stream) {
+  CUcontext context = nullptr;
+  return call_true(&TrueDriver::cuStreamGetCtx, stream, &context) == CUDA_SUCCESS ? context : nullptr;
+}
+
 }  // namespace
 
-// Default streams belong to the current context, and so does a stream for which the driver returns no context.
-InContextOf::InContextOf(CUstream stream) {
-  CUcontext context = nullptr;
-  pushed_ = machine_has_several() && call_true(&TrueDriver::cuStreamGetCtx, stream, &context) == CUDA_SUCCESS &&
-            call_true(&TrueDriver::cuCtxPushCurrent_v2, context) == CUDA_SUCCESS;
-}
-
-InContextOf::~InContextOf() {
-  CUcontext popped = nullptr;
-  if (pushed_) (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
-}
+InContextOf::InContextOf(CUstream stream) : context_(machine_has_several() ? context_of_stream(stream) : nullptr) {}
 
 bool is_foreign(const tessera_block_info& block, CUstream stream) {
   return several_devices() && block.device != device_of(stream);

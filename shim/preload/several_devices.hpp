@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cuda_api.hpp"
+#include "in_context.hpp"
 #include "lifecycle.hpp"
 
 namespace tessera::preload {
@@ -37,12 +38,9 @@ CUresult finish_elsewhere(CUdeviceptr address);
 class InContextOf {
  public:
   explicit InContextOf(CUstream stream);
-  ~InContextOf();
-  InContextOf(const InContextOf&) = delete;
-  InContextOf& operator=(const InContextOf&) = delete;
 
  private:
-  bool pushed_ = false;
+  const InContext context_;
 };
 
 }  // namespace tessera::preload

@@ -17,6 +17,7 @@
 
 #include "descriptors.hpp"
 #include "exposure.hpp"
+#include "in_context.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
 #include "peer_user.hpp"
@@ -88,21 +89,6 @@ bool for_each_mapping(const tessera_block_info& block, Each each) {
   return true;
 }
 
-class InDevice {
- public:
-  explicit InDevice(int device)
-      : pushed_(call_true(&TrueDriver::cuCtxPushCurrent_v2, home_of(device)) == CUDA_SUCCESS) {}
-  ~InDevice() {
-    CUcontext popped = nullptr;
-    if (pushed_) (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
-  }
-  InDevice(const InDevice&) = delete;
-  InDevice& operator=(const InDevice&) = delete;
-
- private:
-  const bool pushed_;
-};
-
 bool is_still(const SharedBlock& wanted, tessera_block_info& block) {
   return find_block(wanted.address, block) && block.address == wanted.address && block.generation == wanted.generation;
 }
@@ -131,7 +117,7 @@ void answer(int peer) {
   const Entry entry;
   tessera_block_info block;
   if (!is_still(wanted, block)) return;
-  const InDevice in_device(block.device);
+  const InContext in_home(home_of(block.device));
   IncomingBlock::Head head{};
   const bool known = for_each_mapping(block, [&](CUdeviceptr base, std::size_t bytes) {
     if (head.pieces++ == 0) head.offset = block.address - base;
@@ -198,7 +184,7 @@ CUresult share_block(CUdeviceptr address, CUipcMemHandle& handle, const char* ca
   if (pinned != CUDA_SUCCESS) return pinned;
   int file = -1;
   {
-    const InDevice in_device(block.device);
+    const InContext in_home(home_of(block.device));
     file = file_of(block.address);
   }
   const std::lock_guard<std::mutex> guard(server_lock);
