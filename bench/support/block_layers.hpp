@@ -29,8 +29,9 @@ struct Occupation {
   std::uint64_t windows = 0;     // of 32 MiB with base pages of live blocks
   std::uint64_t base_pages = 0;  // in these windows
 
-  // The fraction of `held` that would be free.
-  double won() const { return static_cast<double>((held - repacked).value()) / static_cast<double>(held.value()); }
+  // The fraction of `held` that would be free. Below zero where several classes share pages: of one class each, there
+  // would be more.
+  double won() const { return 1 - static_cast<double>(repacked.value()) / static_cast<double>(held.value()); }
 };
 
 class BlockLayers {
