@@ -285,8 +285,11 @@ void SimEngines::run(SimOp op) {
 void SimEngines::retire(SimOp op) {
   std::optional<SimWork>& own = works_[SimSchedule::slot_of(op)];
   std::optional<SimWork> over;
-  if (own->run || own->keeps) over = std::move(own);
-  own.reset();
+  if (own->run || own->keeps) {
+    over = std::exchange(own, std::nullopt);
+  } else {
+    own.reset();
+  }
   schedule_.finish(op, clock_.now());
   start_ready();
   note_unfinished();
