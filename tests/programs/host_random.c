@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 
 #include "check.h"
+#include "random_calls.h"
 
 enum { BLOCKS = 12, PAGE = 4096, PAGES = 64, MOST = 3 << 20 };
 
@@ -31,19 +32,6 @@ static CUcontext context;
 static CUdeviceptr staging;
 static struct block blocks[BLOCKS];
 static unsigned char* own; /* ordinary memory, of which parts are registered */
-static uint64_t state;
-
-static unsigned draw(unsigned below) {
-  state = state * 6364136223846793005ull + 1442695040888963407ull;
-  return (unsigned)(state >> 33) % below;
-}
-
-static void say(CUresult result) {
-  const char* name = "unknown error";
-  cuGetErrorName(result, &name);
-  printf(": %s\n", name);
-  fflush(stdout);
-}
 
 static struct block* any_block(void) {
   const int first = (int)draw(BLOCKS);

@@ -9,6 +9,7 @@
  * Thread safety: one thread.
  */
 #include "mapped.h"
+#include "random_calls.h"
 
 #include <stdint.h>
 #include <unistd.h>
@@ -37,19 +38,6 @@ static struct reservation reservations[RESERVATIONS];
 static struct handle handles[HANDLES];
 static struct place places[PLACES];
 static int place_count;
-static uint64_t state;
-
-static unsigned draw(unsigned below) {
-  state = state * 6364136223846793005ull + 1442695040888963407ull;
-  return (unsigned)(state >> 33) % below;
-}
-
-static void say(CUresult result) {
-  const char* name = "unknown error";
-  cuGetErrorName(result, &name);
-  printf(": %s\n", name);
-  fflush(stdout); /* a driver may not survive the next call */
-}
 
 static int mapped_anywhere(int handle) {
   for (int i = 0; i < place_count; ++i) {

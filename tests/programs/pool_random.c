@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "random_calls.h"
 
 #define MiB ((size_t)1 << 20)
 
@@ -37,19 +38,6 @@ static CUstream streams[STREAMS];
 static struct pool pools[POOLS];
 static struct block blocks[BLOCKS];
 static int current;
-static uint64_t state;
-
-static unsigned draw(unsigned below) {
-  state = state * 6364136223846793005ull + 1442695040888963407ull;
-  return (unsigned)(state >> 33) % below;
-}
-
-static void say(CUresult result) {
-  const char* name = "unknown error";
-  cuGetErrorName(result, &name);
-  printf(": %s\n", name);
-  fflush(stdout); /* a driver may not survive the next call */
-}
 
 static int any_pool(void) {
   const int first = (int)draw(POOLS);
