@@ -88,6 +88,18 @@ void for_each_named(const PageMap& map, Run* run, const AddressRange& named, Add
   name_parts(map, run, named, add);
 }
 
+// The same where the address may mean what is mapped around it: `run` contains it, or is null. False: it means nothing.
+template <class Named, class Add>
+[[gnu::always_inline]] inline bool for_each_meant(const PageMap& map, Run* run, const Named& named, Add add) {
+  if (run != nullptr) {
+    for_each_named(map, run, named, add);
+    return true;
+  }
+  Run* const range = range_around(map, named);
+  if (range != nullptr) name_around(map, range, named, add);
+  return range != nullptr;
+}
+
 // The runs of one use, in order, without heap memory for the usual number. A run named several times in a row is stored
 // once.
 class FoundRuns {

@@ -147,14 +147,10 @@ Status Uses::begin_named(std::span<const Named> named, StreamId stream, Access a
       lookup.reset();
       return begin_on_several(named, access, use);
     }
-    if (Run* run = lookup->run_of(address)) {
-      if (profits_from_parts(*run, each)) heap->residency().runs().expect_parts(run);
-      for_each_named(heap->pages().map(), run, each, [&runs](Run* part) { runs.add(part); });
-    } else if (Run* const range = range_around(heap->pages().map(), each)) {
-      name_around(heap->pages().map(), range, each, [&runs](Run* part) { runs.add(part); });
-    } else if (use.refuses_strays) {
-      return not_ours(address);
-    }
+    Run* const run = lookup->run_of(address);
+    if (run != nullptr && profits_from_parts(*run, each)) heap->residency().runs().expect_parts(run);
+    const bool is_ours = for_each_meant(heap->pages().map(), run, each, [&runs](Run* part) { runs.add(part); });
+    if (!is_ours && use.refuses_strays) return not_ours(address);
   }
   std::span<Run* const> found = runs.all();
   if (found.empty()) {
@@ -233,12 +229,9 @@ Status Uses::begin_partly_written(std::span<const Named> named, std::size_t writ
   for (const Named& each : named.last(written)) {
     DeviceHeap* const heap = heaps_.of(address_of(each));
     if (heap == nullptr) continue;
-    const auto note = [heap](Run* part) { heap->residency().note_written(*part); };
-    if (Run* const run = BlockCache::live_run_of(heap->pages().map(), address_of(each))) {
-      for_each_named(heap->pages().map(), run, each, note);
-    } else if (Run* const range = range_around(heap->pages().map(), each)) {
-      name_around(heap->pages().map(), range, each, note);
-    }
+    const PageMap& map = heap->pages().map();
+    for_each_meant(map, BlockCache::live_run_of(map, address_of(each)), each,
+                   [heap](Run* part) { heap->residency().note_written(*part); });
   }
   return {};
 }
@@ -265,13 +258,9 @@ Status Uses::begin_on_several(std::span<const Named> named, Access access, Annou
     AnnouncedUse::Part part{heap, {}};
     for (const Named& each : named) {
       if (!heap->holds(address_of(each))) continue;
-      const auto add = [&part](Run* named_run) { part.runs.push_back(named_run); };
-      if (Run* const run = lookup.run_of(address_of(each))) {
-        if (profits_from_parts(*run, each)) heap->residency().runs().expect_parts(run);
-        for_each_named(heap->pages().map(), run, each, add);
-      } else if (Run* const range = range_around(heap->pages().map(), each)) {
-        name_around(heap->pages().map(), range, each, add);
-      }
+      Run* const run = lookup.run_of(address_of(each));
+      if (run != nullptr && profits_from_parts(*run, each)) heap->residency().runs().expect_parts(run);
+      for_each_meant(heap->pages().map(), run, each, [&part](Run* meant) { part.runs.push_back(meant); });
     }
     if (!part.runs.empty()) parts.push_back(std::move(part));
   }

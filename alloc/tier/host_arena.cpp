@@ -92,12 +92,7 @@ void HostArena::free_small(void* pointer, Bytes bytes, Bytes alignment) {
 
 void* HostArena::allocate_exactly(Bytes bytes, const Growth& growth) {
   if (!arena_ || !bytes) return nullptr;
-  std::uint64_t seen = 0;
-  do {
-    seen = region_->memory.growths();
-    if (void* const found = region_->memory.take(bytes, HostRegion::kUnit)) return found;
-  } while (growth(bytes, seen));
-  return nullptr;
+  return region_->memory.take_or_grow(bytes, [&](std::uint64_t seen) { return growth(bytes, seen); });
 }
 
 void HostArena::free_exactly(void* pointer, Bytes bytes) { region_->memory.give(pointer, bytes); }

@@ -41,6 +41,17 @@ class HostRegion {
 
   // Best fit among backed memory; null when nothing fits. REQUIRES: multiples of kUnit.
   void* take(Bytes bytes, Bytes alignment);
+  // The same in units, where `grow(seen)` backs more as long as it returns true: grow(), or a function that delegates
+  // it.
+  template <class Grow>
+  void* take_or_grow(Bytes bytes, const Grow& grow) {
+    for (bool grown = true; grown;) {
+      const std::uint64_t seen = growths();
+      if (void* const found = take(bytes, kUnit)) return found;
+      grown = grow(seen);
+    }
+    return take(bytes, kUnit);  // another thread may have returned an extent meanwhile
+  }
   // REQUIRES: the range was taken; it may be a part of an extent, or several adjacent ones.
   void give(void* pointer, Bytes bytes);
   // Memory backed from now on is to be on this NUMA node.

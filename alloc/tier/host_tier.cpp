@@ -270,13 +270,10 @@ void HostTier::expect_use() {
 
 // Without a size class in between: pages fit together, and the region merges what is returned.
 void* HostTier::allocate(HostRegion& region, Bytes bytes) {
-  for (bool grown = true; grown;) {
-    const std::uint64_t seen = region.growths();
-    if (void* const found = region.take(bytes, HostRegion::kUnit)) return found;
+  return region.take_or_grow(bytes, [&](std::uint64_t seen) {
     const auto grow = [&region, bytes, seen] { return region.grow(bytes, seen); };
-    grown = grower_ == nullptr ? grow() : grower_->grow(grow);
-  }
-  return region.take(bytes, HostRegion::kUnit);  // another thread may have returned a frame meanwhile
+    return grower_ == nullptr ? grow() : grower_->grow(grow);
+  });
 }
 
 void HostTier::grow_if_due() {

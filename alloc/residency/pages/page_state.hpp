@@ -84,7 +84,7 @@ enum class PageEvent : std::uint8_t {
   kKeepMapped,   // the same, in place of its device frame, for kernels that use it unannounced
   kLose,         // the only copy turned out to be corrupt
 };
-inline constexpr std::size_t kPageEvents = 24;
+inline constexpr std::size_t kPageEvents = static_cast<std::size_t>(PageEvent::kLose) + 1;
 
 const char* name_of(PageState state);
 const char* name_of(PageEvent event);
