@@ -21,7 +21,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "traces"))
 
-from generate import CONVOLUTIONAL, TRAINING  # noqa: E402
+from generate import IN_32_BITS, TRAINING  # noqa: E402
 from program import Mark, Op, Program  # noqa: E402
 from roofline import GPUS  # noqa: E402
 from tape import FULL, MIXED, Tape, Weights  # noqa: E402
@@ -44,7 +44,7 @@ def with_breaks(model, batch, kind, when):
     """The program, and the numbers of the marks that begin ordinary iterations."""
     breaks = WHEN[when]
     program = Program(f"{model}-{kind}-{when.replace(' ', '-')}", GPUS["A100-80G"])
-    weights = Weights(program, FULL if model in CONVOLUTIONAL else MIXED)
+    weights = Weights(program, FULL if model in IN_32_BITS else MIXED)
     alike, marks = [], 0
 
     def mark():

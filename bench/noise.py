@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from breaks import play, tell, train  # noqa: E402  (importing it also sets the path of the generator)
-from generate import CONVOLUTIONAL  # noqa: E402
+from generate import IN_32_BITS  # noqa: E402
 from program import Mark, Op, Program  # noqa: E402
 from roofline import GPUS  # noqa: E402
 from tape import FULL, MIXED, Weights  # noqa: E402
@@ -32,7 +32,7 @@ LEAST = 0.3  # fraction of an operation's time
 def noisy(model, batch, deviation):
     dice = random.Random(1)
     program = Program(f"{model}-noise-{deviation}", GPUS["A100-80G"])
-    weights = Weights(program, FULL if model in CONVOLUTIONAL else MIXED)
+    weights = Weights(program, FULL if model in IN_32_BITS else MIXED)
     for number in range(ITERATIONS):
         program.steps.append(Mark("iteration", number + 1))
         begin = len(program.steps)

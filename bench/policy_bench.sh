@@ -56,6 +56,25 @@ ${PYTHON:-python3} "$(dirname "$0")/breaks.py" "$build" -o "$out/breaks.json"
 # Whether that holds where no two iterations take the same time.
 echo
 ${PYTHON:-python3} "$(dirname "$0")/noise.py" "$build" -o "$out/noise.json"
+# Programs whose iterations differ, once each: lengths of sentences that are drawn, or fall into buckets; sizes of
+# images; batches; graphs that are sampled; a pass of evaluation after every tenth iteration.
+while read -r model batch name variation; do
+  # shellcheck disable=SC2086 # several words
+  $generate "$model" --batch "$batch" --iterations 40 --gpu A100-80G $variation -o "$traces/$name.jsonl"
+  set -- "$@" "$traces/$name.jsonl"
+done <<END
+bert-base 32 bert-base-lengths --least-length 32
+bert-base 32 bert-base-buckets --least-length 32 --buckets 4
+resnet50 128 resnet50-sides --least-side 96
+gpt2-medium 16 gpt2-medium-batches --least-batch 4
+graphsage 8192 graphsage-samples
+t5-small 64 t5-small-phases --evaluate-every 10
+END
+shift $(($# - 6))
+echo
+"$tessera" policy-bench "$@" --budgets 90,70,50,35 --policies all --host-memory 128GiB --iterations 1 --out "$out/varying"
+echo
+${PYTHON:-python3} "$(dirname "$0")/bounds/sizes_alone.py" "$build" "$@" -o "$out/sizes_alone.json"
 # What docs/policy-benchmark.md says of `auto`.
 echo
 ${PYTHON:-python3} "$(dirname "$0")/policy_bench_figures.py" "$out"

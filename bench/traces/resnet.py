@@ -6,6 +6,7 @@ from attention import linear
 from images import FEATURE_MAP, Map, batch_norm, conv, image, max_pool, mean_pool, relu_in_place
 from tape import Tape
 
+SIDE = 224  # of an image, in pixels
 STAGES = ((64, 1), (128, 2), (256, 2), (512, 2))
 DEPTHS = {"resnet50": (3, 4, 6, 3), "resnet101": (3, 4, 23, 3), "resnet152": (3, 8, 36, 3)}
 
@@ -25,8 +26,8 @@ def bottleneck(tape: Tape, name: str, x: Map, batch: int, channels: int, stride:
     return relu_in_place(tape, f"{name}.relu", Map(total, y.channels, y.side), batch)
 
 
-def forward(tape: Tape, batch: int, depth: tuple[int, ...]) -> None:
-    x = relu_in_place(tape, "stem.relu", conv_norm(tape, "stem", image(tape, batch, 224), batch, 64, 7, 2), batch)
+def forward(tape: Tape, batch: int, depth: tuple[int, ...], side: int = SIDE) -> None:
+    x = relu_in_place(tape, "stem.relu", conv_norm(tape, "stem", image(tape, batch, side), batch, 64, 7, 2), batch)
     x = max_pool(tape, "stem.pool", x, batch, 3, 2, 1)
     for stage, ((channels, stride), blocks) in enumerate(zip(STAGES, depth)):
         for number in range(blocks):

@@ -38,6 +38,7 @@ class Weights:
     state_shares: int = 1    # devices that divide Adam's states of a weight
     kept_gradients: int = 0  # bytes per element of gradients that live to the end; 0: they are made in each iteration
     all: dict[str, Weight] = field(default_factory=dict)
+    constants: dict[str, Tensor] = field(default_factory=dict)
 
     def get(self, name: str, elements: int) -> Weight:
         if name not in self.all:
@@ -50,6 +51,12 @@ class Weights:
                 gradient = self.program.persistent(f"{name}.gradient", elements * self.kept_gradients, "weight-gradient")
             self.all[name] = Weight(elements, value, states, gradient)
         return self.all[name]
+
+    def constant(self, name: str, elements: int) -> Tensor:
+        """What the model reads and never trains."""
+        if name not in self.constants:
+            self.constants[name] = self.program.persistent(name, elements * self.precision.element, "input")
+        return self.constants[name]
 
     @property
     def parameters(self) -> int:
@@ -88,10 +95,10 @@ class Tape:
     def tensor(self, elements: int, tag: str = "activation", element: int | None = None) -> Tensor:
         return self.program.tensor(elements * (element or self.element), tag)
 
-    def data(self, elements: int, element: int = 4) -> Tensor:
-        """Input data: no gradient flows back into it."""
+    def data(self, elements: int, element: int = 4, reads: Sequence[Tensor] = (), moved: int | None = None) -> Tensor:
+        """Input data, from the host or from what it reads: no gradient flows back into it."""
         tensor = self.tensor(elements, "input", element)
-        self.program.op("load", [], [tensor])
+        self.program.op("load", reads, [tensor], moved=moved)
         self.without_gradient.add(tensor)
         return tensor
 

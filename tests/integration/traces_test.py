@@ -46,7 +46,7 @@ def walk(lines):
             assert all(block in written or block in line["w"] for block in line["r"]), f"never written: {line}"
             written.update(line["w"])
             yield line, live
-    assert all(block["tag"] in ("weight", "weight-gradient", "optimizer", "expert") for block in live.values()), "left over"
+    assert all(block["tag"] in ("weight", "weight-gradient", "optimizer", "expert", "input") for block in live.values()), "left over"
 
 
 class WellFormed(unittest.TestCase):
@@ -70,6 +70,47 @@ class WellFormed(unittest.TestCase):
         sizes = {sum(line["bytes"] for line in iteration if line["t"] == "alloc") for iteration in iterations}
         self.assertGreater(len(sizes), 2)
         self.assertGreater(sum(1 for _ in walk(lines)), 0)
+
+    def iterations_of(self, name, **options):
+        """The lines of each iteration; the trace is well formed."""
+        lines = lines_of(name, **options)
+        self.assertGreater(sum(1 for _ in walk(lines)), 0)
+        marks = [i for i, line in enumerate(lines) if line["t"] == "mark"]
+        return [lines[a:b] for a, b in zip(marks, [*marks[1:], len(lines)], strict=True)]
+
+    def sizes_of(self, iterations):
+        return [tuple(line["bytes"] for line in lines if line["t"] == "alloc") for lines in iterations]
+
+    def test_lengths_sides_and_samples_that_are_drawn_change_sizes(self):
+        for name, variation in (("bert-base", {"least_length": 64}), ("resnet50", {"least_side": 64}), ("graphsage", {})):
+            with self.subTest(name):
+                iterations = self.iterations_of(name, batch=8, iterations=6, **variation)
+                self.assertGreater(len(set(self.sizes_of(iterations))), 2)
+                works = [[line["name"] for line in lines if line["t"] == "op"] for lines in iterations]
+                self.assertTrue(all(each == works[0] for each in works))
+
+    def test_buckets_leave_so_many_sizes(self):
+        iterations = self.iterations_of("bert-base", batch=4, iterations=24, least_length=8, buckets=3)
+        self.assertEqual(len(set(self.sizes_of(iterations))), 3)
+        longest = self.iterations_of("bert-base", batch=4, iterations=1)
+        self.assertIn(self.sizes_of(longest)[0], self.sizes_of(iterations))
+
+    def test_an_evaluation_is_a_pass_forward_alone(self):
+        iterations = self.iterations_of("t5-small", batch=2, iterations=4, evaluate_every=2)
+        works = [[line["name"] for line in lines if line["t"] == "op"] for lines in iterations]
+        self.assertEqual(len(iterations), 6)
+        self.assertEqual([len(each) < len(works[0]) for each in works], [False, False, True, False, False, True])
+        self.assertEqual(works[2], works[0][:len(works[2])])
+
+    def test_a_variation_that_a_model_does_not_have_is_refused(self):
+        for words, fault in ((("vgg16", "--least-side", "64"), "no side"), (("moe-64", "--buckets", "2"), "no training"),
+                             (("gpt2-small", "--least-length", "1025"), "not between 1 and 1024"),
+                             (("gpt2-small", "--evaluate-every", "0"), "from 1 on")):
+            with self.subTest(words):
+                done = subprocess.run([sys.executable, "-B", TRACES / "generate.py", *words], capture_output=True, text=True,
+                                      check=False)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(fault, done.stderr)
 
     def test_training_iterations_are_equal_and_begin_with_a_mark(self):
         lines = lines_of("resnet50", batch=2, iterations=3)
