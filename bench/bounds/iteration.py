@@ -82,11 +82,15 @@ def read(path):
             live -= size[event["id"]]
     begin = begins_at(events)
     steps = [event for event in events[begin:] if event["t"] == "op"]
-    own = {event["id"] for event in events[begin:] if event["t"] in ("alloc", "free")}
+    # What an iteration makes or frees itself. Blocks from before it that are freed behind its last operation end with the
+    # program, as in a replay.
+    end = max(at for at, event in enumerate(events) if event["t"] == "op")
+    own = {event["id"] for event in events[begin:] if event["t"] == "alloc"}
+    own |= {event["id"] for event in events[begin:end] if event["t"] == "free"}
     freed, ahead = {}, 0
     for event in events[begin:]:
         ahead += event["t"] == "op"
-        if event["t"] == "free":
+        if event["t"] == "free" and event["id"] in own:
             freed[event["id"]] = ahead
     uses = {}
     for at, step in enumerate(steps):

@@ -60,6 +60,17 @@ def held(folder, milliseconds, freed_early):
     return path
 
 
+def weights(folder, freed):
+    """Two blocks from before the iteration, read in turn; the program frees them at its end, or not at all."""
+    frees = [{"t": "free", "id": block} for block in (1, 2)]
+    events = [{"t": "header", "version": 1}, *({"t": "alloc", "id": block, "bytes": RATE} for block in (1, 2)),
+              {"t": "mark", "kind": "iteration", "n": 1},
+              *({"t": "op", "ns": 100_000_000, "r": [block], "w": []} for block in (1, 2)), *(frees if freed else [])]
+    path = folder / f"weights{freed}.jsonl"
+    path.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+    return path
+
+
 class FluidBound(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -81,6 +92,11 @@ class FluidBound(unittest.TestCase):
     def test_a_block_that_is_held_unread_is_copied_out_and_stays_there(self):
         self.assertAlmostEqual(bound(held(self.folder, 100, False), 50), 1.0 + 2 * 0.1, places=5)
         self.assertAlmostEqual(bound(held(self.folder, 100, True), 100), 3 * 0.1, places=5)
+
+    def test_weights_that_are_freed_at_the_end_of_the_program_are_fetched_in_each_iteration(self):
+        for freed in (False, True):
+            with self.subTest(freed=freed):
+                self.assertAlmostEqual(bound(weights(self.folder, freed), 50), 2 * 1.0, places=5)
 
     def test_an_impossible_trace_has_no_bound(self):
         self.assertIsNone(bound(stack(self.folder, 100), 40))
