@@ -53,8 +53,14 @@ bool ScaledPasses::varies(std::uint32_t run) const {
                              [&](const ScaledPass& each) { return each.bytes[run] != passes_.front().bytes[run]; });
 }
 
+// By the largest sizes, so that it stays the same one where passes differ in which of their runs is the largest: the
+// scores of attention are larger than all else in long sentences only.
 void ScaledPasses::choose_teller() {
-  const auto size_of = [this](std::uint32_t run) { return passes_.back().bytes[run]; };
+  const auto size_of = [this](std::uint32_t run) {
+    Bytes largest;
+    for (const ScaledPass& pass : passes_) largest = std::max(largest, pass.bytes[run]);
+    return largest;
+  };
   std::optional<std::uint32_t> best;
   for (std::size_t i = 0; i < order_.size() && (i < early_ || !best); ++i) {
     if (varies(order_[i]) && (!best || size_of(order_[i]) > size_of(*best))) best = order_[i];

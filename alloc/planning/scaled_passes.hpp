@@ -6,7 +6,7 @@
 // of them, the line through the nearest two goes on.
 //
 // The scale is the size of one run that is not always equally large. Of those that the first launches use, it is the
-// largest, because sizes are known in whole pages: a small one tells little.
+// largest in any pass, because sizes are known in whole pages: a small one tells little.
 //
 // Thread safety: none; its owner's lock.
 //
@@ -44,9 +44,9 @@ class ScaledPasses {
   std::size_t size() const { return passes_.size(); }
   // Whether passes had other sizes of this run.
   bool varies(std::uint32_t run) const;
-  // The run whose size is the scale; none while all passes had the same sizes.
+  // The run whose size is the scale; none while all passes had the same sizes. It may be another one after add().
   std::optional<std::uint32_t> teller() const { return teller_; }
-  // REQUIRES: a teller.
+  // REQUIRES: a teller, of which `scale` is the size.
   ScaledPass at(Bytes scale) const;
 
  private:

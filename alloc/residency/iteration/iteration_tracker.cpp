@@ -54,6 +54,11 @@ void count_use(Run& run, Epoch epoch) {
   run.uses.counted = epoch;
 }
 
+bool are_alike(Bytes a, Bytes b) {
+  constexpr std::uint64_t kPart = 64;  // sums of bytes that differ by less are of the same sizes
+  return std::max(a, b) - std::min(a, b) <= std::max(a, b) / kPart;
+}
+
 }  // namespace
 
 // What was logged before logging stopped has a gap after it. No launch was timed until then either, so an
@@ -213,15 +218,16 @@ LearnedIteration* IterationTracker::first_in_sync(bool with_plan) const {
   return first == learned_.end() ? nullptr : first->get();
 }
 
-// An iteration of just the sizes of this pass has a better plan. A part that passes of all sizes have in common does
-// not bring one of other sizes to the front.
+// An iteration of just the sizes of this pass has a better plan. A part that passes of all sizes have in common, as the
+// optimizer's launches, does not bring one of other sizes to the front.
 LearnedIteration* IterationTracker::best_in_sync() const {
   LearnedIteration* const exact = first_in_sync(true);
   LearnedIteration* const scaled = scaled_.planned();
-  if (scaled == nullptr || exact == nullptr) return scaled == nullptr ? exact : scaled;
-  const auto [less, more] = std::minmax(exact->run_bytes(), scaled->run_bytes());
-  const bool is_of_this_size = more - less <= more / kAlikeBytes;
-  return active_ == scaled && !is_of_this_size ? scaled : exact;
+  const LearnedIteration* const pass = scaled == nullptr ? scaled_.sized() : scaled;
+  if (exact == nullptr) return scaled;
+  if (pass == nullptr || active_ == exact || are_alike(exact->run_bytes(), pass->run_bytes())) return exact;
+  const bool is_of_other_size = exact->iteration().steps.size() == pass->iteration().steps.size();
+  return is_of_other_size || (scaled != nullptr && active_ == scaled) ? scaled : exact;
 }
 
 void IterationTracker::lose_sync() {

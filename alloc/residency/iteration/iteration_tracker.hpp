@@ -142,9 +142,8 @@ class IterationTracker {
   static constexpr std::size_t kLooks = 16;            // looks for durations per iteration,
   static constexpr std::size_t kFew = 64;              // of which 1/kFew may be unknown
   static constexpr std::uint64_t kTie = 32;            // times within 1/kTie count as equal
-  static constexpr std::size_t kLongRepeated = 8;   // iterations in a row, after which sizes are not expected to vary
-  static constexpr std::uint64_t kAlikeBytes = 64;  // sums of bytes within 1/kAlikeBytes are of the same sizes
-  static constexpr std::size_t kSettled = 2;        // iterations: the first is still affected by the strategy before
+  static constexpr std::size_t kLongRepeated = 8;  // iterations in a row, after which sizes are not expected to vary
+  static constexpr std::size_t kSettled = 2;       // iterations: the first is still affected by the strategy before
 
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses, Orders& orders,
                    Nanoseconds now);

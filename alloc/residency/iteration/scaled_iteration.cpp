@@ -228,7 +228,12 @@ void ScaledIteration::learn(const LaunchHistory& history, const RunList& all_run
 }
 
 void ScaledIteration::make_plan(const Policy& policy, const Machine& machine, const LaunchHistory& history) {
+  const std::optional<std::uint32_t> told_by = passes_->teller();
   record_pass(history);
+  if (passes_->teller() != told_by) {  // the next run that tells the scale may have been used already
+    scale_.reset();
+    return iteration_->drop_strategies();
+  }
   looked_ = true;
   iteration_->resize(passes_->at(*scale_));
   if (error_ > kMostError) return iteration_->drop_strategies();

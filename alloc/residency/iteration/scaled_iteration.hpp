@@ -63,6 +63,8 @@ class ScaledIteration {
   void drop_plan();
   // In sync and with a plan, else null.
   LearnedIteration* planned() const { return in_sync() && iteration_->has_plan() ? iteration_.get() : nullptr; }
+  // In sync, and with the sizes that are expected of this pass, else null.
+  const LearnedIteration* sized() const { return looked_ ? known() : nullptr; }
   LearnedIteration* known() const { return in_sync() ? iteration_.get() : nullptr; }
   // Sets the predicted next use of each run of the last launch, as LearnedIteration::predict. REQUIRES: in sync.
   void predict(std::uint64_t launches, Epoch epoch) const { iteration_->predict(in_order_, launches, epoch); }

@@ -88,6 +88,15 @@ TEST_F(ScaledPassesTest, TheLargestOfTheFirstRunsTellsTheScale) {
   EXPECT_EQ(passes.teller(), 1u);
 }
 
+// Of the two runs that vary, the one that grows with the square is the larger one only from a scale of 33 on.
+TEST_F(ScaledPassesTest, TheSameRunTellsTheScaleOfSmallPasses) {
+  passes_.add(pass(4));
+  passes_.add(pass(40));
+  EXPECT_EQ(passes_.teller(), 2u);
+  passes_.add(pass(8));
+  EXPECT_EQ(passes_.teller(), 2u);
+}
+
 TEST_F(ScaledPassesTest, KeepsTheNewestScales) {
   for (std::uint64_t scale = 1; scale <= ScaledPasses::kMost + 2; ++scale) passes_.add(pass(scale));
   EXPECT_EQ(passes_.size(), ScaledPasses::kMost);

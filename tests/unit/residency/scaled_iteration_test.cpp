@@ -127,6 +127,48 @@ TEST_F(ScaledIterationTest, WaitsForTheSizeOfTheNextPassUnlessAllHaveItAway) {
   EXPECT_EQ(left_.back().run, state_);  // behind its use at the end
 }
 
+// In large passes another run is the largest, so that it tells the scale from then on, also in the next pass.
+TEST_F(ScaledIterationTest, AScaleIsThatOfTheRunThatTellsIt) {
+  const auto shape = [](std::size_t stage, std::uint32_t scale) {
+    return RunShape{0, stage % 2 == 0 ? 3 * scale : 1 + scale * scale / 16};
+  };
+  std::size_t planned = 0;
+  for (const std::uint32_t scale :
+       {8U, 12U, 9U, 14U, 11U, 10U, 13U, 15U, 16U, 7U, 80U, 18U, 10U, 20U, 40U, 22U, 12U, 30U}) {
+    const std::size_t before = quick_.plans;
+    pass_of([&](std::size_t stage) { return shape(stage, scale); });
+    if (quick_.plans == before) continue;
+    ++planned;
+    const Iteration& seen = quick_.gaps.seen;
+    const Bytes actual = shape(0, scale).bytes(), expected = seen.runs[seen.uses_of(0)[0].run].bytes;
+    EXPECT_LT(expected.value(), actual.value() * 3 / 2) << scale;
+    EXPECT_GT(expected.value() * 3 / 2, actual.value()) << scale;
+  }
+  EXPECT_GE(planned, 6u);
+}
+
+// The launches at the end are alike in all passes, and those of an iteration that was learned in one size.
+TEST_F(ScaledIterationTest, AnIterationOfAnotherSizeDoesNotTakeOverInTheCommonPart) {
+  std::vector<DeviceRun*> states;
+  for (int i = 0; i < 30; ++i) {
+    states.push_back(make_run({0, 3}));
+    states.back()->fresh = false;
+  }
+  // Whether a state was evicted behind its use.
+  const auto evicts = [&](std::uint32_t scale) {
+    pass(scale);
+    forget_orders();
+    const Epoch begin = epoch_;
+    for (std::size_t i = 0; i < states.size(); ++i) launch(works_[kSteps + i], states[i], true);
+    return std::ranges::any_of(left_, [&](const auto& order) { return order.used > begin; });
+  };
+  for (const std::uint32_t scale : {8U, 20U, 12U, 16U}) EXPECT_FALSE(evicts(scale));
+  bool learned = false;
+  for (int i = 0; i < 4; ++i) learned = evicts(30);
+  EXPECT_TRUE(learned);  // it begins with all states away
+  for (const std::uint32_t scale : {10U, 18U, 14U}) EXPECT_FALSE(evicts(scale)) << scale;
+}
+
 // Sizes that one scale does not tell, as those of sampled graphs.
 TEST_F(ScaledIterationTest, MakesNoPlanForSizesThatItCannotExpect) {
   std::size_t planned = 0;
