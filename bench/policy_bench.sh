@@ -72,7 +72,8 @@ t5-small 64 t5-small-phases --evaluate-every 10
 END
 shift $(($# - 6))
 echo
-"$tessera" policy-bench "$@" --budgets 90,70,50,35 --policies all --host-memory 128GiB --iterations 1 --out "$out/varying"
+"$tessera" policy-bench "$@" --budgets 90,70,50,35 --policies all --host-memory 128GiB --iterations 1 \
+  --cpu-seconds 600 --out "$out/varying"
 echo
 ${PYTHON:-python3} "$(dirname "$0")/bounds/sizes_alone.py" "$build" "$@" -o "$out/sizes_alone.json"
 # What docs/policy-benchmark.md says of `auto`.
