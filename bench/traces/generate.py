@@ -75,7 +75,7 @@ def largest(name: str, what: str) -> int:
 def fault_of(variation: Variation, name: str, batch: int) -> str | None:
     """Why the model has no such variation."""
     if variation != Variation() and name not in TRAINING:
-        return f"{name} is no training: its iterations cannot vary"
+        return f"{name} is not a training: its iterations cannot vary"
     for what in ("batch", "length", "side"):
         least = getattr(variation, f"least_{what}")
         if least is None:

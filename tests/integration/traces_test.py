@@ -103,7 +103,7 @@ class WellFormed(unittest.TestCase):
         self.assertEqual(works[2], works[0][:len(works[2])])
 
     def test_a_variation_that_a_model_does_not_have_is_refused(self):
-        for words, fault in ((("vgg16", "--least-side", "64"), "no side"), (("moe-64", "--buckets", "2"), "no training"),
+        for words, fault in ((("vgg16", "--least-side", "64"), "no side"), (("moe-64", "--buckets", "2"), "not a training"),
                              (("gpt2-small", "--least-length", "1025"), "not between 1 and 1024"),
                              (("gpt2-small", "--evaluate-every", "0"), "from 1 on")):
             with self.subTest(words):
