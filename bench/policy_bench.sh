@@ -3,7 +3,8 @@
 #
 # Usage: policy_bench.sh BUILD_FOLDER [OUT_FOLDER [all]]     (a release build; OUT_FOLDER is bench/results)
 # With `all` the other policy benchmarks and what docs/policy-benchmark.md tells beside them follow.
-# docs/policy-benchmark.md explains what comes out. It takes both cores of a small machine for ten minutes, or for half an hour.
+# docs/policy-benchmark.md explains what comes out. It takes both cores of a small machine for a quarter of an hour, or for
+# some hours.
 set -eu
 
 build=$(realpath "$1")
