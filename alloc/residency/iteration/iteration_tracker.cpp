@@ -249,10 +249,12 @@ bool IterationTracker::is_around_all() const {
 }
 
 // The sequence that the finder has found was repeated as a whole, and whatever known iteration the program seems to be
-// in broke off during that: two of them that differ in a few launches, for one, of which one was learned.
+// in broke off during that: two of them that differ in a few launches, for one, of which one was learned. The
+// repetition has to include what came before the break: a validation pass looks like the beginning of the next
+// iteration, so that as many launches as both have agree after a single one.
 bool IterationTracker::is_longer_than_all() const {
   const std::size_t period = finder_.period();
-  return finder_.agreed() >= period && std::ranges::all_of(learned_, [period](const auto& learned) {
+  return finder_.agreed() >= period + kContext && std::ranges::all_of(learned_, [period](const auto& learned) {
            return learned->iteration().steps.size() < period && learned->kept() < period;
          });
 }

@@ -116,5 +116,57 @@ TEST_F(SharedTailTest, AnIterationThatKeepsItsPlaceStaysActiveInAPartThatAnother
   EXPECT_EQ(iterate(true), Followed(&of_long_, &of_long_));
 }
 
+// A validation pass launches what an iteration begins with.
+class ValidationTest : public IterationTrackerTest {
+ protected:
+  static constexpr std::size_t kForward = 40, kIteration = 100;
+
+  ValidationTest() {
+    for (std::size_t i = 0; i < kIteration; ++i) weights_.push_back(make_run());
+    tracker_.note_shortage();
+  }
+  void launch(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto watch = tracker_.times() ? tracker_.watches().start(stream_) : std::nullopt;
+      tracker_.log().note(&works_of_all_[i], {&weights_[i], 1}, ++epoch_, true, watch, StreamId());
+      EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(100), {}).is_ok());
+      if (watch) tracker_.watches().stop(*watch, stream_);
+      EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
+      IterationTracker::Orders orders;
+      if (tracker_.wants_plan()) tracker_.ask_for_plan({.device = 64_MiB});
+      tracker_.read(orders, clock_.now());
+    }
+  }
+  // The plan followed at its end.
+  const Policy* iterate() {
+    launch(kIteration);
+    return &tracker_.decider();
+  }
+
+  char works_of_all_[kIteration] = {};
+  EveryGap of_iteration_, of_both_;
+  ByLength by_length_{kIteration, of_iteration_, of_both_, Nanoseconds(1)};
+  IterationTracker tracker_{sim_, DeviceId(0), policy_, by_length_, runs_};
+  std::vector<DeviceRun*> weights_;
+};
+
+TEST_F(ValidationTest, OneThatLooksLikeTheNextIterationsBeginningDoesNotRepeat) {
+  for (int i = 0; i < 5; ++i) iterate();
+  launch(kForward);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(iterate(), &of_iteration_) << i;
+}
+
+TEST_F(ValidationTest, IsLearnedWithTheIterationThatItFollowsEachTime) {
+  for (int i = 0; i < 5; ++i) iterate();
+  for (int i = 0; i < 3; ++i) {
+    launch(kForward);
+    iterate();
+  }
+  for (int i = 0; i < 3; ++i) {
+    launch(kForward);
+    EXPECT_EQ(iterate(), &of_both_) << i;
+  }
+}
+
 }  // namespace
 }  // namespace tessera::test
