@@ -12,6 +12,10 @@ Location nearest_of(const Page& page) {
   return page.file ? Location::kFile : Location::kNowhere;
 }
 
+bool is_copied(PageState state) { return state == PageState::kEvicting || state == PageState::kApartEvicting; }
+
+bool is_copied_to_host(const Page& page, PageState state) { return is_copied(state) && !page.peer; }
+
 }  // namespace
 
 Status PageLedger::step(PageRef page, PageEvent event) {
@@ -30,6 +34,8 @@ Status PageLedger::step(PageRef page, PageEvent event) {
   }
   if (is_moving(page->state)) moving_[static_cast<std::size_t>(page->state)] -= bytes;
   if (is_moving(*to)) moving_[static_cast<std::size_t>(*to)] += bytes;
+  if (is_copied_to_host(*page, page->state)) copying_to_host_ -= bytes;
+  if (is_copied_to_host(*page, *to)) copying_to_host_ += bytes;
   if (page->peer && page->state == PageState::kResident) idle_peer_bytes_ -= bytes;
   if (page->peer && *to == PageState::kResident) idle_peer_bytes_ += bytes;
   page->state = *to;
@@ -49,10 +55,12 @@ void PageLedger::note_frames(PageRef page) {
 
 void PageLedger::note_peer_frame(PageRef page) {
   if (page->state == PageState::kResident) idle_peer_bytes_ += page.bytes();
+  if (is_copied(page->state)) copying_to_host_ -= page.bytes();
 }
 
 void PageLedger::note_peer_frame_leaving(PageRef page) {
   if (page->state == PageState::kResident) idle_peer_bytes_ -= page.bytes();
+  if (is_copied(page->state)) copying_to_host_ += page.bytes();
 }
 
 void PageLedger::note_move(PageRef page, EventKind kind) {
@@ -72,22 +80,27 @@ void PageLedger::forget(const Run& run) {
   }
   // Frames that cannot be unmapped are lost, but they are no longer the tag's.
   for (std::uint32_t i = 0; i < run.pages.size(); ++i) {
-    by_tag_.move(run.tag, run.pages[i].place, Location::kNowhere, page_bytes(run.shape.page_class(i)));
+    const Page& page = run.pages[i];
+    const Bytes bytes = page_bytes(run.shape.page_class(i));
+    if (is_copied_to_host(page, page.state)) copying_to_host_ -= bytes;
+    by_tag_.move(run.tag, page.place, Location::kNowhere, bytes);
   }
 }
 
 Status PageLedger::validate(const RunList& runs) const {
-  Bytes idle_with_peer;
+  Bytes idle_with_peer, to_host;
   BytesByTag by_tag;
   for (const auto& run : runs) {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
-      const bool counts = run->pages[i].peer && run->pages[i].state == PageState::kResident;
+      const Page& page = run->pages[i];
       const Bytes bytes = page_bytes(run->shape.page_class(i));
-      if (counts) idle_with_peer += bytes;
-      by_tag.move(run->tag, Location::kNowhere, run->pages[i].place, bytes);
+      if (page.peer && page.state == PageState::kResident) idle_with_peer += bytes;
+      if (is_copied_to_host(page, page.state)) to_host += bytes;
+      by_tag.move(run->tag, Location::kNowhere, page.place, bytes);
     }
   }
   if (by_tag.sums() != by_tag_.sums()) return Status(Code::kInternal, "the bytes of a tag do not add up");
+  if (to_host != copying_to_host_) return Status(Code::kInternal, "the copies to the host do not add up");
   if (idle_with_peer == idle_peer_bytes_) return {};
   return Status(Code::kInternal, "the idle copies on a peer do not add up");
 }

@@ -37,6 +37,8 @@ class PageLedger {
     return moving(PageState::kEvicting) + moving(PageState::kChecking) + moving(PageState::kApartEvicting) +
            moving(PageState::kApartChecking);
   }
+  // Of copying_out(), what crosses the link to the host.
+  Bytes copying_to_host() const { return copying_to_host_; }
   // Copies in a peer of pages that are kResident: they can be dropped.
   Bytes idle_peer_bytes() const { return idle_peer_bytes_; }
   const BytesByTag& by_tag() const { return by_tag_; }
@@ -47,6 +49,7 @@ class PageLedger {
   const PageMachine& machine_;
   RunsByTrait& by_trait_;
   std::array<Bytes, kPageStates> moving_{};  // by state; zero for states without a transfer
+  Bytes copying_to_host_;
   Bytes idle_peer_bytes_;
   BytesByTag by_tag_;
 };

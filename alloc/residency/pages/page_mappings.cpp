@@ -88,7 +88,7 @@ Status PageMappings::grant_access(std::span<const PageRef> pages) {
     return machine_.grant_access(address, bytes);
   });
   if (status.is_ok() && !pages.empty()) {
-    meter_.note_mapped(pages.size(), mapping + (machine_.log.now() - begin), bool(ledger_.copying_out()));
+    meter_.note_mapped(pages.size(), mapping + (machine_.log.now() - begin), bool(ledger_.copying_to_host()));
   }
   return status;
 }

@@ -89,6 +89,28 @@ TEST_F(PeerPages, APageUsedMeanwhileStaysAndReturnsThePeerFrame) {
   take_all(*run);
 }
 
+// The driver makes mappings wait for copies to the host alone.
+TEST_F(PeerPages, CopiesToThePeerAreNotCountedAsCopiesToTheHost) {
+  auto to_peer = filled(7), to_host = filled(9), forwarded = filled(11);
+  ASSERT_OK(copy_out({to_peer.get(), 0}, Location::kPeer));
+  EXPECT_EQ(moves().ledger.copying_out(), kBasePage);
+  EXPECT_EQ(moves().ledger.copying_to_host(), Bytes());
+  ASSERT_OK(copy_out({to_host.get(), 0}, Location::kHost));
+  ASSERT_OK(copy_out({forwarded.get(), 0}, Location::kPeer));
+  EXPECT_EQ(moves().ledger.copying_out(), 3 * kBasePage);
+  EXPECT_EQ(moves().ledger.copying_to_host(), kBasePage);
+  forwarded->used.store(Epoch(1));
+  forwarded->written.store(Epoch(1));
+  for (auto* run : {to_peer.get(), to_host.get(), forwarded.get()}) {
+    EXPECT_TRUE(moves().links.is_done({run, 0}, true).take());
+    ASSERT_OK(moves().mover.vacate(pages(*run)));
+  }
+  EXPECT_EQ(stats().forwards, 1U);
+  EXPECT_EQ(moves().ledger.copying_to_host(), Bytes());
+  forwarded->quiet = Epoch(1);
+  for (auto* run : {to_peer.get(), to_host.get(), forwarded.get()}) take_all(*run);
+}
+
 TEST_F(PeerPages, CopiesOutAsManyAsThePeerHasFrames) {
   auto run = filled(7, 4);
   const auto all = pages(*run);
