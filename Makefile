@@ -33,12 +33,14 @@ demo: packages
 	@$(COMPILE) release --target demo_files
 	build/release/bin/tessera demo
 
-# Every suite runs even when an earlier one failed, so that one run shows all that is wrong.
+# Every suite runs even when an earlier one failed, so that one run shows all that is wrong. The release build leaves out
+# the unit tests and contracts that `asan` runs.
 check: check-packages
-	$(MAKE) -k test asan tsan tidy
+	$(MAKE) -k test asan tsan tidy APART=ON
 
+APART ?= OFF
 test: packages
-	$(CONFIGURE) release
+	$(CONFIGURE) release -DTESSERA_SANITIZED_APART=$(APART)
 	$(COMPILE) release
 	$(TEST) build/release -LE long
 
@@ -48,7 +50,7 @@ test: packages
 check-long: long-packages
 	$(CONFIGURE) release -DTESSERA_BUILD_BENCH=ON -DTESSERA_LONG_TESTS=ON
 	$(COMPILE) release
-	$(TEST) build/release -L 'long|bench|fault|fuzz'
+	$(TEST) build/release -L 'long|bench|fault|fuzz|unit|contract'
 	$(CONFIGURE) asan -DTESSERA_LONG_TESTS=ON
 	$(COMPILE) asan
 	$(TEST) build/asan -LE '$(NO_USE_SANITIZED)'

@@ -1,6 +1,7 @@
 # Language level, warnings, sanitizers and output folders, as one interface target: tessera_flags.
 option(TESSERA_BUILD_TESTS "build the tests" ON)
 option(TESSERA_LONG_TESTS "build the tests of `make check-long` too" OFF)
+option(TESSERA_SANITIZED_APART "leave out the unit tests and contracts that a sanitized build runs" OFF)
 option(TESSERA_BUILD_BENCH "build the benchmarks" ON)
 option(TESSERA_OPTIMISED_BENCH "optimise the benchmarks, to measure with them" OFF)
 option(TESSERA_GPU_KERNELS "compile the kernels for a GPU too (needs nvcc)" OFF)
