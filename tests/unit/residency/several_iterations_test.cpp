@@ -123,47 +123,36 @@ class ValidationTest : public IterationTrackerTest {
 
   ValidationTest() {
     for (std::size_t i = 0; i < kIteration; ++i) weights_.push_back(make_run());
-    tracker_.note_shortage();
+    tracker_.set_policy(policy_, by_length_);
   }
-  void launch(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto watch = tracker_.times() ? tracker_.watches().start(stream_) : std::nullopt;
-      tracker_.log().note(&works_of_all_[i], {&weights_[i], 1}, ++epoch_, true, watch, StreamId());
-      EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(100), {}).is_ok());
-      if (watch) tracker_.watches().stop(*watch, stream_);
-      EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
-      IterationTracker::Orders orders;
-      if (tracker_.wants_plan()) tracker_.ask_for_plan({.device = 64_MiB});
-      tracker_.read(orders, clock_.now());
-    }
+  void launch_first(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) launch(works_[i], weights_[i], true);
   }
   // The plan followed at its end.
   const Policy* iterate() {
-    launch(kIteration);
+    launch_first(kIteration);
     return &tracker_.decider();
   }
 
-  char works_of_all_[kIteration] = {};
   EveryGap of_iteration_, of_both_;
   ByLength by_length_{kIteration, of_iteration_, of_both_, Nanoseconds(1)};
-  IterationTracker tracker_{sim_, DeviceId(0), policy_, by_length_, runs_};
   std::vector<DeviceRun*> weights_;
 };
 
 TEST_F(ValidationTest, OneThatLooksLikeTheNextIterationsBeginningDoesNotRepeat) {
   for (int i = 0; i < 5; ++i) iterate();
-  launch(kForward);
+  launch_first(kForward);
   for (int i = 0; i < 8; ++i) EXPECT_EQ(iterate(), &of_iteration_) << i;
 }
 
 TEST_F(ValidationTest, IsLearnedWithTheIterationThatItFollowsEachTime) {
   for (int i = 0; i < 5; ++i) iterate();
   for (int i = 0; i < 3; ++i) {
-    launch(kForward);
+    launch_first(kForward);
     iterate();
   }
   for (int i = 0; i < 3; ++i) {
-    launch(kForward);
+    launch_first(kForward);
     EXPECT_EQ(iterate(), &of_both_) << i;
   }
 }
