@@ -35,6 +35,7 @@ class SimStore final : public SimPool {
   Result<Bytes> place(Bytes bytes) override;
   void clear(Bytes offset, Bytes bytes) override;
   Status open();
+  bool is_within_capacity() const;
   bool move_pages(void* from, void* to, Bytes offset, Bytes bytes) const;
 
   const Bytes granularity_;

@@ -49,9 +49,10 @@ namespace softcuda {
 #if !defined(SOFTCUDA_BARRIERS)
 template <class Body>
 inline bool for_each_thread(const sim_block& block, const Body& body) {
-  for (unsigned z = 0; z < block.block[2]; ++z) {
-    for (unsigned y = 0; y < block.block[1]; ++y) {
-      for (unsigned x = 0; x < block.block[0]; ++x) {
+  const unsigned threads[] = {block.block[0], block.block[1], block.block[2]};  // what a kernel writes is not these
+  for (unsigned z = 0; z < threads[2]; ++z) {
+    for (unsigned y = 0; y < threads[1]; ++y) {
+      for (unsigned x = 0; x < threads[0]; ++x) {
         threadIdx = {x, y, z};
         body();
       }
@@ -100,17 +101,22 @@ T load(const void* parameters, uint32_t offset) {
   return value;
 }
 
-template <auto kernel, class... Parameters, size_t... place>
-[[gnu::always_inline]] inline int run_at(const sim_block* block, [[maybe_unused]] const void* parameters,
-                                         Places<place...>) {
-  [[maybe_unused]] constexpr auto& table = Layout<Parameters...>::kTable;
+// The values are copies of its own, which what the kernel writes cannot change: the loop over threads has them in
+// registers.
+template <auto kernel, class... Parameters>
+[[gnu::always_inline]] inline int run_with(const sim_block* block, const Parameters... values) {
   gridDim = {block->grid[0], block->grid[1], block->grid[2]};
   blockDim = {block->block[0], block->block[1], block->block[2]};
   blockIdx = {block->index[0], block->index[1], block->index[2]};
   dynamic_shared = block->shared;
-  const bool ran =
-      for_each_thread(*block, [&] { kernel(load<Parameters>(parameters, table.entries[place].offset)...); });
-  return ran ? 0 : 1;
+  return for_each_thread(*block, [&] { kernel(values...); }) ? 0 : 1;
+}
+
+template <auto kernel, class... Parameters, size_t... place>
+[[gnu::always_inline]] inline int run_at(const sim_block* block, [[maybe_unused]] const void* parameters,
+                                         Places<place...>) {
+  [[maybe_unused]] constexpr auto& table = Layout<Parameters...>::kTable;
+  return run_with<kernel, Parameters...>(block, load<Parameters>(parameters, table.entries[place].offset)...);
 }
 
 template <auto kernel, class... Parameters>
