@@ -9,6 +9,7 @@
 #include "residency/iteration/launch_signature.hpp"
 #include "residency/iteration/recorded_iteration.hpp"
 #include "residency/iteration/residency_snapshot.hpp"
+#include "residency/pages/row.hpp"
 
 namespace tessera {
 namespace {
@@ -54,11 +55,6 @@ void count_use(Run& run, Epoch epoch) {
   run.uses.counted = epoch;
 }
 
-bool are_alike(Bytes a, Bytes b) {
-  constexpr std::uint64_t kPart = 64;  // sums of bytes that differ by less are of the same sizes
-  return std::max(a, b) - std::min(a, b) <= std::max(a, b) / kPart;
-}
-
 }  // namespace
 
 // What was logged before logging stopped has a gap after it. No launch was timed until then either, so an
@@ -70,11 +66,9 @@ void IterationTracker::note_shortage() {
     log_.take(batch_);
     finder_.interrupt();
     history_.drop_oldest(history_.size());
-    learned_.clear();
+    known_.clear();
     scaled_.clear();
-    newest_ = nullptr;
-    wanted_ = asked_ = false;
-    challenger_time_ = {};
+    newest_.clear();
   }
   log_.look_from(1);
   log_.switch_on();
@@ -86,7 +80,7 @@ void IterationTracker::note_moved(std::span<const MovedBlock> moved) {
 }
 
 void IterationTracker::read(Orders& orders, Nanoseconds now) {
-  if (asked_) take_answer(orders);
+  if (newest_.is_asked()) take_answer(orders);
   log_.take(batch_);
   rules_.expect(batch_.uses);
   auto write = batch_.writes.begin();
@@ -109,12 +103,12 @@ void IterationTracker::read(Orders& orders, Nanoseconds now) {
     lose_sync();
     finder_.interrupt();
   }
-  if (has_active_plan()) log_.call_at(active_->until_due());
+  if (has_active_plan()) log_.call_at(known_.active()->until_due());
   const bool is_timely = finder_.repeats() || scaled_.in_sync() || untimely_ < kMaxSteps;
-  times_.store(short_ && (wanted_ || scaled_.wants_times() || !has_active_plan()) && is_timely,
+  times_.store(short_ && (newest_.wants_plan() || scaled_.wants_times() || !has_active_plan()) && is_timely,
                std::memory_order_relaxed);
   history_.read_watches();
-  history_.trim(wanted_ ? began_ : history_.next());
+  history_.trim(newest_.needed_from(history_.next()));
 }
 
 void IterationTracker::read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
@@ -125,42 +119,41 @@ void IterationTracker::read_launch(const LaunchLog::Launch& launch, std::span<co
   const std::span<const LaunchLog::Use> parts = parts_of(uses);
   const std::uint64_t signature = signature_of(launch.work, parts, run_bytes);
   history_.remember(launch, signature, uses, parts.size(), now);
-  finder_.note(signature, newest_ == nullptr ? 0 : newest_->iteration().steps.size());
+  finder_.note(signature, newest_.size());
   if (launch.watch && !finder_.repeats()) ++untimely_;
-  if (short_ && wanted_ && newest_->in_sync()) ++waited_;
-  const LearnedIteration* const before = first_in_sync(false);
-  const std::optional<std::uint64_t> context = finder_.context();
-  for (const auto& learned : learned_) learned->note(signature, context, launch.epoch, parts);
-  if (before != nullptr && !before->in_sync()) before->end_predictions();
-  if (challenger_time_ && is_as_fast()) prefer_newest(history_.took(newest_->iteration().steps.size()));
+  if (short_) newest_.count_launch();
+  known_.note(signature, finder_.context(), launch.epoch, parts);
+  if (newest_.is_as_fast(history_, read_)) prefer_newest(history_.took(newest_.size()));
   const bool is_new_scale = follow_scale(launch, parts);
-  const bool takes_over = choose_active();
+  const bool takes_over = known_.choose_active(scaled_);
   if (finder_.period() != 0 && read_ >= learn_from_ &&
-      (first_in_sync(false) == nullptr || is_around_all() || is_longer_than_all())) {
+      (known_.first_in_sync(false) == nullptr || known_.are_loops_in(finder_.period()) || is_longer_than_all())) {
     learn_iteration();
   }
-  const LearnedIteration* const knows = has_active_plan() ? active_ : first_in_sync(false);
+  LearnedIteration* const active = known_.active();
+  const LearnedIteration* const knows = active != nullptr ? active : known_.first_in_sync(false);
   if (knows != nullptr && knows == scaled_.known()) scaled_.predict(read_, launch.epoch);
   if (knows != nullptr && knows != scaled_.known()) knows->predict(parts, read_, launch.epoch);
   let_rules_compete(launch, signature, parts);
-  if (!has_active_plan()) return;
-  active_->collect_due(orders, now, takes_over || is_new_scale);
-  if (active_->measured_if_worse()) demote(*active_);
+  if (active == nullptr) return;
+  active->collect_due(orders, now, takes_over || is_new_scale);
+  if (active->measured_if_worse()) demote(*active);
 }
 
 // A pass of another size gets a plan of its own, if no iteration of its size is known. True if it has one from now on.
 bool IterationTracker::follow_scale(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> parts) {
   // One that has repeated for long will go on; a loop inside of an iteration ends.
-  const bool repeats_exactly = active_ != nullptr && active_ != scaled_.known() &&
-                               active_->iteration().steps.size() >= ScaledIteration::kLeast &&
-                               active_->kept() >= kLongRepeated * active_->iteration().steps.size();
+  const LearnedIteration* const active = known_.active();
+  const bool repeats_exactly = active != nullptr && active != scaled_.known() &&
+                               active->iteration().steps.size() >= ScaledIteration::kLeast &&
+                               active->kept() >= kLongRepeated * active->iteration().steps.size();
   if (!policy_->has_quick_strategy() || repeats_exactly) {
     scaled_.interrupt();
     return false;
   }
   scaled_.note(launch, parts, history_, all_runs_);
   if (!short_ || !scaled_machine_.device || !scaled_.wants_plan()) return false;
-  if (first_in_sync(true) != nullptr) {
+  if (known_.first_in_sync(true) != nullptr) {
     scaled_.drop_plan();
     return false;
   }
@@ -192,71 +185,18 @@ void IterationTracker::note_extent(std::span<const LaunchLog::Use> uses) {
   largest_ = {std::max(largest_.bytes, extent.bytes), std::max(largest_.blocks, extent.blocks)};
 }
 
-// True if the active learned iteration changed.
-bool IterationTracker::choose_active() {
-  LearnedIteration* const first = best_in_sync();
-  if (first == active_ || (active_ != scaled_.planned() && stays_active(first))) return false;
-  LearnedIteration* const last = std::exchange(active_, first);
-  if (last != nullptr) last->deactivate();
-  by_rank_ = false;
-  return true;
-}
-
-// Iterations of about as many launches may have a part in common, as those of several sentence lengths have the
-// optimizer's launches. There a higher one is in sync as well, but the program is in the one that it has followed for
-// longer. One that is half as long or less may be a loop inside the other: then the rank decides.
-bool IterationTracker::stays_active(const LearnedIteration* first) const {
-  if (active_ == nullptr || first == nullptr || by_rank_) return false;
-  const auto [least, most] = std::minmax({active_->iteration().steps.size(), first->iteration().steps.size()});
-  if (least <= most / 2) return false;
-  return active_->in_sync() && active_->has_plan() && !active_->gives_way() && active_->kept() > first->kept();
-}
-
-LearnedIteration* IterationTracker::first_in_sync(bool with_plan) const {
-  const auto first = std::ranges::find_if(
-      learned_, [&](const auto& learned) { return learned->in_sync() && (learned->has_plan() || !with_plan); });
-  return first == learned_.end() ? nullptr : first->get();
-}
-
-// An iteration of just the sizes of this pass has a better plan. A part that passes of all sizes have in common, as the
-// optimizer's launches, does not bring one of other sizes to the front.
-LearnedIteration* IterationTracker::best_in_sync() const {
-  LearnedIteration* const exact = first_in_sync(true);
-  LearnedIteration* const scaled = scaled_.planned();
-  const LearnedIteration* const pass = scaled == nullptr ? scaled_.sized() : scaled;
-  if (exact == nullptr) return scaled;
-  if (pass == nullptr || active_ == exact || are_alike(exact->run_bytes(), pass->run_bytes())) return exact;
-  const bool is_of_other_size = exact->iteration().steps.size() == pass->iteration().steps.size();
-  return is_of_other_size || (scaled != nullptr && active_ == scaled) ? scaled : exact;
-}
-
 void IterationTracker::lose_sync() {
-  for (const auto& learned : learned_) {
-    if (learned->in_sync()) learned->end_predictions();
-    learned->lose_sync();
-  }
+  known_.lose_sync();
   scaled_.interrupt();
-  active_ = nullptr;
 }
 
 // ---- learning -----------------------------------------------------------------------------------
 
-// All known iterations are loops inside the sequence that the finder has found; the program may stay in them for long.
-bool IterationTracker::is_around_all() const {
-  return std::ranges::all_of(learned_, [this](const auto& learned) {
-    return finder_.period() >= PeriodFinder::kFar * learned->iteration().steps.size();
-  });
-}
-
-// The sequence that the finder has found was repeated as a whole, and whatever known iteration the program seems to be
-// in broke off during that: two of them that differ in a few launches, for one, of which one was learned. The
-// repetition has to include what came before the break: a validation pass looks like the beginning of the next
-// iteration, so that as many launches as both have agree after a single one.
+// The sequence that the finder has found was repeated as a whole, with what came before the known iterations broke off:
+// a validation pass looks like the beginning of the next iteration, so that as many launches as both have agree after a
+// single one.
 bool IterationTracker::is_longer_than_all() const {
-  const std::size_t period = finder_.period();
-  return finder_.agreed() >= period + kContext && std::ranges::all_of(learned_, [period](const auto& learned) {
-           return learned->iteration().steps.size() < period && learned->kept() < period;
-         });
+  return finder_.agreed() >= finder_.period() + kContext && known_.broke_off_in(finder_.period());
 }
 
 // The last period() launches become the iteration; it begins where the program did, or where it last repeated as a
@@ -267,9 +207,8 @@ void IterationTracker::learn_iteration() {
   std::size_t period = finder_.period();
   if (period > std::min(kMaxSteps, history_.size())) return;
   const bool is_loop = period <= kContext;
-  const auto is_longer = [](const auto& learned) { return learned->iteration().steps.size() > kContext; };
   if (is_loop) {
-    if (read_ % kSeldom != 0 || std::ranges::any_of(learned_, is_longer)) return;
+    if (read_ % kSeldom != 0 || known_.have_longer_than(kContext)) return;
     period = same_memory_after(history_.record(), period, kSure);
     if (period == 0) return;
   }
@@ -287,36 +226,14 @@ void IterationTracker::learn_iteration() {
     iteration = begun_at(iteration, static_cast<std::uint32_t>(period - again));
     std::rotate(signatures.begin(), signatures.end() - static_cast<std::ptrdiff_t>(again), signatures.end());
   }
-  make_place();
-  learned_.push_back(std::make_unique<LearnedIteration>(std::move(iteration), std::move(signatures), std::move(runs),
-                                                        (again + period - 1) % period));
-  newest_ = learned_.back().get();
-  took_ = history_.took(period);
-  began_ = history_.next() - again - period;
-  waited_ = look_at_ = 0;
-  wanted_ = true;
-  asked_ = false;
-  challenger_time_ = {};
-}
-
-// Only the newest is planned: others without a plan are learned again when the program returns to them. Of the rest,
-// the one that the program left longest ago is dropped, and the active one last.
-void IterationTracker::make_place() {
-  std::erase_if(learned_, [](const auto& learned) { return !learned->has_plan(); });
-  if (learned_.size() < kMostIterations) return;
-  const auto kept_for = [this](const auto& learned) {
-    return std::pair(learned.get() == active_, learned->last_known());
-  };
-  learned_.erase(std::ranges::min_element(learned_, {}, kept_for));
+  LearnedIteration& learned = known_.add(std::make_unique<LearnedIteration>(
+      std::move(iteration), std::move(signatures), std::move(runs), (again + period - 1) % period));
+  newest_.begin(learned, history_.next() - again - period, history_.took(period));
 }
 
 // The run that fills each role now; null where it is gone.
 std::vector<LearnedIteration::Order> IterationTracker::players(const Iteration& iteration) const {
-  std::unordered_map<std::uint64_t, Run*> run_of;  // by name
-  for (const auto& run : all_runs_) {
-    run_of[run->name] = run.get();
-    run_of[run->whole().name] = &run->whole();
-  }
+  const std::unordered_map<std::uint64_t, Run*> run_of = by_name(all_runs_);
   std::vector<Order> runs(iteration.runs.size());
   const std::vector<LastSeen> last = last_seen(history_.record(), iteration);
   for (std::size_t i = 0; i < last.size(); ++i) {
@@ -326,85 +243,35 @@ std::vector<LearnedIteration::Order> IterationTracker::players(const Iteration& 
   return runs;
 }
 
-// All but a few durations have to be known, or after one more iteration those that there are; the rest are set to the
-// mean. Checked a few times per iteration. In a short loop none is known until the device has executed it.
-bool IterationTracker::learns_durations() {
-  const Iteration& iteration = newest_->iteration();
-  if (iteration.steps.front().duration) return true;  // known since the previous policy
-  if (waited_ < look_at_) return false;
-  const std::size_t count = iteration.steps.size();
-  look_at_ = waited_ + std::max<std::size_t>(count / kLooks, 1);
-  std::vector<Nanoseconds> durations = history_.durations(began_, count);
-  std::uint64_t sum = 0, known = 0;
-  for (const Nanoseconds duration : durations) {
-    sum += duration.value();
-    known += duration ? 1 : 0;
-  }
-  if (known < count - count / kFew && waited_ < count) return false;
-  if (known == 0 && history_.is_timing()) return false;
-  const Nanoseconds mean(known == 0 ? 1 : sum / known);
-  std::ranges::replace(durations, Nanoseconds(), mean);
-  newest_->set_durations(durations, history_.other_times(began_, count));
-  return true;
-}
-
-void IterationTracker::ask_for_plan(const Machine& machine) {
-  wanted_ = false;
-  asked_ = true;
-  machine_ = machine;
-  const ResidencySnapshot snapshot(*newest_, all_runs_);
-  machine_.device -= std::min(snapshot.pinned_beside(), machine_.device);
+void IterationTracker::ask_for_plan(Machine machine) {
+  const ResidencySnapshot snapshot(*newest_.learned(), all_runs_);
+  machine.device -= std::min(snapshot.pinned_beside(), machine.device);
+  newest_.set_asked(machine);
   Iteration question = snapshot.iteration();
   if (class_of_tag_) {
     for (IterationRun& run : question.runs) run.kind = class_of_tag_(run.tag);
   }
-  planner_->ask(question, machine_);
+  planner_->ask(question, machine);
 }
 
-// If none was active before, a strategy need not be faster. Otherwise the active iteration may be a loop in the new
-// one, or the new one may be two of the old plus an interruption: which is better is measured as the program goes on.
 void IterationTracker::take_answer(Orders& orders) {
   std::vector<Candidate> candidates = planner_->answer();
   if (candidates.empty()) return;
-  const auto has_plan = [](const auto& learned) { return learned->has_plan(); };
-  const bool is_only_one = std::ranges::none_of(learned_, has_plan);
-  const bool goes_first = candidates.front().time < took_ || is_only_one;
-  challenger_time_ = goes_first ? Nanoseconds() : candidates.front().time;
-  challenger_from_ = 0;
-  newest_->set_candidates(std::move(candidates), machine_);
-  if (goes_first) prefer_newest(is_only_one ? Nanoseconds() : took_);
-  choose_active();
-  if (active_ == newest_) newest_->catch_up(orders);
-}
-
-// Checked whenever the newest begins again: the active one may only now have reached its steady time.
-bool IterationTracker::is_as_fast() const {
-  if (newest_->place() != 0 || !newest_->is_regular() || read_ < challenger_from_) return false;
-  const Nanoseconds took = history_.took(newest_->iteration().steps.size());
-  return challenger_time_ < took + took / kTie;
+  const bool is_only_one = !known_.have_plans();
+  if (newest_.take(std::move(candidates), is_only_one)) prefer_newest(is_only_one ? Nanoseconds() : newest_.took());
+  known_.choose_active(scaled_);
+  if (known_.active() == newest_.learned()) newest_.learned()->catch_up(orders);
 }
 
 // `took`: measured time of an iteration with the learned iterations that it replaces; 0 = there are none.
 void IterationTracker::prefer_newest(Nanoseconds took) {
-  challenger_time_ = {};
-  by_rank_ = true;
-  newest_->set_gives_way(false);
-  newest_->set_baseline(took);
-  const auto place = std::ranges::find(learned_, newest_, &std::unique_ptr<LearnedIteration>::get);
-  std::rotate(learned_.begin(), place, place + 1);
+  newest_.set_first();
+  known_.prefer(*newest_.learned(), took);
 }
 
-// It was predicted to be faster than the others and measures slower. The others may have run with an emptier device
-// then, so it is compared again later by its own measured time, without counting a tie.
 void IterationTracker::demote(LearnedIteration& learned) {
-  if (&learned == newest_) {
-    challenger_time_ = learned.measured_if_worse() + learned.measured_if_worse() / kTie;
-    challenger_from_ = read_ + kSettled * learned.iteration().steps.size();
-  }
-  learned.set_gives_way(true);
-  learned.set_baseline({});
-  const auto place = std::ranges::find(learned_, &learned, &std::unique_ptr<LearnedIteration>::get);
-  std::rotate(place, place + 1, learned_.end());
+  if (&learned == newest_.learned()) newest_.set_slower(learned.measured_if_worse(), read_);
+  known_.demote(learned);
 }
 
 // One iteration is planned again: the best, if there was a plan, else the newest, for which durations are still
@@ -414,29 +281,16 @@ void IterationTracker::set_policy(const Policy& policy, Planner& planner) {
   policy_ = &policy;
   planner_ = &planner;
   rules_.set_rules(policy.rules());
-  asked_ = false;
-  challenger_time_ = {};
-  active_ = nullptr;
   scaled_.drop_plan();
-  if (learned_.empty()) return;
-  if (learned_.front()->has_plan()) {
-    wanted_ = wanted_ && newest_ == learned_.front().get();
-  } else {
-    std::swap(learned_.front(), *std::ranges::find(learned_, newest_, &std::unique_ptr<LearnedIteration>::get));
-  }
-  learned_.resize(1);
-  newest_ = learned_.front().get();
-  newest_->drop_strategies();
-  if (std::exchange(wanted_, true)) return;
-  waited_ = look_at_ = 0;
+  LearnedIteration* const best = known_.keep_one(newest_.learned());
+  if (best == nullptr) return newest_.clear();
+  newest_.plan_again(*best);
 }
 
 void IterationTracker::activate_plan(Iteration iteration, const Strategy& strategy, const Machine& machine,
                                      std::span<Run* const> players, Orders& orders) {
   note_shortage();
   log_.take(batch_);  // launches before this belong to no iteration
-  wanted_ = asked_ = false;
-  challenger_time_ = {};
   std::vector<std::uint64_t> signatures;
   const auto role = [&iteration](const RunUse& use) {
     const IterationRun& run = iteration.runs[use.run];
@@ -454,17 +308,18 @@ void IterationTracker::activate_plan(Iteration iteration, const Strategy& strate
   for (std::size_t i = 0; i < std::min(players.size(), runs.size()); ++i) {
     if (players[i] != nullptr) runs[i] = {.run = players[i], .used = players[i]->last_work()};
   }
-  learned_.push_back(
+  LearnedIteration& learned = known_.add(
       std::make_unique<LearnedIteration>(std::move(iteration), std::move(signatures), std::move(runs), place));
-  active_ = newest_ = learned_.back().get();
-  active_->foresee(read_);
-  active_->set_candidates({{strategy, {}}}, machine);
-  active_->catch_up(orders);
+  newest_.set_planned(learned);
+  known_.set_active(learned);
+  learned.foresee(read_);
+  learned.set_candidates({{strategy, {}}}, machine);
+  learned.catch_up(orders);
 }
 
 // REQUIRES (of the caller): every launch logged for the run has been read.
 void IterationTracker::forget(const Run& run) {
-  for (const auto& learned : learned_) learned->forget(run);
+  known_.forget(run);
   history_.note_freed(run);
   scaled_.forget(run);
   rules_.forget(run);

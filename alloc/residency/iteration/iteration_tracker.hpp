@@ -12,11 +12,9 @@
 // have another address in every iteration. Runs of one base page, which small blocks share, are not matched: they are
 // left to decide(), and an iteration lists them separately.
 //
-// A program may have several iterations: prefill and decode, training and validation. The last few are kept with their
-// strategies, so that each is followed as soon as the program returns to it. Regular interruptions form a longer
-// iteration out of several; so do loops. The longer one is preferred to its parts once its predicted time is no longer
-// than what the program takes with them, and demoted behind them while it measures slower.
-// When there are too many, the one that the program left longest ago is dropped.
+// A program may have several iterations (known_iterations.hpp). Regular interruptions form a longer iteration out of
+// several; so do loops. The longer one is preferred to its parts once its predicted time is no longer than what the
+// program takes with them (newest_iteration.hpp), and demoted behind them while it measures slower.
 //
 // Where launches repeat but their sizes do not, a plan is made for each pass when its sizes are known
 // (scaled_iteration.hpp).
@@ -26,8 +24,7 @@
 // Launches are logged from the first on, so that an iteration in which memory gets short is known from its beginning. A
 // program that has launched kMaxSteps without a shortage is not logged further until it has one.
 //
-// Bounds: iterations of up to kMaxSteps launches and half of LaunchHistory::kMostUses are planned; kMostIterations
-// are kept.
+// Bounds: iterations of up to kMaxSteps launches and half of LaunchHistory::kMostUses are planned.
 #pragma once
 
 #include <atomic>
@@ -38,9 +35,11 @@
 #include "base/epoch.hpp"
 #include "planning/period_finder.hpp"
 #include "policy/policy.hpp"
+#include "residency/iteration/known_iterations.hpp"
 #include "residency/iteration/launch_history.hpp"
 #include "residency/iteration/launch_log.hpp"
 #include "residency/iteration/learned_iteration.hpp"
+#include "residency/iteration/newest_iteration.hpp"
 #include "residency/iteration/planner.hpp"
 #include "residency/iteration/rule_choice.hpp"
 #include "residency/iteration/scaled_iteration.hpp"
@@ -50,7 +49,6 @@ namespace tessera {
 class IterationTracker {
  public:
   static constexpr std::size_t kMaxSteps = std::size_t{1} << 16;
-  static constexpr std::size_t kMostIterations = 4;
 
   using Order = LearnedIteration::Order;
   using Orders = LearnedIteration::Orders;
@@ -94,8 +92,8 @@ class IterationTracker {
   // There are launches that have not been read yet.
   bool has_news() const { return log_.has_news(); }
   // An iteration is known with its durations, and no plan for it was requested yet.
-  bool wants_plan() { return short_ && wanted_ && learns_durations(); }
-  void ask_for_plan(const Machine& machine);
+  bool wants_plan() { return short_ && newest_.wants_plan() && newest_.learn_durations(history_); }
+  void ask_for_plan(Machine machine);
   // Drops the active strategy and any request. What was learned from the launches describes the program and is kept, so
   // an iteration with known durations gets a new plan at once.
   void set_policy(const Policy& policy, Planner& planner);
@@ -107,13 +105,13 @@ class IterationTracker {
   // Reads the launches since the last call, at time `now`; appends the moves that become due to `orders`, in order.
   void read(Orders& orders, Nanoseconds now);
   // A strategy is active.
-  bool has_active_plan() const { return active_ != nullptr; }
+  bool has_active_plan() const { return known_.active() != nullptr; }
   // Runs that the plan evicts go before all others (Strategy::strict).
-  bool is_strict() const { return has_active_plan() && active_->is_strict(); }
+  bool is_strict() const { return has_active_plan() && known_.active()->is_strict(); }
   // The active plan contains moves.
-  bool moves() const { return has_active_plan() && active_->moves(); }
+  bool moves() const { return has_active_plan() && known_.active()->moves(); }
   // The policy that decides what the plan leaves open, ...
-  const Policy& decider() const { return has_active_plan() ? *active_->fallback() : *policy_; }
+  const Policy& decider() const { return has_active_plan() ? *known_.active()->fallback() : *policy_; }
   // ... and the same for device memory, where without a plan several rules compete.
   const Policy& device_decider() const {
     const Policy* const rule = has_active_plan() ? nullptr : rules_.best();
@@ -139,11 +137,7 @@ class IterationTracker {
   static constexpr std::uint64_t kMachineLook = 1024;  // launches between looks at the machine for the rules
   static constexpr std::size_t kSeldom = 16;           // launches between searches for loops of a few launches
   static constexpr std::size_t kSure = 16;             // launches in the same memory before a loop of a few is learned
-  static constexpr std::size_t kLooks = 16;            // looks for durations per iteration,
-  static constexpr std::size_t kFew = 64;              // of which 1/kFew may be unknown
-  static constexpr std::uint64_t kTie = 32;            // times within 1/kTie count as equal
   static constexpr std::size_t kLongRepeated = 8;  // iterations in a row, after which sizes are not expected to vary
-  static constexpr std::size_t kSettled = 2;       // iterations: the first is still affected by the strategy before
 
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses, Orders& orders,
                    Nanoseconds now);
@@ -151,19 +145,11 @@ class IterationTracker {
                          std::span<const LaunchLog::Use> parts);
   void note_extent(std::span<const LaunchLog::Use> uses);
   void lose_sync();
-  bool is_around_all() const;
   bool is_longer_than_all() const;
   void learn_iteration();
-  void make_place();
   std::vector<Order> players(const Iteration& iteration) const;
-  bool learns_durations();
   void take_answer(Orders& orders);
   bool follow_scale(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> parts);
-  LearnedIteration* first_in_sync(bool with_plan) const;
-  LearnedIteration* best_in_sync() const;
-  bool choose_active();
-  bool stays_active(const LearnedIteration* first) const;
-  bool is_as_fast() const;
   void prefer_newest(Nanoseconds took);
   void demote(LearnedIteration& learned);
 
@@ -187,20 +173,9 @@ class IterationTracker {
   std::uint64_t planned_ = 0;        // launches in a row with an active plan
   std::uint64_t machine_until_ = 0;  // launches read when the rules look at the machine again
 
-  std::vector<std::unique_ptr<LearnedIteration>> learned_;  // best first
-  LearnedIteration* active_ = nullptr;                      // is in sync and has a plan (choose_active())
-  bool by_rank_ = false;                                    // the active one is chosen next by rank alone
-  LearnedIteration* newest_ = nullptr;                      // the one learned last
-  Nanoseconds took_{};                                      // measured time of its iteration when it was learned
-  std::uint64_t began_ = 0;                                 // its first launch then, as numbered by the history
-  std::uint64_t learn_from_ = 0;                            // launches read when another may be learned
-  std::size_t waited_ = 0;                                  // its launches since then while memory was short,
-  std::size_t look_at_ = 0;                                 // and the count at which durations are looked at next
-  bool wanted_ = false;                                     // a plan, once the durations are known
-  bool asked_ = false;                                      // the planner, which may still find a better answer,
-  Machine machine_;                                         // about this machine
-  Nanoseconds challenger_time_{};      // predicted or measured time of the newest while it is not preferred; 0 = it is
-  std::uint64_t challenger_from_ = 0;  // not compared before this many launches were read
+  KnownIterations known_;
+  NewestIteration newest_;        // of these
+  std::uint64_t learn_from_ = 0;  // launches read when another may be learned
   Extent largest_;
   std::uint64_t read_ = 0;  // launches ever read: unlike epochs, not advanced by fences
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "residency/iteration/recorded_iteration.hpp"
+#include "residency/pages/row.hpp"
 
 namespace tessera {
 namespace {
@@ -191,11 +192,7 @@ void ScaledIteration::learn(const LaunchHistory& history, const RunList& all_run
   if (iteration.uses.empty()) return;
   std::vector<std::uint64_t> kinds = finder_.last(period + size - end);
   kinds.resize(period);
-  std::unordered_map<std::uint64_t, Run*> run_of;  // by name
-  for (const auto& run : all_runs) {
-    run_of[run->name] = run.get();
-    run_of[run->whole().name] = &run->whole();
-  }
+  const std::unordered_map<std::uint64_t, Run*> run_of = by_name(all_runs);
   error_ = kErrorAtFirst;
   away_.clear();
   roles_.emplace(iteration);

@@ -105,6 +105,15 @@ std::vector<PageRef> pages_of(Run& run) {
   return pages;
 }
 
+std::unordered_map<std::uint64_t, Run*> by_name(const RunList& runs) {
+  std::unordered_map<std::uint64_t, Run*> found;
+  for (const auto& run : runs) {
+    found[run->name] = run.get();
+    found[run->whole().name] = &run->whole();
+  }
+  return found;
+}
+
 std::span<Run* const> parts_in(const Run& row, Extent stretch) {
   const std::span<Run* const> parts = row.parts;
   const Address begin = row.address + stretch.offset, end = row.address + stretch.end();

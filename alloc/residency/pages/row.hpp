@@ -15,8 +15,10 @@
 // Invariants: validate_row().
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/status.hpp"
@@ -45,6 +47,8 @@ void move_to_row(const Run& row, std::span<PageRef> pages);
 std::vector<Run*> with_parts(std::span<Run* const> runs);
 // The pages of a run, or of all parts of a row, in address order.
 std::vector<PageRef> pages_of(Run& run);
+// These runs and their rows, by name (Run::name).
+std::unordered_map<std::uint64_t, Run*> by_name(const RunList& runs);
 // The parts of a row that have bytes in this stretch of it, in address order. REQUIRES: Run::is_row is set.
 std::span<Run* const> parts_in(const Run& row, Extent stretch);
 

@@ -1,6 +1,9 @@
-// Which of the iterations known to a tracker has precedence.
+// Which of the iterations known to a tracker are kept, and which of them is followed.
+#include "residency/iteration/known_iterations.hpp"
+
 #include <gtest/gtest.h>
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -155,6 +158,64 @@ TEST_F(ValidationTest, IsLearnedWithTheIterationThatItFollowsEachTime) {
     launch_first(kForward);
     EXPECT_EQ(iterate(), &of_both_) << i;
   }
+}
+
+// Loops, each repeated many times, such as a prompt and its decoded words.
+class LoopsTest : public IterationTrackerTest {
+ protected:
+  static constexpr std::size_t kShort = 2 * kLayers;
+  using Loop = std::span<const char>;
+
+  LoopsTest() {
+    for (int i = 0; i < 3; ++i) iterate();
+  }
+
+  Loop loop(std::size_t number) const { return Loop(works_).subspan(number * kShort, kShort); }
+  void play(const Loop& loop) {
+    for (int i = 0; i < 4; ++i) {
+      for (const char& work : loop) launch(work, make_run(), true);
+    }
+  }
+  // The launches of another loop until a plan is followed again; the size of the loop if none is.
+  std::size_t launches_until_planned(const Loop& loop) {
+    for (std::size_t i = 0; i < loop.size(); ++i) {
+      launch(loop[i], make_run(), true);
+      if (tracker_.has_active_plan()) return i + 1;
+    }
+    return loop.size();
+  }
+};
+
+TEST_F(LoopsTest, ReactivatesThePlanWhenALoopReturns) {
+  const Loop prompt = loop(1), words = loop(2);
+  play(prompt);
+  play(words);
+  EXPECT_EQ(launches_until_planned(prompt), kContext);
+  EXPECT_EQ(launches_until_planned(words), kContext);
+}
+
+TEST_F(LoopsTest, KeepsTheLastLoops) {
+  for (std::size_t i = 0; i <= KnownIterations::kMost; ++i) play(loop(i));
+  for (std::size_t i = KnownIterations::kMost; i > 0; --i) EXPECT_LE(launches_until_planned(loop(i)), kContext);
+  EXPECT_EQ(launches_until_planned(loop(0)), kShort);
+}
+
+TEST_F(LoopsTest, DropsTheLeastRecentlyUsedLoop) {
+  for (std::size_t i = 0; i < KnownIterations::kMost; ++i) play(loop(i));
+  play(loop(0));
+  play(loop(KnownIterations::kMost));
+  EXPECT_LE(launches_until_planned(loop(0)), kContext);
+  EXPECT_EQ(launches_until_planned(loop(1)), kShort);
+}
+
+// As frameworks launch when they initialise many tensors.
+TEST_F(LoopsTest, VeryShortLoopsEvictNoOther) {
+  for (std::size_t i = 0; i < KnownIterations::kMost; ++i) {
+    for (int turn = 0; turn < 30; ++turn) {
+      for (const char& work : loop(i + 1).first(i + 1)) launch(work, make_run(), true);
+    }
+  }
+  EXPECT_LE(launches_until_planned(loop(0)), kContext);
 }
 
 }  // namespace
