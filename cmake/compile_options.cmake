@@ -37,6 +37,8 @@ add_library(tessera_flags INTERFACE)
 target_compile_options(tessera_flags INTERFACE
   -Wall -Wextra -Wconversion -Wundef -Werror -fno-plt
   "$<$<CXX_COMPILER_ID:Clang>:-Wthread-safety;-Werror=thread-safety>")
+# gcc spends a tenth of its time on freeing memory that it could keep: not before there is a GiB of it.
+target_compile_options(tessera_flags INTERFACE "$<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1048576>")
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_flags INTERFACE
     -fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -68,8 +70,6 @@ if(TESSERA_SANITIZE)
 else()
   target_compile_options(tessera_unoptimised INTERFACE -O0 -g0)
 endif()
-# gcc spends a tenth of its time there on freeing memory that it could keep: not before there is a GiB of it.
-target_compile_options(tessera_unoptimised INTERFACE "$<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1048576>")
 
 # For what programs call as a driver: one that was built with newer headers passes enumerators that ours lack. Linked
 # last as well.
