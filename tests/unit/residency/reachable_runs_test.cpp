@@ -346,7 +346,7 @@ TEST(ReachableRunsBehindWorkThatDoesNotEnd, AreUsedInHostMemory) {
   ASSERT_OK(machine.residency().begin_use({&hidden, 1}, StreamId(0), Access::kWrite, Use::Kind::kGate, use));
   ASSERT_OK(machine.launch(hidden, 1, StreamId(0), Access::kWrite));
   machine.residency().end_use({&hidden, 1}, StreamId(0), use);
-  Status evicted(Code::kBusy, "");  // where the machine is so busy that the work before it takes longer than the patience
+  Status evicted(Code::kBusy, "");  // as long as the work before it takes longer than the patience: the machine is busy
   while (evicted.code() == Code::kBusy) evicted = machine.evict(hidden);
   ASSERT_OK(evicted);
   ASSERT_EQ(hidden->bytes_in(PageState::kReachable), 4_MiB);
