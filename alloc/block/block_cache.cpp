@@ -87,7 +87,8 @@ Result<Address> BlockCache::allocate(Bytes bytes, StreamId stream, TagId tag) {
 
 Result<Address> BlockCache::allocate_noted(Request request) {
   const CacheKey& key = request.key;
-  const PlacedBlocks::Asked asked = placed_.ask(request.bytes, key.stream, key.tag, residency_.is_short());
+  const PlacedBlocks::Asked asked =
+      placed_.ask(request.bytes, key.stream, key.tag, residency_.is_short(), residency_.sizes_vary());
   if (!asked.moved.empty()) residency_.note_moved(asked.moved);
   if (asked.spot) request.spot = &*asked.spot;
   Result<Address> address =

@@ -34,7 +34,7 @@ std::vector<PagedBlock> paged(const AllocationRow& row, Bytes limit) {
 
 }  // namespace
 
-PlacedBlocks::Asked PlacedBlocks::ask(Bytes bytes, StreamId stream, TagId tag, bool is_short) {
+PlacedBlocks::Asked PlacedBlocks::ask(Bytes bytes, StreamId stream, TagId tag, bool is_short, bool sizes_vary) {
   MutexLock lock(mutex_);
   const std::uint64_t number = log_.note(bytes, kind_of(stream, tag));
   const bool is_over = !is_short && number >= AllocationLog::kMost;
@@ -45,7 +45,7 @@ PlacedBlocks::Asked PlacedBlocks::ask(Bytes bytes, StreamId stream, TagId tag, b
   }
   Row* row = followed();
   if (row == nullptr) row = learn(number);
-  if (row == nullptr || !is_short) return {number, bytes, std::nullopt, {}};
+  if (row == nullptr || !is_short || (sizes_vary && !row->places)) return {number, bytes, std::nullopt, {}};
   row->followed = number;
   const bool begins = !std::exchange(row->places, true);
   return {number, bytes, row->spots[*row->place.position()], begins ? moved_by(*row) : std::vector<MovedBlock>()};

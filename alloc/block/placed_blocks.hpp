@@ -8,7 +8,8 @@
 //
 // Allocations are recorded from the first on, so that a first iteration in which memory runs short is known;
 // for a program with ample memory at most AllocationLog::kMost are recorded. Nothing is placed while memory is
-// not short.
+// not short. And no row begins to be followed while launches return with other sizes: only iterations of one size would
+// share runs, and those of all sizes are recognised by how many runs each launch uses.
 //
 // Thread safety: all functions may be called from any thread. Threads that allocate concurrently do not follow
 // a row.
@@ -58,8 +59,9 @@ class PlacedBlocks {
     std::optional<Spot> spot;
     std::vector<MovedBlock> moved;  // when placement begins: earlier blocks that count as placed, in allocation order
   };
-  // A block is requested on a stream (by key) with a tag.
-  Asked ask(Bytes bytes, StreamId stream, TagId tag, bool is_short);
+  // A block is requested on a stream (by key) with a tag. Where iterations have other sizes each time, no row begins
+  // to be followed.
+  Asked ask(Bytes bytes, StreamId stream, TagId tag, bool is_short, bool sizes_vary);
   // The block that `asked` was for stays at `stay`, or the allocation failed.
   void note_served(const Asked& asked, const std::optional<AllocationLog::Stay>& stay);
   // `is_alone`: the block could not have shared a run. Launches from this epoch on do not use it.

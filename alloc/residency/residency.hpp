@@ -111,6 +111,7 @@ class Residency {
   std::uint64_t uses_begun() const { return locked_.counts.sum().launches; }  // but for unnamed work
   // All blocks have ever not fitted at once.
   bool is_short() const { return locked_.tracker.is_short(); }
+  bool sizes_vary() const { return locked_.tracker.sizes_vary(); }  // IterationTracker::sizes_vary
   // The bytes by which every block used by a launch so far could grow with each of these launches still fitting.
   Bytes spare_for_each_block();
 

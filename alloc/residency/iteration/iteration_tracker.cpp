@@ -148,10 +148,12 @@ bool IterationTracker::follow_scale(const LaunchLog::Launch& launch, std::span<c
                                active->iteration().steps.size() >= ScaledIteration::kLeast &&
                                active->kept() >= kLongRepeated * active->iteration().steps.size();
   if (!policy_->has_quick_strategy() || repeats_exactly) {
+    sizes_vary_.store(false, std::memory_order_relaxed);
     scaled_.interrupt();
     return false;
   }
   scaled_.note(launch, parts, history_, all_runs_);
+  sizes_vary_.store(scaled_.is_learned(), std::memory_order_relaxed);
   if (!short_ || !scaled_machine_.device || !scaled_.wants_plan()) return false;
   if (known_.first_in_sync(true) != nullptr) {
     scaled_.drop_plan();

@@ -19,7 +19,8 @@
 // Where launches repeat but their sizes do not, a plan is made for each pass when its sizes are known
 // (scaled_iteration.hpp).
 //
-// Thread safety: log(), watches(), times() and is_short() by any thread; the rest under the engine's lock.
+// Thread safety: log(), watches(), times(), is_short() and sizes_vary() by any thread; the rest under the engine's
+// lock.
 //
 // Launches are logged from the first on, so that an iteration in which memory gets short is known from its beginning. A
 // program that has launched kMaxSteps without a shortage is not logged further until it has one.
@@ -79,6 +80,8 @@ class IterationTracker {
   // REQUIRES: in allocation order.
   void note_moved(std::span<const MovedBlock> moved);
   bool is_short() const { return short_.load(std::memory_order_relaxed); }
+  // Launches repeat with other sizes, and no sequence of them has repeated with the same ones for long.
+  bool sizes_vary() const { return sizes_vary_.load(std::memory_order_relaxed); }
   // Over all launches that were read: the most bytes, and the most blocks with a run of their own, that one launch
   // used.
   struct Extent {
@@ -163,6 +166,7 @@ class IterationTracker {
   std::size_t untimely_ = 0;  // launches that were timed and did not repeat
 
   std::atomic<bool> short_{false};  // of memory, now or before
+  std::atomic<bool> sizes_vary_{false};
 
   PeriodFinder finder_;
   LaunchHistory history_;

@@ -211,5 +211,37 @@ TEST_F(PlacedBlocksTest, ADestroyedStreamDropsItsPlaces) {
   EXPECT_EQ(pages().stats().in_runs, 104_MiB);
 }
 
+// Asked directly: `places` is how many of 32 blocks that live at once are placed in a pass.
+class PlacedPassesTest : public ::testing::Test {
+ protected:
+  int places(bool sizes_vary) {
+    std::vector<Address> made;
+    int placed = 0;
+    for (int n = 0; n < 32; ++n) {
+      const PlacedBlocks::Asked asked = placed_.ask(2304_KiB, StreamId(1), TagId(1), true, sizes_vary);
+      placed += asked.spot ? 1 : 0;
+      made.push_back(Address(++next_ << 26));
+      placed_.note_served(asked, AllocationLog::Stay{made.back(), !asked.spot, ++epoch_});
+    }
+    for (; !made.empty(); made.pop_back()) placed_.note_freed(made.back(), false, ++epoch_);
+    return placed;
+  }
+
+  PlacedBlocks placed_{64_MiB, [] { return 64_MiB; }};
+  std::uint64_t next_ = 0;
+  Epoch epoch_;
+};
+
+TEST_F(PlacedPassesTest, PlacementDoesNotBeginWhileSizesVary) {
+  for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(places(true), 0);
+  EXPECT_EQ(places(false), 32);
+}
+
+// Its iterations are learned with the runs that they share.
+TEST_F(PlacedPassesTest, PlacementThatHasBegunGoesOn) {
+  for (int pass = 0; pass < 2; ++pass) places(false);
+  EXPECT_EQ(places(true), 32);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -106,6 +106,16 @@ TEST_F(ScaledIterationTest, PlansForTheSizesOfThisPass) {
   }
 }
 
+TEST_F(ScaledIterationTest, SizesVaryUntilAPassHasRepeatedForLong) {
+  EXPECT_FALSE(tracker_.sizes_vary());
+  passes(10);
+  EXPECT_TRUE(tracker_.sizes_vary());
+  for (int i = 0; i < 4; ++i) pass(20);
+  EXPECT_TRUE(tracker_.sizes_vary());
+  for (int i = 0; i < 8; ++i) pass(20);
+  EXPECT_FALSE(tracker_.sizes_vary());
+}
+
 TEST_F(ScaledIterationTest, PlansOncePerPass) {
   passes(10);
   const std::size_t before = quick_.plans;
