@@ -49,7 +49,8 @@ namespace softcuda {
 #if !defined(SOFTCUDA_BARRIERS)
 template <class Body>
 inline bool for_each_thread(const sim_block& block, const Body& body) {
-  const unsigned threads[] = {block.block[0], block.block[1], block.block[2]};  // what a kernel writes is not these
+  // A copy stays in registers: a kernel may write to whatever `block` is in.
+  const unsigned threads[] = {block.block[0], block.block[1], block.block[2]};
   for (unsigned z = 0; z < threads[2]; ++z) {
     for (unsigned y = 0; y < threads[1]; ++y) {
       for (unsigned x = 0; x < threads[0]; ++x) {
@@ -101,8 +102,7 @@ T load(const void* parameters, uint32_t offset) {
   return value;
 }
 
-// The values are copies of its own, which what the kernel writes cannot change: the loop over threads has them in
-// registers.
+// The parameters by value, so that they stay in registers while the kernel writes to memory.
 template <auto kernel, class... Parameters>
 [[gnu::always_inline]] inline int run_with(const sim_block* block, const Parameters... values) {
   gridDim = {block->grid[0], block->grid[1], block->grid[2]};

@@ -61,6 +61,7 @@ class KnownIterations {
   void prefer(LearnedIteration& learned, Nanoseconds rival);
   // It was predicted to be faster than the others and measures slower.
   void demote(LearnedIteration& learned);
+  // Its plan is followed from here, whatever its rank. REQUIRES: it gets a plan.
   void set_active(LearnedIteration& learned) { active_ = &learned; }
 
  private:

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace tessera {
@@ -30,6 +34,30 @@ TEST(SimStore, AReusedPieceIsZero) {
   ASSERT_TRUE(again.is_ok());
   EXPECT_EQ(again.value(), first.value());
   EXPECT_EQ(*store.at(again.value()), std::byte{0});
+}
+
+TEST(SimStore, MemoryOfFreedPiecesIsKeptUpToTheCapacity) {
+  SimStore store("the test", 6_MiB, 2_MiB);
+  const auto take = [&store](Bytes bytes) {
+    const Bytes piece = store.take(bytes).take();
+    std::memset(store.at(piece), 1, bytes.value());
+    return piece;
+  };
+  const Bytes first = take(2_MiB);
+  take(2_MiB);
+  const int file = store.share();
+  const auto held = [file] {
+    struct stat now {};
+    EXPECT_EQ(::fstat(file, &now), 0);
+    return Bytes(static_cast<std::uint64_t>(now.st_blocks) * 512);
+  };
+  store.give(first, 2_MiB);
+  EXPECT_EQ(held(), 4_MiB);
+  const Bytes larger = take(4_MiB);  // there is no room for it where the first was
+  EXPECT_EQ(held(), 8_MiB);
+  store.give(larger, 4_MiB);
+  EXPECT_EQ(held(), 4_MiB);
+  ::close(file);
 }
 
 TEST(SimStore, TheCapacityIsTheLimitAndTheMessageAddsUp) {
