@@ -3,6 +3,7 @@
 Usage: traces_test.py BUILD_FOLDER
 """
 
+import itertools
 import json
 import math
 import pathlib
@@ -17,6 +18,7 @@ TRACES = pathlib.Path(__file__).resolve().parents[2] / "bench/traces"
 sys.path.insert(0, str(TRACES))
 
 import interleaved  # noqa: E402
+import kernels_by_size  # noqa: E402
 from generate import NAMES, generate  # noqa: E402
 
 MIB = 1 << 20
@@ -46,7 +48,7 @@ def walk(lines):
             assert all(block in written or block in line["w"] for block in line["r"]), f"never written: {line}"
             written.update(line["w"])
             yield line, live
-    assert all(block["tag"] in ("weight", "weight-gradient", "optimizer", "expert", "input") for block in live.values()), "left over"
+    assert all(block["tag"] in ("weight", "weight-gradient", "optimizer", "expert", "input", "workspace") for block in live.values()), "left over"
 
 
 class WellFormed(unittest.TestCase):
@@ -105,6 +107,28 @@ class WellFormed(unittest.TestCase):
                                       check=False)
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(fault, done.stderr)
+
+    def test_kernels_are_chosen_by_size(self):
+        """The same work on the same blocks, by other kernels at other sizes, and not always by as many."""
+        plain = lines_of("bert-base", batch=32, iterations=6, least_length=32)
+        chosen = list(kernels_by_size.by_size(plain))
+        self.assertGreater(sum(1 for _ in walk(chosen)), sum(1 for _ in walk(plain)))
+        workspace = next(line["id"] for line in chosen if line.get("tag") == "workspace")
+        works = [line for line in chosen if line["t"] == "op"]
+        second = [line for line in works if workspace in line["r"]]
+        self.assertEqual([line["r"] for line in second], [[workspace]] * len(second))
+        written = [line["w"] for line in works if line["w"] != [workspace]]
+        self.assertEqual(written, [line["w"] for line in plain if line["t"] == "op"])
+        counts, names = set(), {}
+        for begin, end in itertools.pairwise([i for i, line in enumerate(chosen) if line["t"] == "mark"]):
+            ops = [line for line in chosen[begin:end] if line["t"] == "op"]
+            counts.add(len(ops))
+            for line in ops:
+                name, _, size = line["name"].rpartition(".")
+                names.setdefault(name, set()).add(size)
+        self.assertGreater(len(counts), 1)
+        self.assertGreater(len(names["layer3.mlp.gelu"]), 1)
+        self.assertEqual(len(names["adam.layer3.mlp.up.weight"]), 1)  # weights are always as large
 
     def test_training_iterations_are_equal_and_begin_with_a_mark(self):
         lines = lines_of("resnet50", batch=2, iterations=3)
