@@ -55,33 +55,25 @@ void LearnedIteration::note(std::uint64_t signature, std::optional<std::uint64_t
   if (!same_memory(*place(), uses)) {
     place_.move_to_like([&](std::size_t other) { return same_memory(other, uses).value_or(0) != 0; });
   }
-  if (goes_on_from(before, uses.size())) take(epoch, uses);
-}
-
-void LearnedIteration::advance(std::uint64_t signature, std::optional<std::uint64_t> context, std::size_t uses) {
-  const std::optional<std::size_t> before = place();
-  place_.note(signature, context);
-  if (!in_sync()) return lose_sync();
-  goes_on_from(before, uses);
-}
-
-// Counts the launch at this position, if the iteration has one with so many uses there; if not, it is another one with
-// the same hash.
-bool LearnedIteration::goes_on_from(std::optional<std::size_t> before, std::size_t uses) {
   const IterationStep& step = iteration_.steps[*place()];
-  if (uses != step.end_use - step.first_use) {
-    lose_sync();
-    return false;
-  }
+  if (uses.size() != step.end_use - step.first_use) return lose_sync();  // another launch with the same hash
   kept_ = before && *place() == (*before + 1) % iteration_.steps.size() ? kept_ + 1 : 0;
-  return true;
+  moved_ = 1;
+  take(*place(), epoch, uses);
 }
 
-void LearnedIteration::take(Epoch epoch, std::span<const LaunchLog::Use> uses) {
-  const IterationStep& step = iteration_.steps[*place()];
+void LearnedIteration::move_on(std::size_t steps) {
+  place_.move_on(steps);
+  moved_ = steps;
+  if (steps != 0) ++kept_;
+}
+
+void LearnedIteration::take(std::size_t step, Epoch epoch, std::span<const LaunchLog::Use> uses) {
+  const std::uint32_t first = iteration_.steps[step].first_use;
   last_known_ = epoch;
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
-    const std::uint32_t role = iteration_.uses[step.first_use + i].run;
+    if (uses[i].run == nullptr) continue;
+    const std::uint32_t role = iteration_.uses[first + i].run;
     runs_[role] = {.run = uses[i].run, .used = epoch};
     named_[role] = named_[role] || shows_uses(uses[i], epoch);
   }
@@ -118,6 +110,7 @@ void LearnedIteration::foresee(const RunUse& use, const Order& player, std::uint
 void LearnedIteration::predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches, Epoch epoch) const {
   const std::uint32_t first = iteration_.steps[*place()].first_use;
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
+    if (uses[i].run == nullptr) continue;
     foresee(iteration_.uses[first + i], {.run = uses[i].run, .used = epoch}, launches + distances_[first + i]);
   }
 }
@@ -186,8 +179,8 @@ void LearnedIteration::adopt() {
 // The iteration before was run under one strategy from its first launch to its last, if its beginning is known.
 void LearnedIteration::collect_due(Orders& orders, Nanoseconds now, bool takes_over) {
   bool is_new = takes_over;
-  const std::size_t position = *place();
-  if (position == 0) {
+  const std::size_t position = *place(), count = iteration_.steps.size();
+  if (position < moved_) {
     const std::optional<Nanoseconds> began = pass_began_;
     if (began && bandit_.note(now - *began)) {
       adopt();
@@ -196,11 +189,14 @@ void LearnedIteration::collect_due(Orders& orders, Nanoseconds now, bool takes_o
     pass_began_ = now;
   }
   if (is_new) catch_up(orders);
-  for (const auto& [run, to, part] : due_[position].evict) {
-    if (!is_new && runs_[run].run != nullptr) orders.evict.push_back({runs_[run].run, runs_[run].used, to, part});
-  }
-  for (const std::uint32_t run : due_[position].fetch) {
-    if (runs_[run].run != nullptr) orders.fetch.push_back(runs_[run]);
+  for (std::size_t back = moved_; back-- > 0;) {
+    const Due& due = due_[(position + count - back) % count];
+    for (const auto& [run, to, part] : due.evict) {
+      if (!is_new && runs_[run].run != nullptr) orders.evict.push_back({runs_[run].run, runs_[run].used, to, part});
+    }
+    for (const std::uint32_t run : due.fetch) {
+      if (runs_[run].run != nullptr) orders.fetch.push_back(runs_[run]);
+    }
   }
 }
 

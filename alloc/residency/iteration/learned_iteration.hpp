@@ -68,10 +68,14 @@ class LearnedIteration {
   // The next launch, and those of its runs that a plan may move.
   void note(std::uint64_t signature, std::optional<std::uint64_t> context, Epoch epoch,
             std::span<const LaunchLog::Use> uses);
-  // The same in two steps, for an iteration whose sizes vary: where the next launch is by its signature, and what it
-  // uses, in the order of the iteration's uses. A launch with another number of uses is not the iteration's.
-  void advance(std::uint64_t signature, std::optional<std::uint64_t> context, std::size_t uses);
-  void take(Epoch epoch, std::span<const LaunchLog::Use> uses);
+  // The same for an iteration whose sizes vary, as its owner sees them. The next launch is so many steps further on; 0:
+  // it is none of the iteration's. REQUIRES: a position.
+  void move_on(std::size_t steps);
+  // The position is the latest step with this context for which `is_right(step)` holds, if there is one.
+  template <class IsRight>
+  void find(std::optional<std::uint64_t> context, IsRight is_right);
+  // What the launch of a step uses, in the order of the iteration's uses; no run where that is not known.
+  void take(std::size_t step, Epoch epoch, std::span<const LaunchLog::Use> uses);
   // The step of the last launch, if the launches follow the iteration.
   std::optional<std::size_t> place() const { return place_.position(); }
   bool in_sync() const { return place().has_value(); }
@@ -79,6 +83,7 @@ class LearnedIteration {
   Epoch last_known() const { return last_known_; }
   // Has matched for so long without a break that it is not a coincidence.
   bool is_regular() const { return kept_ >= kRegular * iteration_.steps.size(); }
+  std::uint64_t signature_of(std::size_t step) const { return place_.signatures()[step]; }
   // Launches that have matched in a row.
   std::size_t kept() const { return kept_; }
   void lose_sync();
@@ -134,7 +139,6 @@ class LearnedIteration {
 
   std::optional<std::uint32_t> same_memory(std::size_t place, std::span<const LaunchLog::Use> uses) const;
   void sum_runs();
-  bool goes_on_from(std::optional<std::size_t> before, std::size_t uses);
   const Strategy& current() const { return candidates_[bandit_.current()].strategy; }
   void foresee(const RunUse& use, const Order& player, std::uint64_t next) const;
   void adopt();
@@ -144,7 +148,8 @@ class LearnedIteration {
   Bytes run_bytes_;
   PeriodPlace place_;
   Epoch last_known_;
-  std::size_t kept_ = 0;  // launches without a mismatch
+  std::size_t kept_ = 0;   // launches without a mismatch
+  std::size_t moved_ = 0;  // steps, by the last launch
   bool gives_way_ = false;
   Bytes sure_ = kWholeRun;                 // set_sure()
   std::vector<Order> runs_;                // as last seen; null when gone
@@ -157,5 +162,13 @@ class LearnedIteration {
   std::vector<std::uint32_t> until_due_;   // by step
   std::optional<Nanoseconds> pass_began_;  // under the current strategy; none in the middle of a pass
 };
+
+template <class IsRight>
+void LearnedIteration::find(std::optional<std::uint64_t> context, IsRight is_right) {
+  place_.find(context, is_right);
+  if (!in_sync()) return lose_sync();
+  kept_ = 0;
+  moved_ = 1;
+}
 
 }  // namespace tessera

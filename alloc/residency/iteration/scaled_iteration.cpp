@@ -1,6 +1,7 @@
 #include "residency/iteration/scaled_iteration.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -11,9 +12,12 @@
 namespace tessera {
 namespace {
 
-std::uint64_t kind_of(const void* work, std::span<const LaunchLog::Use> parts) {
-  std::uint64_t kind = mix_into_context(reinterpret_cast<std::uint64_t>(work), parts.size());
-  return mix_into_context(kind, static_cast<std::uint64_t>(std::ranges::count(parts, true, &LaunchLog::Use::writes)));
+std::uint64_t kind_of(std::span<const LaunchLog::Use> parts) {
+  const auto count = [parts](bool LaunchLog::Use::*what) {
+    return static_cast<std::uint64_t>(std::ranges::count(parts, true, what));
+  };
+  return mix_into_context(mix_into_context(parts.size(), count(&LaunchLog::Use::writes)),
+                          count(&LaunchLog::Use::fresh));
 }
 
 bool repeats_exactly(const LaunchRecord& record, std::size_t period) {
@@ -93,55 +97,103 @@ LaunchRecord cut_out(const LaunchRecord& record, std::size_t begin, std::size_t 
   return part;
 }
 
+std::vector<std::uint32_t> steps_until(std::size_t end) {
+  std::vector<std::uint32_t> steps(end);
+  std::iota(steps.begin(), steps.end(), 0u);
+  return steps;
+}
+
 }  // namespace
 
 void ScaledIteration::note(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> parts,
                            const LaunchHistory& history, const RunList& all_runs) {
-  const std::uint64_t kind = kind_of(launch.work, parts);
+  const std::uint64_t kind = kind_of(parts);
   finder_.note(kind, 0);
   const bool was_in_sync = in_sync();
   if (iteration_ != nullptr) follow(launch, kind, parts, history);
   const std::size_t period = finder_.period();
   if (period < kLeast || finder_.agreed() < period || finder_.agreed() % period != 0) return;
-  if (!was_in_sync && !in_sync() && 2 * period <= history.size()) learn(history, all_runs);
+  const bool is_followed = (was_in_sync || in_sync()) && iteration_->kept() >= period;
+  if (!is_followed && 2 * period <= history.size()) learn(history, all_runs);
 }
 
 void ScaledIteration::follow(const LaunchLog::Launch& launch, std::uint64_t kind, std::span<const LaunchLog::Use> parts,
                              const LaunchHistory& history) {
-  const bool was_in_sync = iteration_->in_sync();
-  iteration_->advance(kind, finder_.context(), parts.size());
-  if (was_in_sync && !iteration_->in_sync()) iteration_->end_predictions();
-  const bool goes_on = was_in_sync && iteration_->in_sync() && iteration_->kept() != 0;
-  if (!goes_on) {  // launches were left out of this pass, if it is known where it is now
-    began_.reset();
-    scale_.reset();
-    looked_ = false;
-  }
-  if (!iteration_->in_sync()) return;
-  const auto step = static_cast<std::uint32_t>(*iteration_->place());
-  if (step == 0) end_pass(history);
+  in_order_.clear();
   uses_.clear();
   for (const LaunchLog::Use& use : parts) {
     uses_.push_back({use.run->name, use.run->shape.bytes(), use.writes, use.fresh});
   }
-  in_order_.clear();
-  for (const std::uint32_t i : roles_->match(iteration_->iteration(), step, uses_)) in_order_.push_back(parts[i]);
-  iteration_->take(launch.epoch, in_order_);
+  roles_->look_at(uses_);
+  const std::optional<std::size_t> before = iteration_->place();
+  if (!goes_on(kind)) {
+    begin_anew();
+    find(kind);
+    if (before && !iteration_->in_sync()) iteration_->end_predictions();
+    if (!iteration_->in_sync()) return;
+  }
+  const auto step = static_cast<std::uint32_t>(*iteration_->place());
+  if (before ? step < *before : step == 0) end_pass(history);
+  if (began_) steps_.push_back(step);
+  if (!near_->is_step()) return;
+  const auto at = static_cast<std::uint32_t>(near_->place());
+  for (const std::uint32_t i : roles_->match(iteration_->iteration(), at)) {
+    in_order_.push_back(i == RunRoles::kNone ? LaunchLog::Use() : parts[i]);
+  }
+  iteration_->take(at, launch.epoch, in_order_);
+  if (at != step) in_order_.clear();
   const std::optional<std::uint32_t> teller = passes_->teller();
-  if (scale_ || !teller || !began_) return;
-  const auto used = iteration_->iteration().uses_of(step);
-  if (std::ranges::find(used, *teller, &RunUse::run) != used.end()) scale_ = roles_->bytes()[*teller];
+  if (!scale_ && teller && began_ && roles_->seen()[*teller]) scale_ = roles_->bytes()[*teller];
+}
+
+// Whether the launch is in the pass. Where the position turns out to be too far on, it stays until the launches are
+// there.
+bool ScaledIteration::goes_on(std::uint64_t kind) {
+  if (!iteration_->in_sync()) return false;
+  near_->note([&](std::size_t step) { return cost_of(kind, step); }, roles_->tells_step() ? kToldOther : kOther);
+  if (near_->is_lost()) return false;
+  const std::size_t count = iteration_->iteration().steps.size();
+  const std::size_t steps = (near_->place() + count - *iteration_->place()) % count;
+  iteration_->move_on(steps <= count / 2 ? steps : 0);
+  return true;
+}
+
+// How unlike the step a launch is. A launch that uses the memory of a step that lives on is the step, even if a kernel
+// for this size uses other memory beside it. Without such memory, which layers do not have in common, the kind decides.
+NearPlace::Cost ScaledIteration::cost_of(std::uint64_t kind, std::size_t step) const {
+  const RunRoles::Fit fit = roles_->fit(static_cast<std::uint32_t>(step));
+  if (fit == RunRoles::Fit::kNo) return NearPlace::kNever;
+  const bool is_of_kind = iteration_->signature_of(step) == kind;
+  if (fit == RunRoles::Fit::kYes) return is_of_kind ? 0 : kNearly;
+  if (!is_of_kind) return NearPlace::kNever;
+  return fit == RunRoles::Fit::kUntold ? 0 : kNearly;
+}
+
+// Layers are alike, so where steps can be told by their memory, they have to be.
+void ScaledIteration::find(std::uint64_t kind) {
+  iteration_->find(finder_.context(), [&](std::size_t step) {
+    const RunRoles::Fit fit = roles_->fit(static_cast<std::uint32_t>(step));
+    return fit == RunRoles::Fit::kYes || (!roles_->can_tell() && iteration_->signature_of(step) == kind);
+  });
+  if (iteration_->in_sync()) near_.emplace(iteration_->iteration().steps.size(), *iteration_->place());
+}
+
+// Launches were left out of this pass.
+void ScaledIteration::begin_anew() {
+  began_.reset();
+  steps_.clear();
+  scale_.reset();
+  looked_ = false;
 }
 
 void ScaledIteration::end_pass(const LaunchHistory& history) {
   if (began_) {
     if (looked_) note_error();
     record_pass(history);
-    ended_ = {*began_, roles_->bytes()};
+    ended_ = {*began_, std::move(steps_), roles_->bytes(), roles_->seen()};
   }
+  begin_anew();
   began_ = history.next() - 1;
-  scale_.reset();
-  looked_ = false;
   roles_->begin_pass();
 }
 
@@ -150,7 +202,7 @@ void ScaledIteration::note_error() {
   const std::vector<IterationRun>& expected = iteration_->iteration().runs;
   Bytes all, off;
   for (std::uint32_t run = 0; run < expected.size(); ++run) {
-    if (!passes_->varies(run)) continue;
+    if (!passes_->varies(run) || !roles_->seen()[run]) continue;
     const auto [least, most] = std::minmax(expected[run].bytes, roles_->bytes()[run]);
     all += roles_->bytes()[run];
     off += most - least;
@@ -160,13 +212,19 @@ void ScaledIteration::note_error() {
   error_ += (error - error_) / kErrorPasses;
 }
 
-// Times that are not known are those of other passes, or the mean of the others.
+// What is not known of its sizes and times is that of other passes. A launch that is none of the steps counts with the
+// step ahead of it.
 void ScaledIteration::record_pass(const LaunchHistory& history) {
   if (!ended_) return;
+  const Ended ended = *std::exchange(ended_, std::nullopt);
   const std::size_t count = iteration_->iteration().steps.size();
-  ScaledPass pass{std::move(ended_->bytes), history.durations(ended_->began, count),
-                  history.other_times(ended_->began, count)};
-  ended_.reset();
+  ScaledPass pass{ended.bytes, std::vector<Nanoseconds>(count), std::vector<Nanoseconds>(count)};
+  const std::vector<Nanoseconds> durations = history.durations(ended.began, ended.steps.size());
+  const std::vector<Nanoseconds> before = history.other_times(ended.began, ended.steps.size());
+  for (std::size_t i = 0; i < ended.steps.size(); ++i) {
+    pass.durations[ended.steps[i]] += durations[i];
+    pass.before[ended.steps[i]] += before[i];
+  }
   std::uint64_t sum = 0, known = 0;
   for (const Nanoseconds time : pass.durations) {
     sum += time.value();
@@ -174,6 +232,14 @@ void ScaledIteration::record_pass(const LaunchHistory& history) {
   }
   const std::optional<std::uint32_t> teller = passes_->teller();
   const std::optional<ScaledPass> others = teller ? std::optional(passes_->at(pass.bytes[*teller])) : std::nullopt;
+  Bytes all, unseen;
+  for (std::size_t run = 0; run < pass.bytes.size(); ++run) {
+    all += pass.bytes[run];
+    if (ended.seen[run]) continue;
+    if (others) pass.bytes[run] = others->bytes[run];
+    unseen += pass.bytes[run];
+  }
+  if (static_cast<double>(unseen.value()) > kMostUnseen * static_cast<double>(all.value())) return;
   const Nanoseconds mean(known == 0 ? 1 : sum / known);
   for (std::size_t i = 0; i < count; ++i) {
     if (!pass.durations[i]) pass.durations[i] = others ? others->durations[i] : mean;
@@ -202,8 +268,10 @@ void ScaledIteration::learn(const LaunchHistory& history, const RunList& all_run
     if (launch.parts != iteration.uses_of(step).size()) return false;  // its blocks have moved to shared runs since
     uses_.clear();
     for (const RecordedUse& use : of.parts_of(launch)) uses_.push_back({use.run, use.bytes, use.writes, use.fresh});
-    const std::span<const std::uint32_t> order = roles_->match(iteration, step, uses_);
+    roles_->look_at(uses_);
+    const std::span<const std::uint32_t> order = roles_->match(iteration, step);
     for (std::size_t slot = 0; slot < order.size(); ++slot) {
+      if (order[slot] == RunRoles::kNone) continue;
       const auto found = run_of.find(uses_[order[slot]].run);
       if (found == run_of.end()) continue;
       runs[iteration.uses_of(step)[slot].run] = {.run = found->second, .used = launch.epoch};
@@ -211,17 +279,18 @@ void ScaledIteration::learn(const LaunchHistory& history, const RunList& all_run
     return true;
   };
   for (std::size_t i = 0; i < period; ++i) meet(pass.launches[i], pass, static_cast<std::uint32_t>(i));
-  ended_ = {history.next() - (size - begin), roles_->bytes()};
+  ended_ = {history.next() - (size - begin), steps_until(period), roles_->bytes(), roles_->seen()};
   roles_->begin_pass();
   for (std::size_t i = end; i < size; ++i) {
     if (!meet(record.launches[i], record, static_cast<std::uint32_t>(i - end))) return iteration_.reset();
   }
   const std::size_t place = (size - end + period - 1) % period;
   iteration_ = std::make_unique<LearnedIteration>(std::move(iteration), std::move(kinds), std::move(runs), place);
-  scale_.reset();
-  looked_ = false;
-  began_.reset();
-  if (size != end) began_ = history.next() - (size - end);
+  near_.emplace(period, place);
+  begin_anew();
+  if (size == end) return;
+  began_ = history.next() - (size - end);
+  steps_ = steps_until(size - end);
 }
 
 void ScaledIteration::make_plan(const Policy& policy, const Machine& machine, const LaunchHistory& history) {
@@ -260,10 +329,8 @@ void ScaledIteration::interrupt() {
   if (finder_.size() == 0) return;
   finder_.interrupt();
   if (iteration_ != nullptr) iteration_->lose_sync();
-  began_.reset();
-  scale_.reset();
+  begin_anew();
   ended_.reset();
-  looked_ = false;
 }
 
 void ScaledIteration::clear() {

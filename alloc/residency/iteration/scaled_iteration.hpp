@@ -1,9 +1,13 @@
 // An iteration that the program repeats with other sizes: batches of other lengths, images of other sizes.
 //
-// A launch has a kind: its work, and how many runs a plan may move it uses and writes, but not their sizes. When kinds
-// repeat and sizes do not, the iteration is recognised by its kinds. Each pass is recorded with its sizes and times. A
-// run that a pass uses early tells its scale; then sizes and times of all that follows are known from other passes
-// (planning/scaled_passes.hpp), and a plan is made for them. Until then that of the pass before is followed.
+// A launch has a kind: of the runs that a plan may move, how many it uses, writes and uses for the first time. When
+// kinds repeat and sizes do not, the iteration is recognised by its kinds. Each pass is recorded with its sizes and
+// times. A run that a pass uses early tells its scale; then sizes and times of all that follows are known from other
+// passes (planning/scaled_passes.hpp), and a plan is made for them. Until then that of the pass before is followed.
+//
+// Libraries choose their kernels by size, and share the work of one between two where a sum is long. So the kernel's
+// name is not a part of the kind, and a pass is followed even if some launches are missing in it and others come
+// between (planning/near_place.hpp). Which layer it is at is told by the weights.
 //
 // Sizes may also change in more ways than one scale tells, as those of a graph's samples do. As long as the sizes that
 // were expected are far off, no plan is made.
@@ -21,6 +25,7 @@
 #include <span>
 #include <vector>
 
+#include "planning/near_place.hpp"
 #include "planning/period_finder.hpp"
 #include "planning/run_roles.hpp"
 #include "planning/scaled_passes.hpp"
@@ -39,6 +44,8 @@ class ScaledIteration {
   static constexpr double kMostError = 0.1, kErrorAtFirst = 0.25, kErrorPasses = 4;
   // What the plans of so many passes all have away when a pass begins leaves before the size of the next one is known.
   static constexpr std::size_t kAwayPasses = 8;
+  // A pass of which more bytes were not seen than this part is not recorded.
+  static constexpr double kMostUnseen = 0.125;
 
   // The last launch of the history; `parts` are those of its runs that a plan may move. `all_runs` are searched for the
   // runs of an iteration that is learned.
@@ -74,8 +81,16 @@ class ScaledIteration {
   }
 
  private:
+  // Of a launch that is like a step in one respect and not in another; and of one that is none of the steps, without or
+  // with memory that tells a step.
+  static constexpr NearPlace::Cost kNearly = 1, kOther = 4, kToldOther = 16;
+
   void follow(const LaunchLog::Launch& launch, std::uint64_t kind, std::span<const LaunchLog::Use> parts,
               const LaunchHistory& history);
+  bool goes_on(std::uint64_t kind);
+  NearPlace::Cost cost_of(std::uint64_t kind, std::size_t step) const;
+  void find(std::uint64_t kind);
+  void begin_anew();
   void learn(const LaunchHistory& history, const RunList& all_runs);
   void end_pass(const LaunchHistory& history);
   void record_pass(const LaunchHistory& history);
@@ -85,11 +100,13 @@ class ScaledIteration {
   PeriodFinder finder_;
   std::unique_ptr<LearnedIteration> iteration_;
   std::optional<RunRoles> roles_;
+  std::optional<NearPlace> near_;  // while it is in sync
   std::optional<ScaledPasses> passes_;
   std::vector<RunRoles::Use> uses_;       // of the current launch
   std::vector<LaunchLog::Use> in_order_;  // the same, by role
   // The current pass:
   std::optional<std::uint64_t> began_;  // the number of its first launch; none if launches were missed
+  std::vector<std::uint32_t> steps_;    // by launch since then: the step that the program was at
   std::optional<Bytes> scale_;
   bool looked_ = false;           // for a plan
   double error_ = kErrorAtFirst;  // of the sizes expected in the last few passes, as a part of all bytes
@@ -97,7 +114,9 @@ class ScaledIteration {
   // The pass before, until its times are read.
   struct Ended {
     std::uint64_t began = 0;
+    std::vector<std::uint32_t> steps;
     std::vector<Bytes> bytes;
+    std::vector<bool> seen;
   };
   std::optional<Ended> ended_;
 };

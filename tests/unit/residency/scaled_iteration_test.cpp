@@ -190,9 +190,10 @@ TEST_F(ScaledIterationTest, MakesNoPlanForSizesThatItCannotExpect) {
   EXPECT_EQ(quick_.plans, 0u);
 }
 
+// Work of other kinds goes on for so long that it is no part of the pass.
 TEST_F(ScaledIterationTest, IsFoundAgainAfterSomethingElse) {
   passes(10);
-  for (std::size_t i = 0; i < 30; ++i) launch(works_[200 + i], make_fresh({0, 2}), true);
+  for (std::size_t i = 0; i < 60; ++i) launch(works_[200 + i], make_fresh({0, 2}), false);
   EXPECT_FALSE(tracker_.has_active_plan());
   const std::size_t before = quick_.plans;
   passes(2);
@@ -200,28 +201,93 @@ TEST_F(ScaledIterationTest, IsFoundAgainAfterSomethingElse) {
   EXPECT_GT(quick_.plans, before);
 }
 
-// It is found at another place at once, and is no pass whose sizes and times count.
-TEST_F(ScaledIterationTest, ALoopThatEndsEarlierLeavesLaunchesOut) {
-  constexpr std::size_t kRounds = 9, kRound = 10;
-  const auto shape = [](std::size_t i, std::uint32_t scale) {
-    return RunShape{0, i == 0 ? 8 * scale : 3 * scale + static_cast<std::uint32_t>(i * i % 11)};
+// Each stage has a weight, which tells the launches of one stage from those of the others.
+class ScaledLayersTest : public ScaledIterationTest {
+ protected:
+  ScaledLayersTest() {
+    for (std::size_t i = 0; i <= kStages; ++i) weights_.push_back(make_run({0, 2}));
+    for (DeviceRun* const weight : weights_) weight->fresh = false;
+  }
+  void use(const char& work, DeviceRun* weight, DeviceRun* activation, bool writes) {
+    DeviceRun* const runs[] = {weight, activation};
+    launch(work, runs, writes);
+  }
+  // That which the last plan expects of the activations.
+  std::vector<Bytes> expected() const {
+    std::vector<Bytes> bytes;
+    for (const RunUse& use : quick_.gaps.seen.uses) {
+      if (use.fresh) bytes.push_back(quick_.gaps.seen.runs[use.run].bytes);
+    }
+    return bytes;
+  }
+  static std::vector<Bytes> actual(std::uint32_t scale) {
+    std::vector<Bytes> bytes;
+    for (std::size_t i = 0; i < kStages; ++i) bytes.push_back(shape_of(i, scale).bytes());
+    return bytes;
+  }
+
+  std::vector<DeviceRun*> weights_;  // the last one is the workspace of a library
+};
+
+// With three kernels for each launch, and sums that two of them share at some sizes.
+TEST_F(ScaledLayersTest, KernelsAreChosenBySize) {
+  const auto pass_of_kernels = [&](std::uint32_t scale) {
+    const auto kernel = [&](std::size_t i) -> const char& { return works_[100 * (scale % 3) + i]; };
+    const auto share = [&](std::size_t i, bool if_so) {
+      if (if_so) launch(kernel(90 + i % 2), weights_.back(), true);
+    };
+    activations_.clear();
+    for (std::size_t i = 0; i < kStages; ++i) {
+      activations_.push_back(make_fresh(shape_of(i, scale)));
+      use(kernel(i), weights_[i], activations_.back(), true);
+      share(i, scale < 16 && i % 3 == 0);
+    }
+    for (std::size_t i = kStages; i-- > 0;) {
+      use(kernel(kStages + i), weights_[i], activations_[i], false);
+      share(i, scale > 24 && i % 4 == 0);
+    }
+    launch(kernel(2 * kStages), state_, true);
   };
-  const auto pass_with = [&](std::size_t rounds, std::uint32_t scale) {
-    std::size_t launched = 0;
-    const auto next = [&](std::size_t work) { launch(works_[work], make_run(shape(launched++, scale)), true); };
-    next(0);
-    for (std::size_t i = 0; i < rounds * kRound; ++i) next(1 + i % kRound);
-    for (std::size_t i = 0; i < 2 * kRound; ++i) next(kRound + 1 + i);
-    launch(works_[3 * kRound + 1], runs_[runs_.size() - launched].get(), false);  // the first one lives to the end
+  for (const std::uint32_t scale : {10U, 12U, 30U, 18U, 20U, 26U, 8U, 22U, 14U, 36U, 5U}) pass_of_kernels(scale);
+  for (const std::uint32_t scale : kUnseen) {
+    const std::size_t before = quick_.plans;
+    forget_orders();
+    pass_of_kernels(scale);
+    EXPECT_EQ(quick_.plans, before + 1);
+    EXPECT_EQ(expected(), actual(scale)) << scale;
+    for (std::size_t i = 0; i + 1 < kStages; ++i) EXPECT_TRUE(has_left(activations_[i])) << i << " of " << scale;
+  }
+}
+
+// What was due in layers that are skipped is done behind them, and such a pass tells nothing of the sizes of others.
+TEST_F(ScaledLayersTest, LayersMayBeSkipped) {
+  constexpr std::size_t kFirst = 25, kEnd = 32;  // of those that are skipped
+  const auto pass_without = [&](std::size_t first, std::size_t end, std::uint32_t scale) {
+    activations_.assign(kStages, nullptr);
+    for (std::size_t i = 0; i < kStages; ++i) {
+      if (i >= first && i < end) continue;
+      activations_[i] = make_fresh(shape_of(i, scale));
+      use(works_[i], weights_[i], activations_[i], true);
+    }
+    for (std::size_t i = kStages; i-- > 0;) {
+      if (activations_[i] != nullptr) use(works_[kStages + i], weights_[i], activations_[i], false);
+    }
+    launch(works_[2 * kStages], state_, true);
   };
-  for (std::size_t i = 0; i < 12; ++i) pass_with(kRounds, scales_[i]);
-  EXPECT_TRUE(tracker_.has_active_plan());
-  for (std::size_t i = 12; i < 15; ++i) pass_with(kRounds - 2, scales_[i]);
-  for (const std::uint32_t scale : kUnseen) pass_with(kRounds, scale);
-  const Iteration& seen = quick_.gaps.seen;
-  ASSERT_EQ(seen.steps.size(), 2 + (kRounds + 2) * kRound);
-  for (std::uint32_t step = 0; step + 1 < seen.steps.size(); ++step) {
-    EXPECT_EQ(seen.runs[seen.uses_of(step)[0].run].bytes, shape(step, kUnseen[2]).bytes()) << step;
+  for (std::size_t i = 0; i < 10; ++i) pass_without(0, 0, scales_[i]);
+  for (std::size_t i = 10; i < 13; ++i) {
+    forget_orders();
+    pass_without(kFirst, kEnd, scales_[i]);
+    EXPECT_TRUE(tracker_.has_active_plan());
+    for (std::size_t stage = 0; stage < kStages - 1; ++stage) {
+      if (activations_[stage] == nullptr) continue;
+      EXPECT_TRUE(has_left(activations_[stage])) << stage;
+      EXPECT_NE(std::ranges::count(came_, activations_[stage]), 0) << stage;
+    }
+  }
+  for (const std::uint32_t scale : kUnseen) {
+    pass_without(0, 0, scale);
+    EXPECT_EQ(expected(), actual(scale)) << scale;
   }
 }
 
