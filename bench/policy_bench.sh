@@ -77,6 +77,15 @@ echo
   --cpu-seconds 600 --out "$out/varying"
 echo
 ${PYTHON:-python3} "$(dirname "$0")/bounds/sizes_alone.py" "$build" "$@" -o "$out/sizes_alone.json"
+# The same as libraries run them: with other kernels at other sizes.
+for name in bert-base-lengths gpt2-medium-batches resnet50-sides; do
+  ${PYTHON:-python3} "$(dirname "$0")/traces/kernels_by_size.py" "$traces/$name.jsonl" -o "$traces/$name-kernels.jsonl"
+  set -- "$@" "$traces/$name-kernels.jsonl"
+done
+shift $(($# - 3))
+echo
+"$tessera" policy-bench "$@" --budgets 90,70,50,35 --policies all --host-memory 128GiB --iterations 1 \
+  --cpu-seconds 600 --out "$out/chosen-kernels"
 # What docs/policy-benchmark.md says of `auto`.
 echo
 ${PYTHON:-python3} "$(dirname "$0")/policy_bench_figures.py" "$out"

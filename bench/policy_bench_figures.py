@@ -15,7 +15,7 @@ import sys
 OURS = "auto"
 NEAR = 1.001  # within this factor of the shortest time counts as first, as in `tessera policy-bench`
 BENCHMARKS = {"": "twelve families", "short-host": "the host short too", "peer": "a device lends", "recorded": "recorded models",
-              "varying": "iterations that differ"}
+              "varying": "iterations that differ", "chosen-kernels": "kernels chosen by size"}
 
 
 def steps(folder):
