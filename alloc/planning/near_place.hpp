@@ -52,6 +52,7 @@ class NearPlace {
   };
 
   void begin_search();
+  void align(Cost other);
   std::size_t step_at(std::size_t offset) const { return (place_ + steps_ - band_ + offset) % steps_; }
   void move_to(std::size_t offset);
 
@@ -62,42 +63,21 @@ class NearPlace {
   double mean_cost_ = 0;
   std::vector<Way> ways_;  // to steps from band_ ahead of the position to band_ behind it; empty: only one is possible
   std::vector<Way> next_;
+  std::vector<Cost> costs_;  // of the last launch as these steps
 };
 
 template <class CostOf>
 void NearPlace::note(CostOf cost_of, Cost other) {
   mean_cost_ -= mean_cost_ / kMeanLaunches;
-  if (ways_.empty()) {
-    const std::size_t next = (place_ + 1) % steps_;
-    if (cost_of(next) == 0) {
-      place_ = next;
-      is_step_ = true;
-      return;
-    }
-    begin_search();
+  const std::size_t next = (place_ + 1) % steps_;
+  if (ways_.empty() && cost_of(next) == 0) {
+    place_ = next;
+    is_step_ = true;
+    return;
   }
-  next_.assign(ways_.size(), {});
-  for (std::size_t i = 0; i < ways_.size(); ++i) {
-    Way& way = next_[i];
-    const auto offer = [&way](Cost cost, bool is_step) {
-      if (cost < way.cost) way = {cost, is_step};
-    };
-    offer(ways_[i].cost + other, false);
-    if (i == 0) continue;
-    if (ways_[i - 1].cost < kNever) offer(ways_[i - 1].cost + cost_of(step_at(i)), true);
-    offer(next_[i - 1].cost + kMissing, false);
-  }
-  ways_.swap(next_);
-  std::size_t best = ways_[band_].cost < ways_[band_ + 1].cost ? band_ : band_ + 1;  // also of equals
-  for (std::size_t i = 0; i < ways_.size(); ++i) {
-    if (ways_[i].cost < ways_[best].cost) best = i;
-  }
-  const Cost least = ways_[best].cost;
-  for (Way& way : ways_) way.cost = std::min(way.cost - least, kNever);
-  mean_cost_ += static_cast<double>(least) / kMeanLaunches;
-  settled_ = least == 0 && best == band_ + 1 && ways_[best].is_step ? settled_ + 1 : 0;
-  move_to(best);
-  if (settled_ >= kSettled) ways_.clear();
+  costs_.clear();
+  for (std::size_t i = 0; i <= 2 * band_; ++i) costs_.push_back(cost_of(step_at(i)));
+  align(other);
 }
 
 }  // namespace tessera

@@ -201,6 +201,18 @@ TEST_F(ScaledIterationTest, IsFoundAgainAfterSomethingElse) {
   EXPECT_GT(quick_.plans, before);
 }
 
+// Where it ends the program seems to be in the iteration that was learned before, which it left each time.
+TEST_F(ScaledIterationTest, AnIterationThatDoesNotHoldIsLearnedAgain) {
+  constexpr std::size_t kMore = 60;
+  passes(10);
+  for (int i = 0; i < 12; ++i) {
+    for (std::size_t more = 0; more < kMore; ++more) launch(works_[200 + more], make_fresh({0, 2}), false);
+    passes(1);
+  }
+  EXPECT_EQ(quick_.gaps.seen.steps.size(), kMore + kSteps);
+  EXPECT_TRUE(tracker_.has_active_plan());
+}
+
 // Each stage has a weight, which tells the launches of one stage from those of the others.
 class ScaledLayersTest : public ScaledIterationTest {
  protected:
