@@ -9,6 +9,7 @@ RunRoles::RunRoles(const Iteration& iteration)
     : seen_(iteration.runs.size()),
       begins_fresh_(iteration.runs.size()),
       tells_(iteration.runs.size()),
+      is_open_(iteration.runs.size(), true),
       slot_of_role_(iteration.runs.size(), kNone) {
   for (const IterationRun& run : iteration.runs) bytes_.push_back(run.bytes);
   std::vector<bool> seen(iteration.runs.size());
@@ -64,13 +65,14 @@ std::span<const std::uint32_t> RunRoles::match(const Iteration& iteration, std::
     const std::uint32_t slot = role == kNone ? kNone : slot_of_role_[role];
     if (slot != kNone && matched_[slot] == kNone) {
       matched_[slot] = i;
-    } else if (role == kNone || begins_fresh_[role] || tells_[role]) {
+    } else if (role == kNone || begins_fresh_[role]) {  // what lives on keeps its role
       free_uses_.push_back(i);
     }
   }
   for (std::uint32_t slot = 0; slot < slots.size(); ++slot) {
     slot_of_role_[slots[slot].run] = kNone;
-    if (matched_[slot] == kNone) free_slots_.push_back(slot);
+    const std::uint32_t role = slots[slot].run;
+    if (matched_[slot] == kNone && (!tells_[role] || is_open_[role])) free_slots_.push_back(slot);
   }
   std::ranges::stable_sort(
       free_uses_, {}, [&](std::uint32_t i) { return std::tuple(uses_[i].fresh, uses_[i].writes, uses_[i].bytes); });
@@ -89,10 +91,18 @@ std::span<const std::uint32_t> RunRoles::match(const Iteration& iteration, std::
     const Use& use = uses_[matched_[slot]];
     const std::uint32_t role = slots[slot].run;
     role_of_[use.run] = role;
+    is_open_[role] = false;
     bytes_[role] = use.bytes;
     seen_[role] = true;
   }
   return matched_;
+}
+
+void RunRoles::forget(std::uint64_t run) {
+  const auto known = role_of_.find(run);
+  if (known == role_of_.end()) return;
+  is_open_[known->second] = true;
+  role_of_.erase(known);
 }
 
 void RunRoles::begin_pass() {

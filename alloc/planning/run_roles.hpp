@@ -50,6 +50,8 @@ class RunRoles {
   // It is this step. By use of the step: the index of the use that has its role now; kNone where the launch has none.
   // Valid until the next call.
   std::span<const std::uint32_t> match(const Iteration& iteration, std::uint32_t step);
+  // The run is about to be removed: another one may have its role.
+  void forget(std::uint64_t run);
   // A pass begins: only runs that live longer keep their roles.
   void begin_pass();
   // By run of the iteration, as last seen, and whether that was in this pass.
@@ -65,7 +67,8 @@ class RunRoles {
   std::vector<Bytes> bytes_;
   std::vector<bool> seen_;
   std::vector<bool> begins_fresh_;                            // by role: it is allocated in the pass,
-  std::vector<bool> tells_;                                   // and it tells the step
+  std::vector<bool> tells_;                                   // and it tells the step,
+  std::vector<bool> is_open_;                                 // as long as a run has it
   std::vector<std::uint32_t> telling_in_, first_telling_;     // roles by step, and the index of each step's first
   std::unordered_map<std::uint64_t, std::uint32_t> role_of_;  // by name
   std::span<const Use> uses_;                                 // of the current launch,

@@ -339,7 +339,9 @@ void ScaledIteration::clear() {
 }
 
 void ScaledIteration::forget(const Run& run) {
-  if (iteration_ != nullptr) iteration_->forget(run);
+  if (iteration_ == nullptr) return;
+  iteration_->forget(run);
+  roles_->forget(run.name);
 }
 
 }  // namespace tessera

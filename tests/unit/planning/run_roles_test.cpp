@@ -66,8 +66,12 @@ TEST_F(RunRolesTest, AFreshUseBeginsAnotherLife) {
             (Names{100, 22, 11}));
 }
 
+// What lives on is not replaced by what happens to be used where it was, as long as it is there.
 TEST_F(RunRolesTest, AnUnknownRunTakesTheRoleThatIsLeft) {
   match(0, {{100, 8_MiB, false, false}, {11, 4_MiB, true, true}, {22, 16_MiB, true, true}});
+  EXPECT_EQ(match(1, {{7, 8_MiB, false, false}, {22, 16_MiB, false, false}, {11, 4_MiB, false, false}}),
+            (Names{0, 11, 22}));
+  roles_.forget(100);
   EXPECT_EQ(match(1, {{7, 8_MiB, false, false}, {22, 16_MiB, false, false}, {11, 4_MiB, false, false}}),
             (Names{7, 11, 22}));
 }

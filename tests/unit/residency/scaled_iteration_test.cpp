@@ -79,7 +79,7 @@ class ScaledIterationTest : public IterationTrackerTest {
 
   QuickGaps quick_;
   FirstStrategy quick_planner_{quick_};
-  DeviceRun* const state_ = make_run({0, 4});
+  DeviceRun* state_ = make_run({0, 4});
   std::vector<DeviceRun*> activations_;
   std::mt19937 random_{1};
   std::vector<std::uint32_t> scales_;  // in a random order, without kUnseen
@@ -205,12 +205,25 @@ TEST_F(ScaledIterationTest, IsFoundAgainAfterSomethingElse) {
 TEST_F(ScaledIterationTest, AnIterationThatDoesNotHoldIsLearnedAgain) {
   constexpr std::size_t kMore = 60;
   passes(10);
+  DeviceRun* const others[] = {make_run({0, 2}), make_run({0, 2})};
+  for (std::size_t i = 0; i < 10; ++i) launch(works_[300 + i], others, false);
   for (int i = 0; i < 12; ++i) {
-    for (std::size_t more = 0; more < kMore; ++more) launch(works_[200 + more], make_fresh({0, 2}), false);
+    const std::uint32_t scale = scales_[played_ - 1];  // a pass ends behind these launches
+    for (std::size_t more = 0; more < kMore; ++more) launch(works_[200 + more], make_fresh({0, scale}), false);
     passes(1);
   }
   EXPECT_EQ(quick_.gaps.seen.steps.size(), kMore + kSteps);
   EXPECT_TRUE(tracker_.has_active_plan());
+}
+
+TEST_F(ScaledIterationTest, AnotherRunTakesTheRoleOfOneThatIsGone) {
+  passes(12);
+  tracker_.forget(*state_);
+  state_ = make_run({0, 4});
+  passes(2);
+  forget_orders();
+  passes(1);
+  EXPECT_TRUE(has_left(state_));
 }
 
 // Each stage has a weight, which tells the launches of one stage from those of the others.
@@ -220,9 +233,9 @@ class ScaledLayersTest : public ScaledIterationTest {
     for (std::size_t i = 0; i <= kStages; ++i) weights_.push_back(make_run({0, 2}));
     for (DeviceRun* const weight : weights_) weight->fresh = false;
   }
-  void use(const char& work, DeviceRun* weight, DeviceRun* activation, bool writes) {
-    DeviceRun* const runs[] = {weight, activation};
-    launch(work, runs, writes);
+  void use(const char& work, DeviceRun* weight, DeviceRun* activation, bool writes, DeviceRun* workspace = nullptr) {
+    DeviceRun* const runs[] = {weight, activation, workspace};
+    launch(work, std::span(runs).first(workspace == nullptr ? 2 : 3), writes);
   }
   // That which the last plan expects of the activations.
   std::vector<Bytes> expected() const {
@@ -241,7 +254,7 @@ class ScaledLayersTest : public ScaledIterationTest {
   std::vector<DeviceRun*> weights_;  // the last one is the workspace of a library
 };
 
-// With three kernels for each launch, and sums that two of them share at some sizes.
+// With three kernels for each launch, some of which use a workspace, and sums that two of them share at some sizes.
 TEST_F(ScaledLayersTest, KernelsAreChosenBySize) {
   const auto pass_of_kernels = [&](std::uint32_t scale) {
     const auto kernel = [&](std::size_t i) -> const char& { return works_[100 * (scale % 3) + i]; };
@@ -255,7 +268,8 @@ TEST_F(ScaledLayersTest, KernelsAreChosenBySize) {
       share(i, scale < 16 && i % 3 == 0);
     }
     for (std::size_t i = kStages; i-- > 0;) {
-      use(kernel(kStages + i), weights_[i], activations_[i], false);
+      use(kernel(kStages + i), weights_[i], activations_[i], false,
+          scale % 3 == 1 && i % 2 == 0 ? weights_.back() : nullptr);
       share(i, scale > 24 && i % 4 == 0);
     }
     launch(kernel(2 * kStages), state_, true);
