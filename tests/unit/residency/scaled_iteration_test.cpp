@@ -220,6 +220,7 @@ TEST_F(ScaledIterationTest, AnotherRunTakesTheRoleOfOneThatIsGone) {
   passes(12);
   tracker_.forget(*state_);
   state_ = make_run({0, 4});
+  state_->fresh = false;
   passes(2);
   forget_orders();
   passes(1);
