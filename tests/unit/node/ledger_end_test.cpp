@@ -117,9 +117,8 @@ TEST_F(LedgerEndTest, NoRowOfALivingProgramIsLostWhileOthersComeAndGo) {
   auto& counts = *new (page) Counts{};
   const auto come_and_go = [&](std::uint64_t seed) {
     std::mt19937_64 random(seed);
-    for (;;) {
+    for (std::uint64_t bytes = 1;; ++bytes) {  // a row of before stays if its lock was not free
       const auto ledger = join();
-      const std::uint64_t bytes = 1 + random() % 100;
       if (!hold(*ledger, Bytes(bytes)).is_ok()) continue;  // the lock was not free
       if (random() % 2 == 0) remove_ended();
       std::size_t found = 0;
