@@ -1,6 +1,7 @@
 """Names the kernels of a trace as libraries choose them: by the sizes that they are given.
 
 Usage: kernels_by_size.py [TRACE] [-o FILE]     (standard input and output if they are not given)
+       zstd -dc TRACE.zst | kernels_by_size.py -o FILE
 
 A library of matrix products has a kernel for each tile, and takes the one that suits the shape. Where a long sum makes
 a small result, it splits the sum: one kernel writes parts to a workspace, and a second one adds them. So the same step
